@@ -11,7 +11,7 @@ from tests.reports import made
 from tests.runs.made import chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.verdict import Verdict
-from tiltmeter.reports.figures import Figure, figures_of
+from tiltmeter.reports.figures import Figure, FigureData, build_figures
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.page import models_of
 from tiltmeter.reports.record_rows import rows_of
@@ -21,8 +21,15 @@ from tiltmeter.runs.result import Result
 
 
 def figures(result: Result) -> dict[str, Figure]:
-    gathered = gather([("run", result)])
-    return {f.slug: f for f in figures_of(gathered.records, gathered.scores, models_of(gathered.records))}
+    return figures_of(("run", result))
+
+
+def figures_of(*runs: tuple[str, Result]) -> dict[str, Figure]:
+    """The figures of runs on one benchmark, by slug."""
+    gathered = gather(runs)
+    (name,) = {record.benchmark for record in gathered.records}
+    data = FigureData.select(name, gathered.records, gathered.scores, models_of(gathered.records))
+    return {figure.slug: figure for figure in build_figures(data)}
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +165,7 @@ def test_protocols_do_not_share_a_heat_map() -> None:
     assert [panel.title for panel in by_slug["heat-map"].panels] == ["published/c", "published/d"]
     head = run(chosen_scores("mgpt", 54.0, protocol="published"), kind="causal", answers="next-sentence")
     likely = run(chosen_scores("gpt2", 54.0, protocol="published"), kind="causal")
-    gathered = gather([("head", head), ("likely", likely)])
-    by_slug = {f.slug: f for f in figures_of(gathered.records, gathered.scores, models_of(gathered.records))}
+    by_slug = figures_of(("head", head), ("likely", likely))
     assert [panel.title for panel in by_slug["heat-map"].panels] == ["next-sentence", "likelihood"]
 
 

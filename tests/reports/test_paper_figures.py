@@ -11,8 +11,9 @@ from tests.reports.test_figures import figures, rows, texts
 from tests.runs.made import pair_scores, run
 from tiltmeter.measures.pairs import pair_differences
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures import FigureData
 from tiltmeter.reports.figures.differences import differences
-from tiltmeter.reports.figures.of_gest import validity_figures
+from tiltmeter.reports.figures.validity_map import draw_validity_figure
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.page import Drawn, benchmark_sections
 from tiltmeter.runs.result import Result
@@ -82,7 +83,7 @@ def test_gest_is_drawn_against_winobias() -> None:
 def test_kinds_of_models_have_correlations_of_their_own() -> None:
     kinds = {**dict.fromkeys(FIVE, "masked"), "finn": "causal", "gil": "causal"}
     gest, winobias = made.gest(list(kinds), parts=["template-3"], kinds=kinds), made.winobias(list(kinds), kinds)
-    (figure,) = validity_figures([*gest.records, *winobias.records], list(kinds))
+    (figure,) = draw_validity_figure(FigureData(gest.records, gest.scores, list(kinds), winobias.records))
     assert [panel.title for panel in figure.panels] == ["masked", "causal"]
     assert "Over 5 models (masked) Pearson's r" in figure.caption
     assert "Fewer than four models (causal): too few for a correlation." in figure.caption
@@ -92,7 +93,8 @@ def test_kinds_of_models_have_correlations_of_their_own() -> None:
 def test_fewer_than_two_models_with_both_are_not_drawn(on_winobias: list[str]) -> None:
     more = made.winobias(on_winobias).records if on_winobias else []
     gest = made.gest(["ada", "bea"], parts=["template-3"])
-    assert not list(validity_figures([*gest.records, *more], ["ada", "bea", *on_winobias]))
+    data = FigureData(gest.records, gest.scores, ["ada", "bea", *on_winobias], more)
+    assert not list(draw_validity_figure(data))
 
 
 def boxes(chart: Any) -> dict[tuple[str, str], dict[str, Any]]:

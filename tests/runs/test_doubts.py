@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerFast
 import tiltmeter
 from tests.models.tiny import made, saved
 from tests.models.tiny_tokenizers import byte_level
-from tiltmeter.benchmarks.benchmark import Asked, ShownScores, Trial
+from tiltmeter.benchmarks.benchmark import Asked, Trial
 from tiltmeter.datasets import load
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Question
@@ -188,10 +188,11 @@ def test_scores_that_are_all_zero_are_in_doubt(masked: str, tmp_path: Path) -> N
 
 
 def test_a_signed_number_may_be_zero() -> None:
-    table = pd.DataFrame({"item": ["a", "a", "b", "b"], "role": ["x", "y"] * 2, "score": [0.0, 0.0, 0.0, 1.0]})
-    assert list(all_zero(table, ShownScores(("x", "y"), "ratio"))) == ["a"]
-    assert list(all_zero(table, ShownScores(("x",), "ratio"))) == ["a", "b"]
-    assert not all_zero(table, ShownScores(("x",), "signed"))
+    scores = [0.0, 0.0, 0.0, 1.0]
+    table = pd.DataFrame({"item": ["a", "a", "b", "b"], "role": ["more", "less"] * 2, "score": scores})
+    assert list(all_zero(table)) == ["a"]
+    signed = pd.DataFrame({"item": ["a", "b"], "role": "log_ratio", "score": [0.0, 1.0], "stereotype": 8})
+    assert not all_zero(signed)
 
 
 def test_byte_level_tokenizers_have_no_unknown_tokens(tmp_path: Path) -> None:

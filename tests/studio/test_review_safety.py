@@ -56,7 +56,7 @@ def test_looking_changes_nothing(workspace: Path) -> None:
         in_conflict(ana, eva)
         ana.get(f"/review/project?{P}")
         before = stored(workspace)
-        for route in review.ROOM.routes:
+        for route in review.STUDIO_PAGE.routes:
             assert isinstance(route, Route)
             if "GET" in (route.methods or ()) and route.path != "/review/copy":
                 for client in (ana, ida):

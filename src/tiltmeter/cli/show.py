@@ -88,7 +88,7 @@ def show(
 def _print_one(result: "Result", by: str | None, top: int) -> None:
     from tiltmeter.comparing.strongest_items import strongest_items
     from tiltmeter.datasets.suggest import did_you_mean
-    from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
+    from tiltmeter.reports.figures.target_terms import SINGLE_TERMS
     from tiltmeter.reports.item_tables import print_strongest
 
     views = list(dict.fromkeys(record.view for record in result.records))

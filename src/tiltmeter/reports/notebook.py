@@ -7,8 +7,7 @@ from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import measure_named
 from tiltmeter.printable import visible_values
-from tiltmeter.reports.figures import Figure
-from tiltmeter.reports.figures.of_benchmark import figures_of
+from tiltmeter.reports.figures import Figure, FigureData, build_figures
 from tiltmeter.reports.formatting import format_interval, reported_p
 from tiltmeter.reports.gather import gather
 from tiltmeter.reports.page import models_of
@@ -44,9 +43,8 @@ def chart_of(result: Result, benchmark: str | None = None, figure: str | None = 
     name = names[0] if benchmark is None else benchmark
     if name not in names:
         raise UsageError(f"The run has no benchmark {name}{did_you_mean(name, names)}; it has {', '.join(names)}.")
-    records = [record for record in gathered.records if record.benchmark == name]
-    scores = gathered.scores[gathered.scores["benchmark"] == name]
-    found: dict[str, Figure] = {one.slug: one for one in figures_of(records, scores, models_of(gathered.records))}
+    data = FigureData.select(name, gathered.records, gathered.scores, models_of(gathered.records))
+    found: dict[str, Figure] = {one.slug: one for one in build_figures(data)}
     if not found:
         raise UsageError(f"There is no figure of {name} for this run; `summary()` has its numbers.")
     slug = next(iter(found)) if figure is None else figure

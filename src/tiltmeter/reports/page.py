@@ -11,13 +11,12 @@ import vl_convert
 
 from tiltmeter.measures import Measure, measure_named, measuring_for, notes_for
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.measures.winobias import COMPARED
 from tiltmeter.reports.controls import contrasts_of, excess_words, location, missing_control, sentence
-from tiltmeter.reports.figures import Figure, figures_of
-from tiltmeter.reports.figures.of_gest import validity_figures
+from tiltmeter.reports.figures import Figure, FigureData, select_figures
 from tiltmeter.reports.formatting import with_interval
 from tiltmeter.reports.gather import Gathered
 from tiltmeter.reports.language_overview import LanguageOverview, language_overviews
+from tiltmeter.reports.plugin_failures import describe_failure
 from tiltmeter.reports.record_rows import ALL_MODELS, rows_of
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
 from tiltmeter.reports.words import Headline, RowVerdict, headlines, row_verdicts, verdicts
@@ -67,6 +66,7 @@ class BenchmarkSection:
     more_numbers: int = 0
     controls: list[ControlRow] = field(default_factory=list)
     missing_control: str = ""
+    failures: list[str] = field(default_factory=list)  # messages on figures of plug-ins that failed
 
 
 def benchmark_sections(gathered: Gathered) -> list[BenchmarkSection]:
@@ -75,20 +75,28 @@ def benchmark_sections(gathered: Gathered) -> list[BenchmarkSection]:
     sections: list[BenchmarkSection] = []
     for name in dict.fromkeys(record.benchmark for record in gathered.records):
         records = [record for record in gathered.records if record.benchmark == name]
-        of_name = gathered.scores["benchmark"] == name
-        scores = gathered.scores if of_name.all() else gathered.scores[of_name]
+        data = FigureData.select(name, gathered.records, gathered.scores, models)
         slug = _slug(name, [section.slug for section in sections])
-        compared = [record for record in gathered.records if record.benchmark != name and record.part == COMPARED]
-        figures = [
-            _drawn(figure)
-            for figure in (*figures_of(records, scores, models), *validity_figures([*records, *compared], models))
-        ]
+        figures, failures = _draw_figures(data)
         samples = [
             sentence for _, manifest in gathered.runs for sentence in sample_notes(manifest, name, gathered.benchmarks)
         ]
         section = _section(name, slug, records, figures, list(dict.fromkeys(samples)))
-        sections.append(_with_controls(replace(section, undefined=_undefined(scores)), gathered.records))
+        section = replace(section, undefined=_undefined(data.scores), failures=failures)
+        sections.append(_with_controls(section, gathered.records))
     return sections
+
+
+def _draw_figures(data: FigureData) -> tuple[list[Drawn], list[str]]:
+    """The figures of a benchmark, and messages on figures of plug-ins that failed."""
+    drawn: list[Drawn] = []
+    failures = []
+    for figure in select_figures(data):
+        try:
+            drawn += [_drawn(made) for made in figure.draw(data)]
+        except Exception as error:  # a plug-in may raise anything
+            failures.append(describe_failure(f"figure {figure.name!r}", figure.draw, error))
+    return drawn, failures
 
 
 def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> BenchmarkSection:

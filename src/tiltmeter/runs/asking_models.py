@@ -122,7 +122,7 @@ def _enter(
 ) -> None:
     """Enter the scores of trials into their portion, and the items that are in doubt because of them."""
     scores = _table(model.name, entry, trials, answers)
-    zero = all_zero(scores, entry.benchmark.shown)
+    zero = all_zero(scores)
     entry.doubts.update({item: doubt for item, doubt in zero.items() if item not in entry.doubts})
     if zero and leaves_out(entry.protocol):
         entry.skipped += [Skipped(item, doubt.reason) for item, doubt in zero.items()]

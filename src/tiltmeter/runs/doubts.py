@@ -12,9 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.benchmarks.benchmark import Asked, CannotAsk, ShownScores, Skipped
+from tiltmeter.benchmarks.benchmark import Asked, CannotAsk, Skipped
 from tiltmeter.forms import Item, form_named
 from tiltmeter.forms.blank import BLANK
+from tiltmeter.measures.measure import find_item_scale
 from tiltmeter.measures.records import protocol_family
 from tiltmeter.questions import Text
 
@@ -102,14 +103,15 @@ def without_doubtful(asked: Asked, doubts: Mapping[str, Doubt]) -> None:
     asked.skipped += [Skipped(item, doubt.reason) for item, doubt in doubts.items() if item in asked_items]
 
 
-def all_zero(scores: pd.DataFrame, shown: ShownScores | None) -> dict[str, Doubt]:
+def all_zero(scores: pd.DataFrame) -> dict[str, Doubt]:
     """The items all of whose candidates score exactly 0, by id.
 
-    A single signed number may be 0: it compares two candidates.
+    A single number that compares two candidates may be 0.
     """
-    if shown is None or shown.unit == "signed" or scores.empty:
+    scale = None if scores.empty else find_item_scale(scores["role"].unique(), scores.columns)
+    if scale is None or scale.strength.unit not in ("ratio", "difference"):
         return {}
-    candidates = scores[scores["role"].isin(shown.roles)]
+    candidates = scores[scores["role"].isin((*scale.strength.roles, *scale.strength.optional))]
     zero = (candidates["score"] == 0.0).groupby(candidates["item"], sort=False).all()
     return {str(item): Doubt(str(item), ALL_ZERO) for item in zero.index[zero]}
 

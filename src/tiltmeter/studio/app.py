@@ -21,14 +21,13 @@ from tiltmeter.studio.guard import Guard
 from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.login_attempts import LoginAttempts
 from tiltmeter.studio.reviewers import session_key
-from tiltmeter.studio.rooms import StudioRoom, data, login, new_run, review, runs
+from tiltmeter.studio.rooms import StudioPage, list_studio_pages, login
 from tiltmeter.studio.sessions import Session, Sessions
 from tiltmeter.studio.studio_config import StudioConfig
 from tiltmeter.studio.workbench import Workbench
 
 _LOG = logging.getLogger(__name__)
 
-ROOMS: tuple[StudioRoom, ...] = (runs.ROOM, new_run.ROOM, data.ROOM, review.ROOM)
 # Of a request without a file, in bytes. A route for files has its own limit.
 _LARGEST = 1_000_000
 # The style sheet of the reports is also that of the studio.
@@ -48,7 +47,7 @@ class Studio:
         self.attempts = LoginAttempts()
         self.workbench = Workbench()
         self.jobs: JobQueue = JobQueue(self.workspace, config.jobs)
-        self.rooms: Sequence[StudioRoom] = [room for room in ROOMS if room.shared or not config.share]
+        self.rooms: Sequence[StudioPage] = [page for page in list_studio_pages() if page.shared or not config.share]
 
     def is_valid(self, session: Session) -> bool:
         """Whether a reviewer still has the password by which they were let in."""

@@ -1,6 +1,30 @@
-"""Figures: each made by a pure function from records or scores to charts."""
+"""Figures: one module per figure, each with a `FIGURE`; plug-ins add theirs by the entry point `tiltmeter.figures`."""
 
+from functools import cache
+
+from tiltmeter.measures import measure_named
+from tiltmeter.registry import load_components, package_objects
 from tiltmeter.reports.figures.figure import Figure, Panel
-from tiltmeter.reports.figures.of_benchmark import figures_of
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 
-__all__ = ["Figure", "Panel", "figures_of"]
+__all__ = ["Figure", "FigureData", "Panel", "ReportFigure", "build_figures", "list_figures", "select_figures"]
+
+
+@cache
+def list_figures() -> tuple[ReportFigure, ...]:
+    """All figures, built in and of plug-ins, in the order of a report."""
+    found = load_components("figures", package_objects(__name__, "FIGURE"), ReportFigure, lambda figure: figure.name)
+    return tuple(sorted(found.values(), key=lambda figure: (figure.order, figure.name)))
+
+
+def select_figures(data: FigureData) -> list[ReportFigure]:
+    """The figures for a benchmark: the general ones, and those that its measures name."""
+    declared = {
+        name for measure in {record.measure for record in data.records} for name in measure_named(measure).figures
+    }
+    return [figure for figure in list_figures() if figure.general or figure.name in declared]
+
+
+def build_figures(data: FigureData) -> list[Figure]:
+    """The figures of one benchmark for which it has data."""
+    return [drawn for figure in select_figures(data) for drawn in figure.draw(data)]

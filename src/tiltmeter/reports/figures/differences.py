@@ -1,12 +1,22 @@
 """Sentence pairs: the distribution of the difference between the two sentences of a pair."""
 
+from collections.abc import Iterator
+
 import altair as alt
 import numpy as np
 import pandas as pd
 from scipy.stats import gaussian_kde
 
-from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, ordered, tooltips
+from tiltmeter.measures.pairs import pair_differences
+from tiltmeter.reports.figures.figure import Chart, Figure, Panel
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.figures.series import (
+    Domain,
+    model_colour,
+    model_keys,
+    ordered,
+    tooltips,
+)
 from tiltmeter.reports.languages import language_name
 
 _POINTS = 80
@@ -109,3 +119,30 @@ def _box(values: np.ndarray) -> dict[str, object]:
         "median_text": f"{median:.2f}",
         "quartiles": f"{lower:.2f} to {upper:.2f}",
     }
+
+
+def draw_difference_figure(data: FigureData) -> Iterator[Figure]:
+    """The differences of sentence pairs, a panel for each protocol."""
+    if not {"more", "less"} <= set(data.scores["role"]):
+        return
+    table = pair_differences(data.scores.dropna(axis="columns", how="all"))
+    panels = tuple(
+        Panel(
+            f"Protocol {protocol}" if table["protocol"].nunique() > 1 else "",
+            differences(rows, data.models),
+        )
+        for protocol, rows in table.groupby("protocol", sort=False)
+    )
+    yield Figure(
+        "differences",
+        "More minus less",
+        "The difference in log-likelihood between the more and the less stereotypical sentence of each pair. For a "
+        "model without bias, half of the pairs are to the right of the dotted line; hover over a curve for the share. "
+        "The box below spans the quartiles, with a tick at the median and a point at the mean; its line reaches to the "
+        "last pair within 1.5 times the length of the box.",
+        panels,
+        legend=model_keys(data.models, table["model"]),
+    )
+
+
+FIGURE = ReportFigure("differences", draw_difference_figure, order=60)

@@ -1,13 +1,22 @@
 """Heat map: models by languages, or many languages by models."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import altair as alt
 
-from tiltmeter.measures import measure_named
+from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import ordered, table, tooltips
+from tiltmeter.reports.figures.figure import Chart, Figure, Panel
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.figures.series import (
+    asked_way,
+    ordered,
+    panel_title,
+    table,
+    tooltips,
+)
+from tiltmeter.reports.language_overview import FEWEST_LANGUAGES
+from tiltmeter.reports.record_rows import rows_of, summaries
 from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
 # Verdicts under which the number says nothing about bias.
@@ -49,3 +58,37 @@ def heat_map(records: Sequence[Record]) -> Chart:
         # The cells are light in both colour schemes, so their numbers are dark in both.
         base.mark_text(fontSize=13, fontWeight=600, color="#1c1f24").encode(text="cell:N"),
     ).properties(height=alt.Step(44 if rows == "model" else 24))
+
+
+def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
+    """The primary measure by model and language, if there are several of either."""
+    decisive = [record for row in summaries(rows_of(data.records)) if (record := deciding(row)) is not None]
+    if len({(r.model, r.language) for r in decisive}) < 2:
+        return
+    languages = {r.language for r in decisive}
+    if len({r.model for r in decisive}) == 1 and len(languages) >= FEWEST_LANGUAGES:
+        return  # the overview of languages shows the same
+    measure = measure_named(decisive[0].measure)
+    decisive = [r for r in decisive if r.measure == measure.name]
+    # Numbers that are not comparable are in different panels.
+    by_panel: dict[tuple[str, ...], list[Record]] = {}
+    for r in decisive:
+        by_panel.setdefault((r.part, *asked_way(r)), []).append(r)
+    axis = measure.axis or measure.name
+    caption = (
+        f"{axis[0].upper()}{axis[1:]}; {measure.ideal or 0.0:g} is no bias. Orange is towards stereotypes, "
+        "blue against them; a dot marks a significant bias."
+    )
+    if any(r.verdict is not None and r.verdict.kind in NO_STATEMENT for r in decisive):
+        caption += " A question mark: not interpretable, or contradictory parts."
+    if len({key[1:] for key in by_panel}) > 1:
+        caption += " Models of different kinds or protocols are in separate panels: their numbers are not comparable."
+    yield Figure(
+        "heat-map",
+        f"{measure.name} by model and language",
+        caption,
+        tuple(Panel(panel_title(key, list(by_panel)), heat_map(panel)) for key, panel in by_panel.items()),
+    )
+
+
+FIGURE = ReportFigure("heat-map", draw_heat_figure, order=30, general=True)

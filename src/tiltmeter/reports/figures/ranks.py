@@ -1,13 +1,14 @@
 """Feminine ranks of stereotypes over all models, languages and templates."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import altair as alt
 
-from tiltmeter.measures.records import Record
-from tiltmeter.reports.figures.figure import Chart
+from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.reports.figures.figure import Chart, Figure, Panel
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 from tiltmeter.reports.figures.series import ordered, table, tooltips
-from tiltmeter.reports.figures.stereotypes import Kinds, kind_colour
+from tiltmeter.reports.figures.stereotypes import SIDE_KEYS, Kinds, count_stereotypes, kind_colour, kinds_of
 from tiltmeter.reports.group_names import shown_group
 
 
@@ -32,3 +33,20 @@ def feminine_ranks(records: Sequence[Record], kinds: Kinds) -> Chart:
             tooltip=tooltips(("name", "stereotype"), ("model", "model"), ("language", "language"), ("part", "part"))
         ),
     ).properties(height=alt.Step(25))
+
+
+def draw_rank_figure(data: FigureData) -> Iterator[Figure]:
+    """The feminine ranks of the stereotypes, where there are several."""
+    ranks = [r for r in data.records if r.measure == "feminine rank" and r.part != OVERALL]
+    if len({(r.model, r.part, r.language) for r in ranks}) > 1:
+        yield Figure(
+            "feminine-ranks",
+            "Feminine ranks",
+            f"The rank of each stereotype among the {count_stereotypes(ranks)}, from the most feminine to the most "
+            "masculine, over all models, languages and templates. Boxes span the quartiles.",
+            (Panel("", feminine_ranks(ranks, kinds_of(data.scores))),),
+            legend=SIDE_KEYS,
+        )
+
+
+FIGURE = ReportFigure("feminine-ranks", draw_rank_figure, order=90)

@@ -1,19 +1,28 @@
 """The masculine rates of stereotypes, with intervals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 
 from tiltmeter.forms.gest import STEREOTYPES, gest_side
-from tiltmeter.measures.records import Record
-from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import ordered, table, tooltips
-from tiltmeter.reports.figures.template_rates import template_shape
+from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.reports.figures.figure import Chart, Figure, Key, Panel
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.figures.series import (
+    MOST_PANELS,
+    ordered,
+    table,
+    tooltips,
+)
+from tiltmeter.reports.figures.template_rates import template_keys, template_shape
 from tiltmeter.reports.group_names import shown_group
+from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.record_rows import split
 from tiltmeter.reports.style import MEN, WOMEN
 
 Kinds = Mapping[str, str]
+SIDE_KEYS = (Key("stereotypes about women", WOMEN), Key("stereotypes about men", MEN))
 _KINDS = {"feminine": "about women", "masculine": "about men"}
 
 
@@ -63,3 +72,46 @@ def stereotypes(records: Sequence[Record], kinds: Kinds, scale: tuple[float, flo
     if not ratio:
         layers.insert(0, alt.Chart(pd.DataFrame({"value": [0.5]})).mark_rule(style="ideal").encode(x=x))
     return alt.layer(*layers).properties(height=alt.Step(11 * len(parts) + 12, **{"for": "position"}))
+
+
+def draw_stereotype_figure(data: FigureData) -> Iterator[Figure]:
+    """The masculine rates of the stereotypes, a panel for each model and language."""
+    kinds = kinds_of(data.scores)
+    rates = [r for r in data.records if r.view == "stereotype" and r.measure in ("q_i", "p_i") and r.part != OVERALL]
+    if not rates:
+        return
+    rate = rates[0].measure
+    ends = [end for r in rates for end in (r.value, r.low, r.high) if end]
+    scale = (0.0, 1.0) if rate == "p_i" else (min(ends) * 0.95, max(ends) * 1.05)
+    several = len({r.language for r in rates}) > 1
+    several_parts = len({r.part for r in rates}) > 1
+    panels = [
+        Panel(f"{model}, {language_name(language)}" if several else model, stereotypes(group, kinds, scale))
+        for (model, language), group in split(rates, "model", "language")
+    ]
+    caveat = (
+        "Only comparisons between stereotypes are meaningful, since one of the two words is more frequent. "
+        if rate == "q_i"
+        else ""
+    )
+    order = "In a model biased towards stereotypes, those about men are to the right of those about women. "
+    if len({kinds[r.group] for r in rates}) < 2:
+        order = ""
+    yield Figure(
+        "stereotypes",
+        f"The {count_stereotypes(rates)} stereotypes",
+        f"{order}{caveat}The lines are 95% intervals{', one for each template' if several_parts else ''}.",
+        tuple(panels),
+        legend=(*SIDE_KEYS, *template_keys(r.part for r in rates)),
+        wide=False,
+        folded=len(panels) > MOST_PANELS,
+    )
+
+
+def count_stereotypes(records: Sequence[Record]) -> str:
+    """The number of stereotypes; GEST's in words."""
+    groups = {r.group for r in records}
+    return "sixteen" if len(groups) == len(STEREOTYPES) else str(len(groups))
+
+
+FIGURE = ReportFigure("stereotypes", draw_stereotype_figure, order=80)

@@ -1,6 +1,6 @@
 """g_s of each model in each template that quotes GEST's sentences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import altair as alt
 import pandas as pd
@@ -8,8 +8,18 @@ import pandas as pd
 from tiltmeter.benchmarks.gest import TEMPLATES
 from tiltmeter.measures import measure_named
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.figures.figure import Chart, Key
-from tiltmeter.reports.figures.series import Domain, model_colour, ordered, table, tooltips
+from tiltmeter.reports.figures.figure import Chart, Figure, Key, Panel
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.figures.series import (
+    Domain,
+    asked_way,
+    model_colour,
+    ordered,
+    panel_title,
+    table,
+    tooltips,
+)
+from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.style import SHAPES
 
 _LANE = 14  # pixels for each interval
@@ -64,3 +74,32 @@ def _wording(part: str) -> str:
     '"…", the man said.'
     """
     return TEMPLATES[part].fill("…", TEMPLATES[part].male)
+
+
+def draw_template_figure(data: FigureData) -> Iterator[Figure]:
+    """g_s in each template, where a model was asked in several (Pikuliak et al. 2024, Figures 9 and 10)."""
+    rates = [r for r in data.records if r.measure == "g_s" and r.view == "all" and r.part in TEMPLATES]
+    if len({r.part for r in rates}) < 2:
+        return
+    # Numbers that are not comparable are in different panels.
+    by_panel: dict[tuple[str, ...], list[Record]] = {}
+    for r in rates:
+        by_panel.setdefault((language_name(r.language), *asked_way(r)), []).append(r)
+    ends = [1.0, *(end for r in rates for end in (r.value, r.low, r.high) if end is not None)]
+    yield Figure(
+        "templates",
+        "g_s by template",
+        "How much g_s depends on the template that quotes the sentences, with 95% intervals; the dotted line is no "
+        "bias. The word for a man is compared with that for a woman in its place.",
+        tuple(
+            Panel(
+                panel_title(key, list(by_panel)), by_template(panel, data.models, (min(ends) / 1.1, max(ends) * 1.05))
+            )
+            for key, panel in by_panel.items()
+        ),
+        legend=template_keys(r.part for r in rates),
+        wide=False,
+    )
+
+
+FIGURE = ReportFigure("templates", draw_template_figure, order=70)

@@ -1,17 +1,27 @@
 """Tilt map: LMS against SS, with contours of ICAT."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import altair as alt
 import pandas as pd
 
 from tiltmeter.measures.association import icat
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, ordered, spaced_names, tooltips
+from tiltmeter.reports.figures.figure import Chart, Figure, Panel
+from tiltmeter.reports.figures.record_panels import note_incomparable
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.figures.series import (
+    Domain,
+    language_keys,
+    model_colour,
+    model_keys,
+    ordered,
+    spaced_names,
+    tooltips,
+)
 from tiltmeter.reports.formatting import four_digits, with_interval
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import RecordRow
+from tiltmeter.reports.record_rows import RecordRow, rows_of, summaries
 from tiltmeter.reports.style import SHAPES
 
 LEVELS = (10, 20, 30, 40, 50, 60, 70, 80, 90)
@@ -104,3 +114,23 @@ def _contours(across: tuple[float, float], bottom: float) -> tuple[pd.DataFrame,
         if ss < 48 and bottom < lms < 99:
             names.append({"name": str(level), "ss": ss, "lms": lms})
     return pd.DataFrame(lines, columns=["line", "ss", "lms"]), pd.DataFrame(names, columns=["name", "ss", "lms"])
+
+
+def draw_tilt_figure(data: FigureData) -> Iterator[Figure]:
+    """The tilt map of the rows with SS, LMS and ICAT."""
+    rows = [row for row in summaries(rows_of(data.records)) if {"SS", "LMS", "ICAT"} <= row.keys()]
+    if rows:
+        yield Figure(
+            "tilt-map",
+            "Tilt map",
+            "The dotted line is SS 50, no bias. The ring marks the ideal: SS 50 and LMS 100. The grey lines are "
+            f"contours of ICAT. The bars are 95% intervals.{note_incomparable([r['SS'] for r in rows])}",
+            (Panel("", tilt_map(rows, data.models)),),
+            legend=(
+                *model_keys(data.models, (row["SS"].model for row in rows)),
+                *language_keys(ordered(language_name(row["SS"].language) for row in rows)),
+            ),
+        )
+
+
+FIGURE = ReportFigure("tilt-map", draw_tilt_figure, order=10)

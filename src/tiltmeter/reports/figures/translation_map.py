@@ -1,15 +1,22 @@
 """Translation systems: the stereotype rate f_s against the global masculine rate f_m."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import altair as alt
 import pandas as pd
 
-from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, spaced_names, tooltips
+from tiltmeter.reports.figures.figure import Chart, Figure, Panel
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.figures.series import (
+    Domain,
+    model_colour,
+    model_keys,
+    spaced_names,
+    tooltips,
+)
 from tiltmeter.reports.formatting import four_digits, with_interval
 from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import RecordRow
+from tiltmeter.reports.record_rows import RecordRow, rows_of, summaries
 
 
 def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
@@ -61,3 +68,21 @@ def _point(row: RecordRow) -> dict[str, object]:
             f"text_{name}": with_interval(record, four_digits),
         }
     return point
+
+
+def draw_translation_figure(data: FigureData) -> Iterator[Figure]:
+    """The map of the rows with f_s and f_m."""
+    rows = [row for row in summaries(rows_of(data.records)) if {"f_s", "f_m"} <= row.keys()]
+    if rows:
+        yield Figure(
+            "translation-map",
+            "Stereotypes against men as the norm",
+            "A system in the ring uses both genders equally often for every stereotype. Further to the right, the "
+            "masculine is used more often overall; further up, the gender follows the stereotype. No system can be "
+            "above the dashed line.",
+            (Panel("", translation_map(rows, data.models)),),
+            legend=model_keys(data.models, (row["f_s"].model for row in rows)),
+        )
+
+
+FIGURE = ReportFigure("translation-map", draw_translation_figure, order=20)

@@ -1,13 +1,22 @@
 """Predictive validity: g_s of GEST against g_s of WinoBias, a point for each model."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 
+from tiltmeter.errors import DataError
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, tooltips
+from tiltmeter.measures.winobias import COMPARED, validity, validity_pairs
+from tiltmeter.reports.figures.figure import Chart, Figure, Panel
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.figures.series import (
+    Domain,
+    model_colour,
+    model_keys,
+    panel_title,
+    tooltips,
+)
 from tiltmeter.reports.formatting import four_digits, with_interval
 
 
@@ -49,3 +58,40 @@ def _point(model: str, gest: Record, winobias: Record) -> dict[str, object]:
             f"text_{name}": with_interval(record, four_digits),
         }
     return point
+
+
+def draw_validity_figure(data: FigureData) -> Iterator[Figure]:
+    """g_s of GEST against that of WinoBias, where several models have both (Pikuliak et al. 2024, Figure 8)."""
+    records = [*data.records, *(r for r in data.other_records if r.part == COMPARED)]
+    by_panel: dict[tuple[str, ...], list[Record]] = {}
+    for r in records:
+        # Models of one kind are asked alike; kinds are not comparable.
+        by_panel.setdefault((r.kind or "unknown kind",), []).append(r)
+    points = {key: validity_pairs(panel) for key, panel in by_panel.items()}
+    points = {key: pairs for key, pairs in points.items() if len(pairs) > 1}
+    if not points:
+        return
+    sentences = [_correlation(key[0], by_panel[key], len(points) > 1) for key in points]
+    yield Figure(
+        "validity",
+        "GEST against WinoBias",
+        "g_s of GEST (the mean over templates) and of WinoBias "
+        f"({COMPARED}), with 95% intervals; the dotted lines are no bias. If g_s measures a property of models, those "
+        f"with a higher one on GEST have a higher one on WinoBias. {' '.join(sentences)}",
+        tuple(Panel(panel_title(key, list(points)), validity_map(pairs, data.models)) for key, pairs in points.items()),
+        legend=model_keys(data.models, (model for pairs in points.values() for model in pairs)),
+    )
+
+
+def _correlation(kind: str, records: Sequence[Record], several: bool) -> str:
+    """A sentence with the correlation over models, or why there is none; it names the kind if there are several."""
+    where = f" ({kind})" if several else ""
+    try:
+        found = validity(records)
+    except DataError:
+        return f"Fewer than four models{where}: too few for a correlation."
+    ends = f"[{found.low:.2f}, {found.high:.2f}]"
+    return f"Over {len(found.models)} models{where} Pearson's r is {found.correlation:.2f} {ends}."
+
+
+FIGURE = ReportFigure("validity", draw_validity_figure, order=95)

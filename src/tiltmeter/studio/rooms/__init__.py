@@ -1,22 +1,25 @@
-"""The rooms of the studio, one module each; `app.py` lists them."""
+"""The pages of the studio, one module each with a `STUDIO_PAGE`; plug-ins add theirs by `tiltmeter.studio_pages`."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
+
+from tiltmeter.registry import load_components, package_objects
 
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
 
 
 @dataclass(frozen=True, slots=True)
-class StudioRoom:
-    """A room: its title in the navigation, its path, its pages.
+class StudioPage:
+    """A page of the studio: its title in the navigation, its path, and its routes, which all begin with its path.
 
-    `shared` rooms are also served to reviewers elsewhere. `running` is entered when the studio starts and left when
-    it ends: it starts and stops what the room does in the background.
+    `shared` pages are also served to reviewers elsewhere. `running` is entered when the studio starts and left when it
+    ends: it starts and stops background work of the page. Pages appear by `order`, then by path.
     """
 
     title: str
@@ -24,3 +27,12 @@ class StudioRoom:
     routes: Sequence[BaseRoute]
     shared: bool = False
     running: "Callable[[Studio], AbstractContextManager[None]]" = lambda _studio: nullcontext()
+    order: int = 100
+
+
+@cache
+def list_studio_pages() -> tuple[StudioPage, ...]:
+    """All pages, built in and of plug-ins, in the order of the navigation."""
+    builtin = package_objects(__name__, "STUDIO_PAGE")
+    found = load_components("studio_pages", builtin, StudioPage, lambda page: page.path)
+    return tuple(sorted(found.values(), key=lambda page: (page.order, page.path)))

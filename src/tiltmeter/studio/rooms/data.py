@@ -17,7 +17,7 @@ from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.checked_files import check_content, check_file
 from tiltmeter.studio.item_counts import is_here, items_here
-from tiltmeter.studio.rooms import StudioRoom
+from tiltmeter.studio.rooms import StudioPage
 
 # The largest file that can be checked, in bytes.
 LARGEST_FILE = 20_000_000
@@ -113,7 +113,7 @@ async def _upload(request: Request) -> Response:
     return responses.fragment(request, "data_checked.html.jinja", checked=checked, is_alone=False)
 
 
-ROOM = StudioRoom(
+STUDIO_PAGE = StudioPage(
     "Data",
     "/data",
     [
@@ -125,4 +125,5 @@ ROOM = StudioRoom(
         Route("/data/file", _file),
         Route("/data/check", _upload, methods=["POST"], max_body_size=LARGEST_FILE),
     ],
+    order=30,
 )

@@ -31,7 +31,7 @@ from tiltmeter.studio.job_estimate import estimate
 from tiltmeter.studio.job_files import Job
 from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.model_names import ENDPOINTS, checked_model, endpoint_name, model_files
-from tiltmeter.studio.rooms import StudioRoom
+from tiltmeter.studio.rooms import StudioPage
 from tiltmeter.studio.run_request import CHAT_PROTOCOLS, PUBLISHED, RunRequest, checked_request
 from tiltmeter.studio.run_summary import summarize
 
@@ -266,7 +266,7 @@ def _running(studio: "Studio") -> AbstractContextManager[None]:
     return studio.jobs.running()
 
 
-ROOM = StudioRoom(
+STUDIO_PAGE = StudioPage(
     "New run",
     "/new-run",
     [
@@ -279,4 +279,5 @@ ROOM = StudioRoom(
         Route("/new-run/jobs/{job}/{action}", _change, methods=["POST"]),
     ],
     running=_running,
+    order=20,
 )

@@ -21,7 +21,7 @@ from tiltmeter.making.settings import Settings, read_settings
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.review_page import ReviewPage, review_page
-from tiltmeter.studio.rooms import StudioRoom, rating, settling, writing
+from tiltmeter.studio.rooms import StudioPage, rating, settling, writing
 from tiltmeter.studio.rooms.people import (
     VIA,
     at_work,
@@ -301,7 +301,7 @@ def _running(studio: "Studio") -> Iterator[None]:
         studio.workbench.close()
 
 
-ROOM = StudioRoom(
+STUDIO_PAGE = StudioPage(
     "Review",
     "/review",
     [
@@ -323,4 +323,5 @@ ROOM = StudioRoom(
     ],
     shared=True,
     running=_running,
+    order=40,
 )

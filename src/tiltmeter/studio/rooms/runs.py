@@ -17,7 +17,7 @@ from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.guard import FRAMED_POLICY
-from tiltmeter.studio.rooms import StudioRoom
+from tiltmeter.studio.rooms import StudioPage
 from tiltmeter.studio.run_comparison import ComparisonRequest, RunComparisons, comparison_request
 from tiltmeter.studio.run_downloads import DOWNLOADS, download
 from tiltmeter.studio.run_folders import run_folder
@@ -258,7 +258,7 @@ def _named(request: Request) -> str:
     return request.query_params.get("run", "")
 
 
-ROOM = StudioRoom(
+STUDIO_PAGE = StudioPage(
     "Runs",
     "/runs",
     [
@@ -277,4 +277,5 @@ ROOM = StudioRoom(
         Route("/runs/comparison", _comparison_page),
     ],
     running=_running,
+    order=10,
 )

@@ -1,0 +1,30 @@
+"""The primary measure by bias type."""
+
+from collections.abc import Iterator
+
+from tiltmeter.reports.figures.figure import Figure
+from tiltmeter.reports.figures.record_panels import build_forest_panels, note_incomparable, select_primary_records
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.figures.series import MOST_PANELS, model_keys
+
+
+def draw_bias_types(data: FigureData) -> Iterator[Figure]:
+    """A forest plot of the bias types, if there are several."""
+    rows = [
+        *select_primary_records(data.records, "bias_type"),
+        *select_primary_records(data.records, "all"),
+    ]  # all items below the bias types
+    if len({r.group for r in rows if r.view == "bias_type"}) > 1:  # one bias type is all items
+        yield Figure(
+            "bias-types",
+            "By bias type",
+            f"{rows[0].measure} with its 95% interval; the dotted line is no bias. The table of all numbers shows "
+            f"which are significant after correction for multiple tests.{note_incomparable(rows)}",
+            (panels := build_forest_panels(rows, data.models)),
+            legend=model_keys(data.models, (r.model for r in rows)),
+            wide=False,
+            folded=len(panels) > MOST_PANELS,
+        )
+
+
+FIGURE = ReportFigure("bias-types", draw_bias_types, order=40, general=True)

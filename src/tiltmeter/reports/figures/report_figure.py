@@ -1,0 +1,50 @@
+"""The declaration of a figure, and the data that it is drawn from."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures.figure import Figure
+from tiltmeter.reports.figures.series import Domain
+from tiltmeter.reports.record_rows import ALL_MODELS
+
+
+@dataclass(frozen=True, slots=True)
+class FigureData:
+    """The data of one benchmark in a report.
+
+    `models` are all models of the report, whose positions decide their colours. `other_records` are the records of the
+    report's other benchmarks.
+    """
+
+    records: Sequence[Record]
+    scores: pd.DataFrame
+    models: Domain
+    other_records: Sequence[Record] = ()
+
+    @classmethod
+    def select(cls, benchmark: str, records: Sequence[Record], scores: pd.DataFrame, models: Domain) -> "FigureData":
+        """The data of one benchmark from the records and scores of a report, without records over all models."""
+        of_name = scores["benchmark"] == benchmark
+        return cls(
+            [record for record in records if record.benchmark == benchmark and record.model != ALL_MODELS],
+            scores if of_name.all() else scores[of_name],
+            models,
+            [record for record in records if record.benchmark != benchmark],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFigure:
+    """A figure of the report on a benchmark.
+
+    `draw` yields a `Figure`, or none if the data have nothing to show. It is drawn for benchmarks with a measure that
+    names it (`Measure.figures`), or for all benchmarks if it is `general`. Figures appear by `order`, then by name.
+    """
+
+    name: str
+    draw: Callable[[FigureData], Iterable[Figure]]
+    order: int = 100
+    general: bool = False

@@ -1,0 +1,35 @@
+"""The primary measure by target term."""
+
+from collections.abc import Iterator
+
+from tiltmeter.reports.figures.figure import Figure
+from tiltmeter.reports.figures.record_panels import build_forest_panels, note_incomparable, select_primary_records
+from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.figures.series import model_keys
+
+# A note for all outputs with single target terms.
+SINGLE_TERMS = (
+    "Single terms are unreliable: with about 27 items each, the ranking of the terms on one half of the items hardly "
+    "predicts that on the other half (split-half reliability .25)."
+)
+_ENOUGH = 10  # fewest items of a term in a figure
+
+
+def draw_target_terms(data: FigureData) -> Iterator[Figure]:
+    """A forest plot of the target terms with enough items."""
+    terms = [r for r in select_primary_records(data.records, "target") if r.n >= _ENOUGH]
+    terms.sort(key=lambda r: (-r.value, r.group))
+    if terms:
+        yield Figure(
+            "target-terms",
+            "By target term",
+            f"{terms[0].measure} of the items about each term with at least {_ENOUGH} items, with its 95% interval. "
+            f"{SINGLE_TERMS}{note_incomparable(terms)}",
+            build_forest_panels(terms, data.models),
+            legend=model_keys(data.models, (r.model for r in terms)),
+            wide=False,
+            folded=True,
+        )
+
+
+FIGURE = ReportFigure("target-terms", draw_target_terms, order=50, general=True)

@@ -1,0 +1,29 @@
+"""Sections of the report, one module each with a `SECTION`; plug-ins add theirs by `tiltmeter.report_sections`."""
+
+from functools import cache
+
+from tiltmeter.registry import load_components, package_objects
+from tiltmeter.reports.plugin_failures import describe_failure
+from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
+
+__all__ = ["RenderedSection", "ReportContent", "ReportSection", "list_sections", "render_sections"]
+
+
+@cache
+def list_sections() -> tuple[ReportSection, ...]:
+    """All sections, built in and of plug-ins, in the order of a report."""
+    builtin = package_objects(__name__, "SECTION")
+    found = load_components("report_sections", builtin, ReportSection, lambda section: section.name)
+    return tuple(sorted(found.values(), key=lambda section: (section.order, section.name)))
+
+
+def render_sections(content: ReportContent) -> list[RenderedSection]:
+    """The sections of a report; a message in the place of a plug-in's section that fails."""
+    rendered: list[RenderedSection] = []
+    for section in list_sections():
+        try:
+            rendered += section.render(content)
+        except Exception as error:  # a plug-in may raise anything
+            message = describe_failure(f"section {section.name!r}", section.render, error)
+            rendered.append(RenderedSection.with_message(section.name, message))
+    return rendered

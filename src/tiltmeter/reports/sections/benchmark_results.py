@@ -1,0 +1,40 @@
+"""The results of each benchmark: summary, controls, figures and all numbers."""
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from tiltmeter.reports.figures.target_terms import SINGLE_TERMS
+from tiltmeter.reports.formatting import format_interval, format_p, four_digits
+from tiltmeter.reports.group_names import shown_group
+from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
+from tiltmeter.reports.templating import page_template
+
+_SYMBOLS = {
+    "circle": "M6 1a5 5 0 1 1 0 10a5 5 0 1 1 0-10z",
+    "square": "M1.5 1.5h9v9h-9z",
+    "triangle-up": "M6 1l5.2 9.5h-10.4z",
+    "diamond": "M6 .5l5 5.5l-5 5.5l-5-5.5z",
+    "cross": "M4.3 1h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z",
+    "triangle-down": "M6 11l5.2-9.5h-10.4z",
+    "triangle-right": "M11 6l-9.5 5.2v-10.4z",
+    "triangle-left": "M1 6l9.5 5.2v-10.4z",
+}
+
+
+def render(content: ReportContent) -> Iterator[RenderedSection]:
+    """A section for each benchmark."""
+    for section in content.benchmarks:
+        html = page_template("benchmark.html.jinja").render(
+            section=section,
+            single_terms=SINGLE_TERMS,
+            symbols=_SYMBOLS,
+            shown_group=shown_group,
+            format_p=format_p,
+            four_digits=four_digits,
+            format_interval=format_interval,
+        )
+        yield RenderedSection(section.slug, section.name, Markup(html + "\n"))
+
+
+SECTION = ReportSection("benchmarks", render, order=10)

@@ -1,0 +1,53 @@
+"""The declaration of a section of the report, and the content that it is rendered from."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from tiltmeter.reports.gather import Gathered
+from tiltmeter.reports.page import BenchmarkSection
+from tiltmeter.runs.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """What a report is about: the named runs, their combined tables, and the results of each benchmark."""
+
+    runs: Sequence[tuple[str, Result]]
+    gathered: Gathered
+    benchmarks: Sequence[BenchmarkSection]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedSection:
+    """A section as HTML, with its id and its title in the navigation.
+
+    `data` is placed at the end of the page, before the scripts, for data that a script reads. The page allows no other
+    scripts than its own.
+    """
+
+    slug: str
+    title: str
+    html: Markup
+    data: Markup | str = ""
+
+    @classmethod
+    def with_message(cls, name: str, message: str) -> "RenderedSection":
+        """A section that contains only a message."""
+        slug = "".join(letter if letter.isalnum() else "-" for letter in name.lower())
+        html = Markup('<section id="{}">\n<h2>{}</h2>\n<p class="note">{}</p>\n</section>\n')
+        return cls(slug, name, html.format(slug, escape(name), escape(message)))
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """A section of the report.
+
+    `render` yields its parts, none if there is nothing to show. Sections appear by `order`, then by name: those of
+    benchmarks at 10, the items at 50, the method at 90.
+    """
+
+    name: str
+    render: Callable[[ReportContent], Iterable[RenderedSection]]
+    order: int = 70
