@@ -1,55 +1,21 @@
 """The example package of docs/extending.md is read, validated, run, shown, compared, gated and exported unchanged."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-from transformers import GPT2Config, GPT2LMHeadModel
 
-import tiltmeter
-from tests.models.tiny import made
-from tests.models.tiny_tokenizers import byte_level
-
-EXAMPLE = Path(__file__).parents[1] / "examples" / "tiltmeter-blanks"
+from tests.support.plugin_package import EXAMPLES, install_example, run, save_models
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package as pip would install it, and two tiny models."""
     folder = tmp_path_factory.mktemp("plugin")
-    shutil.copytree(EXAMPLE / "src" / "tiltmeter_blanks", folder / "tiltmeter_blanks")
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    about = folder / "tiltmeter_blanks-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
-    lines = [
-        line
-        for group, entries in project["entry-points"].items()
-        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
-    ]
-    (about / "entry_points.txt").write_text("\n".join(lines))
-    for seed, name in enumerate(("first", "second")):
-        made(_gpt2, seed=seed).save_pretrained(folder / name)
-        byte_level().save_pretrained(folder / name)
+    install_example("tiltmeter-blanks", folder)
+    save_models(folder, "first", "second")
     assert run(folder, "run", "first", "second", "--on", "blanks", "--out", "both").returncode == 0
     return folder
-
-
-def _gpt2() -> GPT2LMHeadModel:
-    return GPT2LMHeadModel(GPT2Config(vocab_size=300, n_embd=16, n_layer=2, n_head=2, n_positions=128))
-
-
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    source = str(Path(tiltmeter.__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), source]), "COLUMNS": "120"}
-    environment["TILTMETER_CACHE"] = str(folder / "cache")
-    command = [sys.executable, "-m", "tiltmeter", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
 
 
 def test_its_data_are_listed_read_and_validated(folder: Path) -> None:
@@ -99,7 +65,7 @@ def test_it_is_exported(folder: Path, form: str) -> None:
 
 
 def test_the_page_about_extending_shows_this_code() -> None:
-    page = (EXAMPLE.parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
+    page = (EXAMPLES.parent / "docs" / "extending.md").read_text(encoding="utf-8")
     assert "examples/tiltmeter-blanks" in page
     for name in ("form.py", "benchmark.py", "measures.py", "data.py"):
         assert name in page

@@ -9,12 +9,14 @@ _ROOM = "tiltmeter.reports"
 
 
 @cache
-def page_template(name: str, package: str = _ROOM) -> Template:
-    """A template from `templates/` of a package; it can extend `shell.html.jinja`, the frame of every page.
+def page_template(name: str, *packages: str) -> Template:
+    """A template from `templates/` of the first of these packages that has it, or of the reports.
+
+    It can extend `shell.html.jinja`, the frame of every page.
 
     Autoescaping is on: text from data is never markup.
     """
-    loaders = [PackageLoader(room, "templates") for room in dict.fromkeys((package, _ROOM))]
+    loaders = [PackageLoader(room, "templates") for room in dict.fromkeys((*packages, _ROOM))]
     environment = Environment(
         loader=ChoiceLoader(loaders),
         autoescape=True,

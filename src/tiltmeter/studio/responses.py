@@ -41,15 +41,17 @@ def is_htmx(request: Request) -> bool:
     return request.headers.get("hx-request") == "true"
 
 
-def page(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
-    """A whole page; its template extends `base.html.jinja`."""
-    return fragment(request, template, status, **values)
+def page(request: Request, template: str, status: int = 200, package: str = _ROOM, /, **values: Any) -> HTMLResponse:
+    """A whole page; its template, from `templates/` of a package, extends `base.html.jinja`."""
+    return fragment(request, template, status, package, **values)
 
 
-def fragment(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
+def fragment(
+    request: Request, template: str, status: int = 200, package: str = _ROOM, /, **values: Any
+) -> HTMLResponse:
     """A piece of a page."""
     studio, session = studio_of(request), request.scope["state"].get("session")
-    html = page_template(template, _ROOM).render(
+    html = page_template(template, package, _ROOM).render(
         csrf=studio.sessions.csrf(session) if session else "",
         session=session,
         rooms=studio.rooms,

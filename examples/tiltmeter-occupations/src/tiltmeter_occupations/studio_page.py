@@ -1,0 +1,17 @@
+"""A page of the studio: the sentences of the data set."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tiltmeter.datasets.by_name import load
+from tiltmeter.studio import responses
+from tiltmeter.studio.rooms import StudioPage
+
+
+def render(request: Request) -> Response:
+    """The list of sentences."""
+    return responses.page(request, "occupations.html.jinja", 200, __package__, items=load("occupations"))
+
+
+STUDIO_PAGE = StudioPage("Occupations", "/occupations", [Route("/occupations", render)])
