@@ -366,7 +366,7 @@ def test_ss_needs_an_lms_above_that_of_guessing() -> None:
 
 
 def test_reasons_include_the_values() -> None:
-    assert re.search("36 of 40 .*20%", str(ties_at_most(0.2)({"ties": record("ties", 36.0, 40)})))
-    assert re.search("7 of 40 .*10%", str(unknown_at_most(0.1)({UNKNOWN: record(UNKNOWN, 7.0, 40)})))
+    assert re.search("36 of 40 .*20%", str(ties_at_most(0.2).check({"ties": record("ties", 36.0, 40)})))
+    assert re.search("7 of 40 .*10%", str(unknown_at_most(0.1).check({UNKNOWN: record(UNKNOWN, 7.0, 40)})))
     lms = record("LMS", 51.2, ends=(49.0, 53.5))
-    assert re.search(r"LMS 51\.2 \[49\.0, 53\.5\] .*50", str(above_chance("LMS", 50.0, 20.0)({"LMS": lms})))
+    assert re.search(r"LMS 51\.2 \[49\.0, 53\.5\] .*50", str(above_chance("LMS", 50.0, 20.0).check({"LMS": lms})))

@@ -166,7 +166,7 @@ def test_the_rule_is_explained(page: str) -> None:
     text = method(page)
     for wanted in ("Holm's correction", "No bias beyond", "Inconclusive", "Too few items", "Not interpretable"):
         assert wanted in text, wanted
-    assert "Items about one target term are a cluster" in text
+    assert "Items with the same target are a cluster" in text
 
 
 def test_the_sentences_are_packed_away(page: str) -> None:

@@ -85,6 +85,11 @@ class ItemPanel:
         labels, sides = first.labels(self.quantity, self.items), first.sides(self.quantity, self.items)
         return None if labels is None else self.quantity.values.weights(labels, sides)
 
+    def cluster_columns(self) -> tuple[str, ...]:
+        """The columns that may identify clusters of the items."""
+        known = self.cells[0].attributes.columns
+        return tuple(name for name in self.quantity.values.clusters if name in known)
+
     def clusters(self) -> Labels | None:
         """The clusters of the items, if the measure has any: their targets, or templates."""
         return self.cells[0].clusters(self.quantity, self.items)

@@ -147,6 +147,7 @@ GAP = Measure(
             discrete=False,
             columns=("stereotype",),
             weigh=by_stereotype,
+            strata="stereotypes",
             sides="side",
             two_sided=True,
             clusters=(),

@@ -28,14 +28,6 @@ from tiltmeter.measures.estimates import LEVEL, POWER, Estimate, Interval, Mean,
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
 
-Test = Literal[
-    "paired t and McNemar mid-P",
-    "paired t",
-    "paired t within stereotypes",
-    "paired t within right answers",
-    "paired t of pieces",
-    "identical",
-]
 Effect = Literal["Cohen's g", "Hedges' g"]
 
 # Relative difference below which two scores count as equal.
@@ -48,8 +40,8 @@ class Contrast:
 
     `farther` is how much farther from the ideal `left` is than `right`; positive is worse. `disagree` counts the items
     with different outcomes, or for continuous values, different signs. `p_equivalence` (TOST) tests that the difference
-    is within the margin of the measure; None for measures without a margin. `detectable` is the minimum detectable
-    difference at 5% with a power of 80%.
+    is within the margin of the measure; None for measures without a margin. `test` names the test. `detectable` is the
+    minimum detectable difference at 5% with a power of 80%.
     """
 
     left: float
@@ -64,7 +56,7 @@ class Contrast:
     clusters: int | None
     standard_error: float
     disagree: int
-    test: Test
+    test: str
     p_value: float
     p_equivalence: float | None
     effect: float | None
@@ -106,7 +98,7 @@ def contrast(
     estimate: Estimate | None = None
     margin, p_equivalence = quantity.measure.margin, None
     if len(left) > 1:
-        test: Test = "paired t of pieces"
+        test = "paired t of pieces"
         low, high, p_value, error = _difference_of_minima(quantity, left, right, weights, clusters)
     else:
         differences = (left - right)[0]
@@ -114,9 +106,7 @@ def contrast(
             test, estimate = "paired t and McNemar mid-P", Paired.from_differences(differences, clusters)
             effect, effect_name = cohens_g(estimate.ups, estimate.downs), "Cohen's g"
         else:
-            test = "paired t" if strata is None else "paired t within stereotypes"
-            if values.columns == ("correct",):
-                test = "paired t within right answers"
+            test = "paired t" if strata is None else f"paired t within {values.strata}"
             estimate = mean_of_items(differences, weights, clusters, strata)
             effect_name = "Hedges' g"
             effect = hedges_g(value - other, estimate.standard_error.value * math.sqrt(n), n)

@@ -83,7 +83,15 @@ ACC_GAP = Measure(
     ),
     validity=(ValidityRule("too few translations have a word of either reference", _enough_coverage),),
     items=(
-        ItemValues((CORRECT,), _percent_correct, columns=("gender",), weigh=by_gender, two_sided=True, clusters=()),
+        ItemValues(
+            (CORRECT,),
+            _percent_correct,
+            columns=("gender",),
+            weigh=by_gender,
+            strata="genders",
+            two_sided=True,
+            clusters=(),
+        ),
     ),
 )
 ACC = _share("acc", "the share of items with the correct gender; of counterfactual pairs, those with both correct")

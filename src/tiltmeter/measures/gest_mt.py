@@ -106,6 +106,7 @@ F_S = Measure(
             _is_masculine,
             columns=("stereotype",),
             weigh=by_stereotype,
+            strata="stereotypes",
             sides="side",
             two_sided=True,
             clusters=(),

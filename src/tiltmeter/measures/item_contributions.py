@@ -68,12 +68,13 @@ class ItemValues:
     `contributions` turns scores by role into a row for each mean in the measure and a column for each item; `pieces`
     turns those means into smooth functions, the minimum of which is the measure. `preference`: items contribute 0, 50
     or 100. `discrete`: items have one of a few outcomes rather than a continuous value. `weigh` returns the weight of
-    each item from its stratum, the first of `columns`; without it the measure is a plain mean. `sides` names a column
-    that may say on which side a stratum is, which `weigh` then takes as well. `two_sided`: the measure is one side
-    minus the other, with weights of both signs, and not defined on items of one side. `clusters` names the columns that
-    may identify clusters of items. `may_be_missing`: items without a contribution are allowed. `strengths` are the
-    scales on which items can be listed; the first whose roles have scores is used. `estimate` computes a measure of all
-    items together (`joint_item_values`); its `contributions` take the columns as well as the roles.
+    each item from its stratum, the first of `columns`; without it the measure is a plain mean. `strata` is a noun for
+    the strata. `sides` names a column that may say on which side a stratum is, which `weigh` then takes as well.
+    `two_sided`: the measure is one side minus the other, with weights of both signs, and not defined on items of one
+    side. `clusters` names the columns that may identify clusters of items. `may_be_missing`: items without a
+    contribution are allowed. `strengths` are the scales on which items can be listed; the first whose roles have scores
+    is used. `estimate` computes a measure of all items together (`joint_item_values`); its `contributions` take the
+    columns as well as the roles.
     """
 
     roles: tuple[str, ...]
@@ -83,6 +84,7 @@ class ItemValues:
     pieces: Callable[[Floats], list[Floats]] = _first
     columns: tuple[str, ...] = ()
     weigh: Callable[..., Floats] | None = None
+    strata: str = "strata"
     sides: str = ""
     two_sided: bool = False
     clusters: tuple[str, ...] = ("template",)

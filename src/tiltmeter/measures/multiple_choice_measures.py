@@ -90,6 +90,7 @@ BIAS = Measure(
             lambda roles: 100.0 * np.array([answer_sign(roles)]),
             columns=("correct",),
             weigh=by_right_answer,
+            strata="right answers",
             may_be_missing=True,
             strengths=(Strength(_SCORES[:2], "difference", _SCORES[2:]),),
         ),

@@ -19,7 +19,7 @@ interval.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +42,9 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
     corrected = _corrected(list(records))
     rows: dict[tuple[str, ...], dict[str, Record]] = {}
     parts: dict[tuple[str, ...], list[Record]] = {}
+    views: dict[tuple[str, ...], set[str]] = {}
     for record in corrected:
+        views.setdefault(row_key(record)[:-2], set()).add(record.view)
         rows.setdefault(row_key(record), {})[record.measure] = record
         if record.part != OVERALL and record.margin is not None:
             parts.setdefault(parts_key(record), []).append(record)
@@ -54,6 +56,7 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
                 record,
                 {**portions.get((*row_key(record)[:-2], "all", "all"), {}), **rows[row_key(record)]},
                 parts.get(parts_key(record), ()),
+                views[row_key(record)[:-2]],
             ),
         )
         if record.margin is not None
@@ -62,8 +65,11 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
     ]
 
 
-def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = ()) -> Verdict:
-    """The verdict on a record with corrected p-values; `parts` are the records of the pooled parts."""
+def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), views: Collection[str] = ()) -> Verdict:
+    """The verdict on a record with corrected p-values.
+
+    `parts` are the records of the pooled parts, `views` the columns by which the items are grouped.
+    """
     measure = measure_named(record.measure)
     margin = record.margin or measure.margin or 0.0
     margin_words = measure.margin_words(margin)
@@ -73,7 +79,7 @@ def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = ()) -> Ve
     if (reason := _contradiction(record, row, parts)) is not None:
         return Verdict("contradictory", reason=reason)
     if record.clusters is not None and record.clusters < FEWEST_CLUSTERS:
-        return Verdict("too few", reason=_too_few_clusters(record.clusters, measure))
+        return Verdict("too few", reason=_too_few_clusters(record.clusters, measure, views))
     if record.p_adjusted is None or record.low is None or record.high is None:
         return Verdict("too few", reason=record.why or f"n={record.n:,}")
     equivalent = record.p_equivalence is not None and record.p_equivalence < ALPHA / 2
@@ -144,8 +150,9 @@ def _significant(record: Record) -> bool:
     return record.p_adjusted is not None and record.p_adjusted < ALPHA
 
 
-def _too_few_clusters(count: int, measure: Measure) -> str:
-    columns = measure.cluster_columns
+def _too_few_clusters(count: int, measure: Measure, views: Collection[str]) -> str:
+    known = [name for name in measure.cluster_columns if name in views]
+    columns = tuple(known[:1]) or measure.cluster_columns
     verb = "come from" if columns[:1] == ("template",) else "are about"
     return f"the items {verb} {count} {name_clusters(columns, count)}, and five are needed"
 

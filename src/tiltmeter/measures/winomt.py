@@ -84,6 +84,7 @@ DELTA_S = Measure(
             _percent_right,
             columns=("stereotypical",),
             weigh=by_stereotype,
+            strata="pro- and anti-stereotypical items",
             two_sided=True,
             clusters=("entity",),
         ),

@@ -11,14 +11,7 @@ from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.comparison_matrix import is_large, matrices, print_matrices
 from tiltmeter.reports.console_tables import part_name, print_fitting
 from tiltmeter.reports.formatting import count_of, format_p
-
-METHOD = (
-    "Paired, item by item; items about one target term are a cluster. Intervals and p: Student's t of the paired "
-    "differences, for SS, LMS and CPS together with McNemar's mid-P test, whichever is more cautious; for GEST within "
-    "stereotypes. Holm: p corrected over all tests of one measure on one benchmark. effect: Cohen's g of the items "
-    "that differ (SS, LMS, CPS), Hedges' g for other means. differ: the items on which the two disagree. seen: the "
-    "difference that n such items detect with a power of 80%."
-)
+from tiltmeter.reports.method_texts import describe_clusters, describe_tests
 
 _EFFECT = Measure("effect size", "Cohen's g or Hedges' g", digits=2)
 
@@ -57,7 +50,17 @@ def print_comparison(comparison: Comparison, console: Console, *, everything: bo
         console.print()
     for note in notes:
         console.print(Text(note))
-    console.print(Text(METHOD, style="dim"))
+    console.print(Text(describe_method(comparison.differences), style="dim"))
+
+
+def describe_method(differences: Sequence[PairedDifference]) -> str:
+    """How differences were computed, and what the columns of their table mean."""
+    clusters = describe_clusters(d.quantity for d in differences if d.contrast.clusters is not None)
+    return (
+        f"Paired, item by item{clusters}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
+        "corrected over all tests of one measure on one benchmark. differ: the items on which the two disagree. seen: "
+        "the difference that n such items detect with a power of 80%."
+    )
 
 
 def pairs(differences: Sequence[Difference]) -> list[list[Difference]]:

@@ -12,7 +12,7 @@ from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.clean import clip, label
-from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
+from tiltmeter.reports.comparison import describe_method, numbers, pairs, reading, summaries
 from tiltmeter.reports.comparison_matrix import SIGNS, DifferenceMatrix, is_large, matrices
 from tiltmeter.reports.formatting import four_digits
 from tiltmeter.reports.item_texts import kept_texts
@@ -111,7 +111,7 @@ def comparison_page(comparison: Comparison, *, items: int | None = 200, everythi
         signs=SIGNS,
         without_items=items == 0,
         notes=[clip(note) for note in (*comparison.notes, *_left_out(comparison.differences))],
-        method=METHOD,
+        method=describe_method(comparison.differences),
         version=tiltmeter.__version__,
     )
 

@@ -13,13 +13,14 @@ from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.comparison import numbers, reading
 from tiltmeter.reports.console_tables import WIDE, part_name, print_fitting
 from tiltmeter.reports.formatting import format_p
+from tiltmeter.reports.method_texts import describe_clusters
 
-GROUP_METHOD = (
-    "For each item the mean over the members of a group, then the difference of the two means; items about one target "
-    "term are a cluster. Holm: p corrected over all contrasts of one measure on one benchmark. The first interval and "
-    "p are of these members on items like these. Those over members and items, from five members in each group on, are "
-    "of members like these: how members of a group differ is added to how items do (crossed random effects). A mean "
-    "hides members that are biased in opposite directions."
+_METHOD = (
+    "For each item the mean over the members of a group, then the difference of the two means{clusters}. Holm: p "
+    "corrected over all contrasts of one measure on one benchmark. The first interval and p are of these members on "
+    "items like these. Those over members and items, from five members in each group on, are of members like these: "
+    "how members of a group differ is added to how items do (crossed random effects). A mean hides members that are "
+    "biased in opposite directions."
 )
 
 
@@ -36,7 +37,14 @@ def print_groups(comparison: GroupComparison, console: Console) -> None:
         console.print()
     for note in comparison.notes:
         console.print(Text(note))
-    console.print(Text(GROUP_METHOD, style="dim"))
+    console.print(Text(describe_group_method(comparison.differences), style="dim"))
+
+
+def describe_group_method(differences: Sequence[GroupDifference]) -> str:
+    """How contrasts of groups were computed."""
+    return _METHOD.format(
+        clusters=describe_clusters(d.quantity for d in differences if d.contrast.clusters is not None)
+    )
 
 
 def contrasts(differences: Sequence[GroupDifference]) -> list[list[GroupDifference]]:

@@ -9,6 +9,7 @@ from tiltmeter.comparing.item_quality import ItemQuality, PanelQuality
 from tiltmeter.comparing.item_statistics import Reliability
 from tiltmeter.comparing.strongest_items import CASE, CONTEXT, INFLUENCE, PREFERENCE
 from tiltmeter.measures.estimates import Interval
+from tiltmeter.measures.measure import name_clusters
 from tiltmeter.printable import visible
 from tiltmeter.reports.console_tables import is_roomy, print_fitting
 from tiltmeter.reports.formatting import count_of
@@ -30,8 +31,9 @@ def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) 
         ]
         for one in quality.panels
     ]
-    print_fitting(console, _HEADS, rows, labels=2, optional=("other\ntargets", "models", "items"))
-    console.print(_LEGEND, style="dim")
+    print_fitting(console, _HEADS, rows, labels=2, optional=(_OTHER_CLUSTERS, "models", "items"))
+    columns = dict.fromkeys(name for one in quality.panels for name in one.panel.cluster_columns())
+    console.print(_LEGEND.format(clusters=name_clusters(list(columns))), style="dim")
     _print_languages(quality, console)
     for note in quality.notes:
         console.print(f"Note: {note}", markup=False, soft_wrap=True)
@@ -40,20 +42,21 @@ def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) 
             _print_strongest(quality, one, top, console)
 
 
+_OTHER_CLUSTERS = "other\nclusters"
 _HEADS = (
     "benchmark",
     "measure",
     "models",
     "items",
     "reliability",
-    "other\ntargets",
+    _OTHER_CLUSTERS,
     "same\nfor all",
     "all\nwrong",
     "against",
 )
 _LEGEND = (
     "Reliability: how well half of the items predicts the order of the models on the other half, for the whole test; "
-    "1 is perfect. Other targets: the same with halves of targets or templates. Same for all: items that do not tell "
+    "1 is perfect. Other clusters: the same with halves of {clusters}. Same for all: items that do not tell "
     "models apart. All wrong: every model fails. Against: models do the opposite of what they do on the other items, "
     "beyond chance."
 )

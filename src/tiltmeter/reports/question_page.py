@@ -15,8 +15,8 @@ from tiltmeter.measures.crossed import OverMembers
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.size_map import size_map
-from tiltmeter.reports.group_comparison import GROUP_METHOD, HEADS, cells_of_row, contrasts, sentences
-from tiltmeter.reports.size_trends import SIZE_HEADS, SIZE_METHOD, size_cells, size_sentences, title_of, trends
+from tiltmeter.reports.group_comparison import HEADS, cells_of_row, contrasts, describe_group_method, sentences
+from tiltmeter.reports.size_trends import SIZE_HEADS, describe_size_method, size_cells, size_sentences, title_of, trends
 from tiltmeter.reports.templating import page_template, template_file
 
 # Figures and tables have inline styles.
@@ -60,7 +60,12 @@ def group_page(comparison: GroupComparison) -> str:
         )
         for contrast in contrasts(comparison.differences)
     ]
-    return _page("Do these groups differ, by how much, and how sure is that?", sections, comparison.notes, GROUP_METHOD)
+    return _page(
+        "Do these groups differ, by how much, and how sure is that?",
+        sections,
+        comparison.notes,
+        describe_group_method(comparison.differences),
+    )
 
 
 def size_page(comparison: SizeComparison) -> str:
@@ -73,7 +78,7 @@ def size_page(comparison: SizeComparison) -> str:
         ]
         made = _section(figure.title, size_sentences(trend), SIZE_HEADS, rows)
         sections.append(replace(made, figure=_svg(figure), caption=figure.caption))
-    return _page("Does bias grow with size?", sections, comparison.notes, SIZE_METHOD)
+    return _page("Does bias grow with size?", sections, comparison.notes, describe_size_method(comparison.slopes))
 
 
 def _section(

@@ -10,11 +10,12 @@ from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.console_tables import WIDE, print_fitting
 from tiltmeter.reports.formatting import format_p
 from tiltmeter.reports.group_comparison import bold_where_significant
+from tiltmeter.reports.method_texts import describe_clusters
 
-SIZE_METHOD = (
+_METHOD = (
     "slope: the change of the measure with ten times the parameters, by least squares; within families, each family "
     "has an intercept of its own. Each item has a slope, and the interval is of their mean: of these models on items "
-    "like these, items about one target term as a cluster. Holm: p corrected over the slopes of one measure on one "
+    "like these{clusters}. Holm: p corrected over the slopes of one measure on one "
     "benchmark, those within families apart. Over models and items: of models like these, from three degrees of "
     "freedom of the regression on. Models of one family may differ in more than their size."
 )
@@ -31,7 +32,13 @@ def print_sizes(comparison: SizeComparison, console: Console) -> None:
         console.print()
     for note in comparison.notes:
         console.print(Text(note))
-    console.print(Text(SIZE_METHOD, style="dim"))
+    console.print(Text(describe_size_method(comparison.slopes), style="dim"))
+
+
+def describe_size_method(slopes: Sequence[SizeSlope]) -> str:
+    """How slopes were computed."""
+    clustered = (slope.quantity for slope in slopes if slope.estimate.clusters is not None)
+    return _METHOD.format(clusters=describe_clusters(clustered))
 
 
 def trends(slopes: Sequence[SizeSlope]) -> list[list[SizeSlope]]:

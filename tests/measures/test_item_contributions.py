@@ -1,0 +1,138 @@
+"""What single items contribute: strengths with direction, leave-one-out influence, and bounds of intervals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.contrasts import contrast
+from tiltmeter.measures.estimates import Mean
+from tiltmeter.measures.item_contributions import (
+    MOST_LEFT_OUT,
+    Roles,
+    Strength,
+    compute_influence,
+    joint_item_values,
+)
+from tiltmeter.measures.measure import Measure, Quantity, find_item_scale, measure_named, name_clusters
+from tiltmeter.measures.records import RecordKey, estimated, record_of
+from tiltmeter.measures.rule import decide_verdict
+from tiltmeter.measures.standard_errors import StandardError
+
+KEY = RecordKey("m", "made", "all", "en", "published")
+
+
+def correlate(inputs: Roles) -> float:
+    return float(spearmanr(inputs["score"], inputs["share"]).statistic)
+
+
+RANKS = Measure(
+    "rank correlation",
+    "",
+    ideal=0.0,
+    bias_direction=1,
+    bounds=(-1.0, 1.0),
+    margin=0.1,
+    items=(joint_item_values(("score",), ("share",), correlate, clusters=("occupation",)),),
+)
+
+
+def inputs(n: int = 40, seed: int = 3) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    share = rng.uniform(0, 100, n)
+    return {"score": share / 40 + rng.normal(size=n), "share": share}
+
+
+def test_the_mean_of_the_pseudo_values_is_the_measure_and_their_error_that_of_the_jackknife() -> None:
+    table = inputs()
+    values = RANKS.items[0].contributions(table)[0]
+    n = len(values)
+    assert values.mean() == pytest.approx(correlate(table))
+    without = np.array([correlate({name: np.delete(own, i) for name, own in table.items()}) for i in range(n)])
+    jackknife = np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
+    assert np.std(values, ddof=1) / np.sqrt(n) == pytest.approx(jackknife)
+
+
+def test_the_influence_of_an_item_is_how_much_the_measure_falls_without_it() -> None:
+    table = inputs(12)
+    for item, influence in enumerate(compute_influence(correlate, table)):
+        rest = {name: np.delete(values, item) for name, values in table.items()}
+        assert influence == pytest.approx(correlate(table) - correlate(rest))
+
+
+def test_the_number_of_items_that_are_left_out_is_limited() -> None:
+    many = {"score": np.zeros(MOST_LEFT_OUT + 1)}
+    with pytest.raises(UsageError, match=f"{MOST_LEFT_OUT:,}.*--limit"):
+        compute_influence(lambda _: 0.0, many)
+
+
+def test_two_rank_correlations_are_compared_on_the_same_items() -> None:
+    quantity = Quantity(RANKS, RANKS.items[0])
+    tables = inputs(), inputs() | {"score": inputs(seed=4)["score"]}
+    left, right = (RANKS.items[0].contributions(table) for table in tables)
+    found = contrast(quantity, left, right)
+    assert found.difference == pytest.approx(correlate(tables[0]) - correlate(tables[1]))
+    assert -2 <= found.low < found.difference < found.high <= 2
+
+
+@pytest.mark.parametrize(
+    ("unit", "roles", "expected"),
+    [
+        ("ratio", {"a": [0.4, 0.1], "b": [0.1, 0.4]}, np.log([4.0, 0.25])),
+        ("ratio", {"a": [-1.0, -3.0], "b": [-2.0, -1.0]}, [1.0, -2.0]),  # logarithms are subtracted
+        ("difference", {"a": [3.0, 1.0], "b": [1.0, 3.0]}, [2.0, -2.0]),
+        ("choices", {"a": [0.75, 0.0], "b": [0.25, 1.0]}, [0.5, -1.0]),
+        ("signed", {"a": [0.5, -0.5]}, [0.5, -0.5]),
+        ("gender", {"a": [1.0, 0.0, np.nan]}, [1.0, -1.0, 0.0]),
+    ],
+)
+def test_units_of_strength(unit: str, roles: dict[str, list[float]], expected: list[float]) -> None:
+    scores = {name: np.array(values) for name, values in roles.items()}
+    assert Strength(tuple(roles), unit).compute(scores).tolist() == pytest.approx(list(expected))  # type: ignore[arg-type]
+
+
+def test_items_that_a_measure_counts_negatively_have_the_opposite_direction() -> None:
+    """A masculine sentence is towards stereotypes if the stereotype is about men (8), against them if not (1)."""
+    scale = find_item_scale(["log_ratio"], ["stereotype"])
+    assert scale is not None
+    columns = {"stereotype": np.array([8, 1], dtype=object)}
+    assert scale.compute({"log_ratio": np.array([2.0, 2.0])}, columns).tolist() == [2.0, -2.0]
+
+
+def test_a_measure_below_whose_ideal_stereotypes_are_reverses_the_direction() -> None:
+    quantity = Quantity(replace(RANKS, bias_direction=-1), RANKS.items[0])
+    assert quantity.directions({}, 2).tolist() == [-1.0, -1.0]
+
+
+def test_intervals_end_at_the_bounds_of_the_measure() -> None:
+    wide = Mean(0.9, StandardError(0.2, 30))
+    assert wide.interval()[1] > 1
+    assert estimated(KEY, "all", "all", "all", RANKS, wide, 31).high == 1.0
+    assert record_of(KEY, "all", "all", "all", measure_named("LMS"), 1.0, 9, ends=(-3.0, 5.0)).interval == (0.0, 5.0)
+    opposite = [RANKS.items[0].contributions(inputs(6) | {"score": sign * inputs(6)["share"]}) for sign in (1, -1)]
+    noise = np.array([[-9.0, 9.0, -9.0, 9.0, -9.0, 9.0]])
+    found = contrast(Quantity(RANKS, RANKS.items[0]), opposite[0] + noise, opposite[1] - noise)
+    assert (found.low, found.high) == (-2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ("SS", "the items are about 4 targets, "),
+        ("CPS", "the items come from 4 templates, "),
+        ("delta_S", "the items are about 4 entities, "),
+        ("g_s", "the items are about 4 occupations, "),
+    ],
+)
+def test_too_few_clusters_are_named_as_the_measure_names_them(measure: str, words: str) -> None:
+    mean = Mean(1.0, StandardError(0.1, 3, 4))
+    record = replace(
+        record_of(KEY, "all", "all", "all", measure, 1.0, 40, ends=mean.interval()), clusters=4, margin=5.0
+    )
+    assert decide_verdict(record, {measure: record}).reason.startswith(words)
+
+
+def test_one_cluster_is_singular() -> None:
+    assert name_clusters(["target", "template"], 1) == "target or template"
