@@ -14,6 +14,7 @@ from tests.studio.queued import MESSAGES, ended, pausing, until, wanted, workspa
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import UsageError
 from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.progress.progress_file import ProgressFile
 from tiltmeter.runs.result import Result
 from tiltmeter.studio.job_files import (
     LOCK,
@@ -27,7 +28,6 @@ from tiltmeter.studio.job_files import (
     job_lock,
     read_json,
 )
-from tiltmeter.studio.job_progress import JobProgress
 from tiltmeter.studio.jobs import JobQueue
 
 
@@ -239,7 +239,7 @@ def test_those_who_ask_do_not_take_each_other_for_the_process(tmp_path: Path) ->
 
 def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> None:
     (tmp_path / "folder").write_text("")
-    progress = JobProgress(tmp_path / "folder" / PROGRESS)
+    progress = ProgressFile(tmp_path / "folder" / PROGRESS)
     with progress.writing():
         pass
     (tmp_path / "folder").unlink()
@@ -248,7 +248,7 @@ def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> N
 
 
 def test_a_model_that_is_asked_in_two_ways_counts_once(tmp_path: Path) -> None:
-    progress = JobProgress(tmp_path / "progress.json")
+    progress = ProgressFile(tmp_path / "progress.json")
     seen = []
     for label in ("bert (masked)", "bert (next-sentence)", "gpt2 (causal)"):
         with progress.watch(label):

@@ -60,10 +60,10 @@ def reproduce(
 
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
     """
-    from tiltmeter.cli.progress import answering_bar
     from tiltmeter.files import check_file
     from tiltmeter.papers.reproduction import reproduce
     from tiltmeter.papers.sources.desk import Desk
+    from tiltmeter.progress.terminal_progress import show_in_terminal
 
     for file in (html, latex, markdown):
         if file is not None:
@@ -72,7 +72,7 @@ def reproduce(
         dict(_path("--model-path", text) for text in model_path or []),
         head_paths=dict(_path("--head-path", text) for text in head_path or []),
         device=device,
-        watch=answering_bar,
+        watch=show_in_terminal,
     )
     reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
     for file, write in ((html, _html), (latex, _latex), (markdown, _markdown)):

@@ -18,6 +18,7 @@ from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
 from tiltmeter.guarded_output import guarded_output
+from tiltmeter.progress.progress_file import ProgressFile
 from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
 from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, job_lock, read_json
 from tiltmeter.studio.job_files import REQUEST as REQUEST_FILE
@@ -25,7 +26,6 @@ from tiltmeter.studio.run_request import RunRequest, form_of_spec
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
-    from tiltmeter.studio.job_progress import JobProgress
 
 logger = logging.getLogger(__name__)
 
@@ -111,10 +111,9 @@ def _run(folder: Path, made: threading.Event) -> None:
     """Make the run; `made` is set as soon as its folder is written."""
     from tiltmeter.runs.budget import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
-    from tiltmeter.studio.job_progress import JobProgress
 
     request = RunRequest.from_dict(read_json(folder / REQUEST_FILE))
-    progress = JobProgress(folder / PROGRESS)
+    progress = ProgressFile(folder / PROGRESS)
     chat = ChatOptions(price_in=request.price_in, price_out=request.price_out, max_requests=request.max_requests)
     workspace = StudioWorkspace(folder.parents[2])
     with progress.writing():
@@ -138,9 +137,7 @@ def _run(folder: Path, made: threading.Event) -> None:
         logger.warning("%s", error)
 
 
-def _timings(
-    request: RunRequest, result: "Result", progress: "JobProgress", workspace: StudioWorkspace
-) -> list[Timing]:
+def _timings(request: RunRequest, result: "Result", progress: ProgressFile, workspace: StudioWorkspace) -> list[Timing]:
     """What each model took; those whose answers were all stored tell nothing."""
     now = time.monotonic()
     models: dict[str, dict[str, Any]] = {str(model["name"]): dict(model) for model in result.manifest["models"]}
@@ -151,11 +148,9 @@ def _timings(
     for stage in progress.stages:
         name, _, kind = stage.label.rpartition(" (")
         model, start, before = models.get(name, {}), before, stage.ended
-        if stage.loaded is None:
+        if (began := stage.start_of_speed()) is None:
             continue
-        # With a single batch there is no pace after the first one: loading is then part of the pace.
-        one_batch = stage.at_load == stage.questions
-        asked_from = stage.began if one_batch else stage.loaded
+        asked_from, first = began
         timing = Timing(
             model=name,
             kind=kind.rstrip(")"),
@@ -164,9 +159,9 @@ def _timings(
             forms=" ".join(forms),
             protocol=request.protocol,
             items=items,
-            questions=stage.questions,
+            questions=stage.total or 0,
             start_seconds=asked_from - start,
-            asked=stage.questions - (stage.stored if one_batch else stage.at_load),
+            asked=stage.done - first,
             asking_seconds=stage.ended - asked_from,
             end_seconds=now - progress.stages[-1].ended,
         )
