@@ -21,11 +21,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.progress.progress import Progress
 from tiltmeter.progress.progress_file import ProgressFile
 from tiltmeter.runs.so_far import ValueSoFar
 from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.job_files import PROGRESS, QUEUED, job_lock
+from tiltmeter.studio.job_files import PROGRESS, QUEUED
 from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.run_request import RunRequest
 
@@ -62,7 +63,7 @@ def measured(browser: Any, events: int, rate: float) -> Growth:
         workspace = StudioWorkspace(folder)
         job = JobQueue(workspace).add(RunRequest(name="made", models=("embedded",), on=("starter:en",)))
         job_folder = workspace.state / "jobs" / job.id
-        with job_lock(job_folder):
+        with JobLock(job_folder):
             (job_folder / QUEUED).unlink()
             with _served(Path(folder)) as (process, start, address):
                 return _watched(browser, job_folder, process, start, address, events, rate)
