@@ -47,7 +47,7 @@ def test_all_processes_are_stopped() -> None:
 
 def test_a_process_writes_to_its_log_and_imports_nothing_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('a module of the folder')", encoding="utf-8")
-    process = start_process("json.tool", tmp_path, directory=tmp_path, variables={"PYTHONUTF8": "1"})
+    process = start_process("json.tool", tmp_path, directory=tmp_path, variables={"PYTHONPATH": ""})
     code = process.wait(PATIENCE)
     assert code != 0
     log = (tmp_path / LOG).read_text(encoding="utf-8")
