@@ -21,6 +21,7 @@ ROOMS = [
     "errors",
     "http_client",
     "files",
+    "progress",
     "reading",
     "database",
     "registry",

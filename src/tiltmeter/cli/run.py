@@ -168,10 +168,11 @@ def run(
     Answers are stored, so a run that was stopped continues where it was.
     """
     from tiltmeter.cli.output import print_note, silent
-    from tiltmeter.cli.progress import answering_bar, no_bar
     from tiltmeter.cli.run_options import refuse_idle_run_options
     from tiltmeter.cli.translations import is_for_translators, run_translations
     from tiltmeter.datasets.spec import with_edition
+    from tiltmeter.progress.progress import hide_progress
+    from tiltmeter.progress.terminal_progress import show_in_terminal
     from tiltmeter.questions import KINDS
     from tiltmeter.runs.budget import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
@@ -183,7 +184,7 @@ def run(
     if quiet and out is None:
         raise UsageError("With --quiet nothing is printed, so name a folder for the run with --out.")
     show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
-    watch = no_bar if quiet else answering_bar
+    watch = hide_progress if quiet else show_in_terminal
     translating = bool(translator or translations or is_for_translators(on or []))
     refuse_idle_run_options(context, translating=translating, finished=translations is not None)
     if translating:

@@ -16,9 +16,9 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import deciding, measure_named
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.runs.asking_models import Watch
+from tiltmeter.progress.notebook_progress import show_in_notebook
+from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.preparing import limited
 from tiltmeter.runs.result import Result
@@ -93,7 +93,7 @@ def sensitivity(
     *,
     only: Sequence[str] = (),
     limit: int | None = None,
-    watch: Watch = notebook_bar,
+    watch: ShowProgress = show_in_notebook,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> list[SensitivityRow]:
     """Ask the models of a run again about changed items; `only` names the changes, `limit` takes a sample of the items.

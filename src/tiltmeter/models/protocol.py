@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import Report
+from tiltmeter.progress.progress import ReportProgress
 from tiltmeter.questions import Answer, ChatQuestion, Kind, Question, Reply, Sampling, Text
 
 # Added to the name of a protocol whose texts stand inside the model's chat template.
@@ -48,7 +48,7 @@ class Model(Protocol):
         kind: Kind,
         store: AnswerStore,
         names: Mapping[bytes, str],
-        report: Report,
+        report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions, by digest; read from the store, and stored as they are computed.
 

@@ -13,14 +13,15 @@ from tiltmeter.engine.speedups import running
 from tiltmeter.models.opening import Given, Opened, left_out, listed, opened
 from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
 from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.progress.notebook_progress import show_in_notebook
+from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.questions import Kind
 from tiltmeter.reading import home_path
-from tiltmeter.runs.asking_models import Watch, ask_model
+from tiltmeter.runs.asking_models import ask_model
 from tiltmeter.runs.budget import ChatOptions
 from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.finishing import finished
 from tiltmeter.runs.model_run import ModelRun
-from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.overlaps import refuse_same_models
 from tiltmeter.runs.preparing import PreparedRun, RunSettings, checked_request, prepare
 from tiltmeter.runs.result import Result, refuse_other_run
@@ -56,7 +57,7 @@ def evaluate(
     every_item: bool = False,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = notebook_bar,
+    watch: ShowProgress = show_in_notebook,
     so_far: SoFar = lambda _values: None,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
@@ -136,7 +137,7 @@ def evaluate(
 def _ask_chats(
     requested: Sequence[str | Opened],
     prepared: PreparedRun,
-    watch: Watch,
+    watch: ShowProgress,
     so_far: SoFar,
     tell: Callable[[str], None],
 ) -> list[ModelRun]:
@@ -147,7 +148,7 @@ def _ask_chats(
 
 
 def _ask_models(
-    requested: Sequence[str | Opened], prepared: PreparedRun, watch: Watch, so_far: SoFar
+    requested: Sequence[str | Opened], prepared: PreparedRun, watch: ShowProgress, so_far: SoFar
 ) -> list[ModelRun]:
     runs: list[ModelRun] = []
     with AnswerStore(cache_dir() / "answers.sqlite") as answers, ExitStack() as stack:
