@@ -26,6 +26,7 @@ ROOMS = [
     "database",
     "registry",
     "questions",
+    "options",
     "forms",
     "gender",
     "datasets",

@@ -17,7 +17,8 @@ from tiltmeter.datasets import load
 from tiltmeter.errors import ModelError
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
 from tiltmeter.models.opening import opened
-from tiltmeter.models.protocol import Model, ModelOptions
+from tiltmeter.models.protocol import Model
+from tiltmeter.options import ModelOptions
 from tiltmeter.progress.progress import Progress
 from tiltmeter.questions import Question
 from tiltmeter.runs import asked_portions

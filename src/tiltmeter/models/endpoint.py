@@ -21,12 +21,12 @@ from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.checkpoint import tokenizer_folder
 from tiltmeter.models.confirmation import ChangedServer, Confirmation, Known, UnconfirmedAnswers, windows
 from tiltmeter.models.hub_access import access_hint
-from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.self_test import Tested, self_test
 from tiltmeter.models.served_identity import ServedIdentity
 from tiltmeter.models.server_client import open_client
 from tiltmeter.models.text import TokenizerText, refuse_empty_vocabulary
 from tiltmeter.models.text_plan import Entry, TextPlan
+from tiltmeter.options import ModelOptions
 from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.questions import Answer, Ids, Kind, Question
 

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
+from tiltmeter.models.protocol import ChatModel, Model
+from tiltmeter.options import ModelOptions
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 
 # Where a model is: on this machine by name, loaded already, behind a server, or known only to a plug-in.

@@ -19,11 +19,12 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, form_named
 from tiltmeter.models.protocol import ChatModel
 from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.options import ChatOptions
 from tiltmeter.progress.progress import Progress, ShowProgress
 from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task, Text
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.asking import Asking, family_of
-from tiltmeter.runs.budget import Budget, ChatOptions, Spending
+from tiltmeter.runs.budget import Budget, Spending
 from tiltmeter.runs.chat_confirmation import AGAIN, ChangedChat, ChatConfirmation, probe_requests
 from tiltmeter.runs.long_items import LARGEST_SHARE, long_items
 from tiltmeter.runs.model_run import ModelRun

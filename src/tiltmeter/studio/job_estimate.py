@@ -70,7 +70,8 @@ def _requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str,
     if not request.chats:
         return "A server is sent one request for each distinct text that is measured, at most a few for each item."
     from tiltmeter.models.chat_server import estimated_tokens
-    from tiltmeter.runs.budget import Budget, ChatOptions
+    from tiltmeter.options import ChatOptions
+    from tiltmeter.runs.budget import Budget
 
     options = ChatOptions(price_in=request.price_in, price_out=request.price_out)
     requests = tokens_in = 0.0

@@ -99,7 +99,7 @@ def _end(folder: Path, state: str, sentence: str) -> None:
 
 def _run(folder: Path, made: threading.Event) -> None:
     """Make the run; `made` is set as soon as its folder is written."""
-    from tiltmeter.runs.budget import ChatOptions
+    from tiltmeter.options import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
 
     request = RunRequest.from_dict(read_json(folder / REQUEST_FILE))
