@@ -3,14 +3,13 @@
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from inspect import Parameter
 from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.options import ChatOptions, ModelOptions, OptionField, RunSettings, list_options
-
-_GROUPS = (ChatOptions, ModelOptions, RunSettings)
+from tiltmeter.options import OptionField, list_options
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -20,7 +19,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     and the command is called with an object of that class.
     """
     signature = inspect.signature(command)
-    groups = {name: kept.annotation for name, kept in signature.parameters.items() if kept.annotation in _GROUPS}
+    groups = {name: kept.annotation for name, kept in signature.parameters.items() if is_dataclass(kept.annotation)}
 
     @functools.wraps(command)
     def call(**values: Any) -> None:

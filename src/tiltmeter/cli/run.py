@@ -24,8 +24,8 @@ def run(
         typer.Argument(
             metavar="MODEL",
             help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, an adapter or `BASE+ADAPTER`, "
-            "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`, `anthropic:MODEL`); docs/models.md has "
-            "them all.",
+            "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`, `anthropic:MODEL`); "
+            "docs/models.md has them all.",
         ),
     ] = None,
     on: Annotated[

@@ -37,7 +37,7 @@ class ModelOptions:
     describe the other fields.
     """
 
-    kind: "Kind | None" = option(  # noqa: RUF009 - it returns a field
+    kind: "Kind | None" = option(
         None,
         "The kind of model, if its config does not say: `masked`, `causal` or `seq2seq`.",
         TEXT,

@@ -24,6 +24,11 @@ class ValueKind:
     type: Any
     parse: Callable[[Any], Any] = _keep
 
+    @property
+    def input_mode(self) -> str:
+        """The keyboard that a web form needs: `numeric`, `decimal` or `text`."""
+        return {int: "numeric", float: "decimal"}.get(self.type, "text")
+
 
 def parse_margins(given: Sequence[str] | None) -> dict[str, float]:
     """The margins of equivalence by measure.

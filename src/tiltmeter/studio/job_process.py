@@ -99,21 +99,17 @@ def _end(folder: Path, state: str, sentence: str) -> None:
 
 def _run(folder: Path, made: threading.Event) -> None:
     """Make the run; `made` is set as soon as its folder is written."""
-    from tiltmeter.options import ChatOptions
-    from tiltmeter.runs.evaluate import evaluate
+    from tiltmeter.runs.evaluate import measure_models
 
     request = RunRequest.from_dict(read_json(folder / REQUEST_FILE))
     progress = ProgressFile(folder / PROGRESS)
-    chat = ChatOptions(price_in=request.price_in, price_out=request.price_out, max_requests=request.max_requests)
     workspace = StudioWorkspace(folder.parents[2])
     with progress.writing():
-        result = evaluate(
+        result = measure_models(
             list(request.models),
             list(request.on),
-            protocol=request.protocol,
-            limit=request.limit,
-            tokenizer=request.tokenizer,
-            chat=chat if request.chats else None,
+            request.settings(),
+            request.model_options(),
             out=workspace.run_named(request.name),
             watch=progress.watch,
             so_far=progress.so_far,
