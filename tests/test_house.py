@@ -42,6 +42,7 @@ ROOMS = [
     "training",
     "papers",
     "api",
+    "testing",
     "cluster",
     "studio",
     "cli",

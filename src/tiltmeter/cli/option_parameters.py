@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from inspect import Parameter
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -19,7 +19,9 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     and the command is called with an object of that class.
     """
     signature = inspect.signature(command)
-    groups = {name: kept.annotation for name, kept in signature.parameters.items() if is_dataclass(kept.annotation)}
+    groups: dict[str, Any] = {
+        name: kept.annotation for name, kept in signature.parameters.items() if is_dataclass(kept.annotation)
+    }
 
     @functools.wraps(command)
     def call(**values: Any) -> None:
@@ -37,10 +39,13 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _to_parameter(option: OptionField) -> Parameter:
-    # Without an explicit flag, typer would add --no-plain to --plain.
-    declaration = typer.Option(option.flag, metavar=option.metavar, help=option.help)
     kind = option.kind.type
     # Values that are parsed have a text, or nothing, as the default of the command line.
     default = option.default if isinstance(option.default, kind if isinstance(kind, type) else ()) else None
-    annotation = Annotated[kind if default is not None else kind | None, declaration]
-    return Parameter(option.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return Parameter(
+        option.name,
+        Parameter.KEYWORD_ONLY,
+        # Without an explicit flag, typer would add --no-plain to --plain.
+        default=typer.Option(default, option.flag, metavar=option.metavar, help=option.help),
+        annotation=kind if default is not None else kind | None,
+    )

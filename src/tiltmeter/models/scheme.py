@@ -45,11 +45,12 @@ def find_scheme(name: str) -> Scheme | None:
 
 @cache
 def _find_scheme(prefix: str) -> Scheme | None:
-    found = [plugin for plugin in list_plugins("models", Scheme) if plugin.name == prefix]
+    found = []
     module = f"{__package__}.{prefix}"
     if prefix.isidentifier() and find_spec(module) is not None:
         own = getattr(import_module(module), "SCHEME", None)
         found += [] if own is None else [Component(prefix, OWN_PACKAGE, lambda: own)]
+    found += [plugin for plugin in list_plugins("models", Scheme) if plugin.name == prefix]
     loaders = index_components("models", found)
     scheme: Scheme | None = loaders[prefix]() if loaders else None
     return scheme

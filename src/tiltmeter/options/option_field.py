@@ -56,9 +56,9 @@ class OptionField:
         return bool(value != self.default and value not in ((), {}))
 
 
-def option(default: Any, help: str, kind: ValueKind, *, name: str = "", **settings: Any) -> Any:
-    """A field of an option class; the settings are those of `OptionField`."""
-    metadata = {_KEY: {"name": name, "help": help, "kind": kind, **settings}}
+def option(default: Any, help: str, kind: ValueKind, **settings: Any) -> Any:
+    """A field of an option class; the settings are those of `OptionField`. The default name is that of the field."""
+    metadata = {_KEY: {"help": help, "kind": kind, **settings}}
     if isinstance(default, dict):
         return dataclasses.field(default_factory=lambda: dict(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -72,11 +72,7 @@ def list_options(*groups: Any) -> list[OptionField]:
     ['--full-design', '--max-tokens']
     """
     return [
-        OptionField(
-            field=field.name,
-            default=_default_of(field),
-            **field.metadata[_KEY] | {"name": field.metadata[_KEY]["name"] or field.name},
-        )
+        OptionField(**{"field": field.name, "name": field.name, "default": _default_of(field)} | field.metadata[_KEY])
         for group in groups
         for field in dataclasses.fields(group)
         if _KEY in field.metadata
