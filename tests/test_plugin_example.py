@@ -6,14 +6,19 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import tiltmeter
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.testing import check_benchmark, check_form, check_measure
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "tiltmeter-blanks"
 
@@ -96,6 +101,19 @@ def test_it_is_exported(folder: Path, form: str) -> None:
     done = run(folder, "export", "both", "--to", form, "--model", "first")
     assert done.returncode == 0, done.stderr
     assert "blank score" in done.stdout or "blank_score" in done.stdout
+
+
+def test_its_components_conform(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    form, benchmark, measures = (
+        import_module(f"tiltmeter_blanks.{name}") for name in ("form", "benchmark", "measures")
+    )
+    lines = (folder / "tiltmeter_blanks" / "blanks.jsonl").read_text(encoding="utf-8").splitlines()
+    items = [form.BlankItem(**json.loads(line)) for line in lines]
+    check_form(form.FORM, items)
+    text = TokenizerText(byte_level(), SimpleNamespace(), "causal")
+    check_benchmark(benchmark.BENCHMARK, form.FORM, items, [text])
+    check_measure(measures, pd.read_parquet(folder / "both" / "scores.parquet"))
 
 
 def test_the_page_about_extending_shows_this_code() -> None:

@@ -17,7 +17,7 @@ _WHOLE = "all"
 
 
 def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any], texts: Sequence[Text]) -> None:
-    """Check a benchmark with its form and some items, and with the tokenizers of models (`model.text`) of several kinds.
+    """Check a benchmark with its form, some items, and the tokenizers of models (`model.text`) of several kinds.
 
     Every item is asked about or listed as skipped; questions do not depend on the order of the items, nor on the others
     if the benchmark says that they are made item by item; questions are well formed; scores are finite and depend on

@@ -38,7 +38,7 @@ def check_measure(module: Any, scores: pd.DataFrame, tolerances: Mapping[str, fl
     records = module.measure(scores, margins=None, intervals=True)
     require(
         any(record.measure in known for record in records),
-        "none of its records is of a known measure; list it in MEASURES",
+        "its records are of no known measure; fill MEASURES",
     )
     for record in records:
         if record.measure in known:
@@ -135,5 +135,5 @@ def _check_bad_scores(require: Require, module: Any, scores: pd.DataFrame) -> No
         return
     except Exception as error:
         require(False, f"scores that are not finite raise {type(error).__name__}: {error}; raise a DataError")
-    whole = module.measure(scores, margins=None, intervals=True)
-    require(len(records) < len(whole), "scores that are not finite are measured like all others")
+    same = _values(records) == _values(module.measure(scores, margins=None, intervals=True))
+    require(not same, "scores that are not finite are measured like all others")
