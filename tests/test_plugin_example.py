@@ -104,7 +104,7 @@ def test_it_is_exported(folder: Path, form: str) -> None:
 
 
 def test_its_components_conform(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.syspath_prepend(str(EXAMPLE / "src"))  # without entry points, which would stay known
     form, benchmark, measures = (
         import_module(f"tiltmeter_blanks.{name}") for name in ("form", "benchmark", "measures")
     )
