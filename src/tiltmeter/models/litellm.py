@@ -60,6 +60,8 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
     served, _, address = rest.partition("@")
     if not served:
         raise UsageError("litellm: has no model; write litellm:PROVIDER/MODEL, as in the documentation of LiteLLM.")
+    # Otherwise the import downloads a table of prices, which is not used.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm
     except ImportError as error:
