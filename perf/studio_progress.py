@@ -21,11 +21,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.engine.execute import Progress
+from tiltmeter.cluster.job_lock import JobLock
+from tiltmeter.progress.progress import Progress
+from tiltmeter.progress.progress_file import ProgressFile
 from tiltmeter.runs.so_far import ValueSoFar
 from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.job_files import PROGRESS, QUEUED, job_lock
-from tiltmeter.studio.job_progress import JobProgress
+from tiltmeter.studio.job_files import PROGRESS, QUEUED
 from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.run_request import RunRequest
 
@@ -62,7 +63,7 @@ def measured(browser: Any, events: int, rate: float) -> Growth:
         workspace = StudioWorkspace(folder)
         job = JobQueue(workspace).add(RunRequest(name="made", models=("embedded",), on=("starter:en",)))
         job_folder = workspace.state / "jobs" / job.id
-        with job_lock(job_folder):
+        with JobLock(job_folder):
             (job_folder / QUEUED).unlink()
             with _served(Path(folder)) as (process, start, address):
                 return _watched(browser, job_folder, process, start, address, events, rate)
@@ -79,7 +80,7 @@ def _watched(browser: Any, folder: Path, process: int, start: str, address: str,
     page.goto(start)
     page.goto(f"{address}/new-run")
     page.get_by_role("heading", name="made").wait_for()
-    progress = JobProgress(folder / PROGRESS)
+    progress = ProgressFile(folder / PROGRESS)
     warm_up = max(1, events // 10)
     _report(page, progress, events, 0, warm_up, rate)
     page.get_by_text(f"{warm_up:,} of {events:,} questions").wait_for()
@@ -103,12 +104,12 @@ def _watched(browser: Any, folder: Path, process: int, start: str, address: str,
     )
 
 
-def _report(page: Any, progress: JobProgress, events: int, first: int, last: int, rate: float) -> None:
+def _report(page: Any, progress: ProgressFile, events: int, first: int, last: int, rate: float) -> None:
     """Write the events from `first` to `last`, each at its time."""
     began = time.monotonic()
     with progress.watch("embedded (causal)") as report:
         for number in range(first + 1, last + 1):
-            report(Progress(number, events, 0.0))
+            report(Progress(number, events))
             value = ValueSoFar("embedded", "starter", "intrasentence", "en", "SS", 50 + number % 7, number)
             progress.so_far(lambda value=value: [value])
             progress.flush()
@@ -118,7 +119,7 @@ def _report(page: Any, progress: JobProgress, events: int, first: int, last: int
             if number % round(rate) == 0:
                 page.evaluate("0")  # Playwright handles its messages only while it is called
         # Outside, the phase changes; the last number stays.
-        report(Progress(last, events, 0.0))
+        report(Progress(last, events))
         progress.flush()
 
 

@@ -9,10 +9,11 @@ from perf.workloads import Workload
 from tiltmeter.benchmarks.association import MeanOfPieces
 from tiltmeter.benchmarks.benchmark import Score, Trial
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import Progress, answer_all
+from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.speedups import running
 from tiltmeter.forms import Item
 from tiltmeter.models.loading import CheckpointModel
+from tiltmeter.progress.progress import Progress
 from tiltmeter.questions import Answer, Kind, Question, Want
 
 Answers = Mapping[bytes, Answer]

@@ -14,12 +14,12 @@ from rich.console import Console
 
 from tests.reports import made
 from tests.support.command import command
-from tiltmeter.cli.progress import answering_bar
 from tiltmeter.comparing import comparison
 from tiltmeter.comparing.strongest_items import strongest_items
-from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import UsageError
 from tiltmeter.guarded_output import guarded_output
+from tiltmeter.progress.progress import Progress
+from tiltmeter.progress.terminal_progress import show_in_terminal
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.portions import portions
 
@@ -129,9 +129,9 @@ def test_a_bar_with_escapes_and_markup(monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "400")
-    with guarded_output(), answering_bar(f"{MARKUP} {ESCAPES}") as report:
-        report(Progress(1, 4, 0.0))
-        report(Progress(4, 4, 0.0))
+    with guarded_output(), show_in_terminal(f"{MARKUP} {ESCAPES}") as report:
+        report(Progress(1, 4))
+        report(Progress(4, 4))
     printed = capsys.readouterr().err
     assert MARKUP in OWN.sub("", printed)
     assert "⟨U+001B⟩]52;c;ZWNobyBoaQ==" in OWN.sub("", printed)

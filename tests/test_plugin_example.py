@@ -1,11 +1,17 @@
 """The example package of docs/extending.md is read, validated, run, shown, compared, gated and exported unchanged."""
 
 import json
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
+from tests.models.tiny_tokenizers import byte_level
 from tests.support.plugin_package import EXAMPLES, install_example, run, save_models
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.testing import check_benchmark, check_form, check_measure
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +68,20 @@ def test_it_is_exported(folder: Path, form: str) -> None:
     done = run(folder, "export", "both", "--to", form, "--model", "first")
     assert done.returncode == 0, done.stderr
     assert "blank score" in done.stdout or "blank_score" in done.stdout
+
+
+def test_its_components_conform(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without entry points, which would stay known.
+    monkeypatch.syspath_prepend(str(EXAMPLES / "tiltmeter-blanks" / "src"))
+    form, benchmark, measures = (
+        import_module(f"tiltmeter_blanks.{name}") for name in ("form", "benchmark", "measures")
+    )
+    lines = (folder / "tiltmeter_blanks" / "blanks.jsonl").read_text(encoding="utf-8").splitlines()
+    items = [form.BlankItem(**json.loads(line)) for line in lines]
+    check_form(form.FORM, items)
+    text = TokenizerText(byte_level(), SimpleNamespace(), "causal")
+    check_benchmark(benchmark.BENCHMARK, form.FORM, items, [text])
+    check_measure(measures, pd.read_parquet(folder / "both" / "scores.parquet"))
 
 
 def test_the_page_about_extending_shows_this_code() -> None:

@@ -208,7 +208,7 @@ def balanced_types(
 
 def means_of_pairs(draw: Draw, n: int, fewest: int) -> Simulate:
     """S_JSD or the mean difference per token: how often an interval is given, and its coverage."""
-    case = pairs._Case("m", "b", "all", "en", "p", pairs._Pairs(np.empty(0, object), {}, {}))
+    case = pairs._PairSet("m", "b", "all", "en", "p", pairs._Pairs(np.empty(0, object), {}, {}))
     group = pairs._Group(case, "all", "all", {}, intervals=True)
 
     def draw_and_count(rng: Rng) -> dict[str, float | bool | None]:
@@ -275,7 +275,7 @@ def translation_rates(per: int, level: float, bias: float, spread: float, missin
         for number, rate in zip(gest.STEREOTYPES, true, strict=True):
             gendered = (rng.random(per) >= missing).astype(float)
             groups[number] = gest_mt._Group(gendered, gendered * (rng.random(per) < rate))
-        case = gest_mt._Case("m", "b", "all", "sk", "p", groups, groups[8], 999)
+        case = gest_mt._System("m", "b", "all", "sk", "p", groups, groups[8], 999)
         # The true values are the expected Agresti-Coull centres.
         sizes = np.array([group.n for group in groups.values()], dtype=float)
         square = gest_mt._Z**2

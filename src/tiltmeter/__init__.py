@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
     from tiltmeter.measures.verdict import Verdict
     from tiltmeter.models.protocol import Model
-    from tiltmeter.runs.budget import ChatOptions
+    from tiltmeter.options import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
     from tiltmeter.runs.predictions import score_predictions
     from tiltmeter.runs.result import Result

@@ -92,7 +92,7 @@ def test_jobs_are_killed_if_their_end_is_not_waited_for(
     matrix, engine = matrix_of(tmp_path, [causal]), LocalEngine(1)
     only(matrix).folder.mkdir(parents=True)
     engine.start(matrix.models)
-    wait_until(lambda: os.fstat(engine._running[0].output.fileno()).st_size > 0, "it did not start")
+    wait_until(lambda: os.fstat(engine._runner.jobs[0].output.fileno()).st_size > 0, "it did not start")
     wait = started[0].wait
     monkeypatch.setattr(started[0], "wait", lambda seconds=None: _interrupt() if seconds else wait())
     with pytest.raises(KeyboardInterrupt):

@@ -8,12 +8,11 @@ import pytest
 from tests.support.patience import PATIENCE
 from tiltmeter.datasets import fetch as fetching
 from tiltmeter.datasets.cache import cache_dir
-from tiltmeter.datasets.download import Progress
-from tiltmeter.datasets.download_bar import terminal_bar
 from tiltmeter.datasets.fetch import fetch
 from tiltmeter.datasets.local_files import cached_path, is_local
 from tiltmeter.datasets.upstream import Pin, UpstreamFile
 from tiltmeter.errors import DownloadError, UsageError
+from tiltmeter.progress.progress import Progress, ReportProgress
 
 CONTENT = b"A mild sentence, many times over.\n" * 20_000
 FILE = UpstreamFile("owner/repo", "c0ffee", "data/my file.txt", Pin("sha256", hashlib.sha256(CONTENT).hexdigest()))
@@ -248,33 +247,19 @@ def test_a_full_disk_is_not_taken_for_a_lost_connection(http_mirror, monkeypatch
 
 
 def test_progress_is_reported_to_the_callback(http_mirror):
-    progress_calls: list[tuple[int, int | None]] = []
+    reports: list[Progress] = []
     names: list[str] = []
 
     @contextmanager
-    def show(name: str) -> Iterator[Progress]:
+    def show(name: str) -> Iterator[ReportProgress]:
         names.append(name)
-        yield lambda received, total: progress_calls.append((received, total))
+        yield reports.append
 
     http_mirror.cuts = [100_000]
     fetch(FILE, show)
     assert names == [FILE.name]
-    assert progress_calls[0] == (0, len(CONTENT))
-    assert (100_000, len(CONTENT)) in progress_calls
-    assert progress_calls[-1] == (len(CONTENT), len(CONTENT))
+    assert reports[0] == Progress(0, len(CONTENT))
+    assert Progress(100_000, len(CONTENT)) in reports
+    assert reports[-1] == Progress(len(CONTENT), len(CONTENT))
     fetch(FILE, show)
     assert names == [FILE.name]
-
-
-@pytest.mark.parametrize(
-    ("terminal", "size", "drawn"), [(True, 2_000_000, True), (True, 900_000, False), (False, 2_000_000, False)]
-)
-def test_a_bar_is_drawn_for_large_files_on_a_terminal(capsys, monkeypatch, terminal, size, drawn):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    with terminal_bar("a-file") as progress:
-        progress(0, size)
-        progress(size, size)
-    captured = capsys.readouterr()
-    assert ("a-file" in captured.err) == drawn
-    assert captured.out == ""

@@ -21,9 +21,10 @@ from tests.support.patience import PATIENCE
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.devices import _Share, answer_on_devices
-from tiltmeter.engine.execute import Progress, answer_all
+from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.plan import plan
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.progress.progress import Progress
 from tiltmeter.questions import Question, Want
 from tiltmeter.runs.evaluate import evaluate
 
@@ -100,7 +101,7 @@ def test_all_workers_use_the_plan_that_suits_all_of_them(
         )
         again = answer_on_devices(asked[:3], kind="causal", fingerprint="f", loads=[], store=store, report=told.append)
     assert again.keys() == {q.digest for q in asked[:3]}
-    assert told.pop() == Progress(3, 3, 0.0)
+    assert told.pop() == Progress(3, 3)
     alone: list[Progress] = []
     expected = answer_all(
         asked,
@@ -112,7 +113,7 @@ def test_all_workers_use_the_plan_that_suits_all_of_them(
         report=alone.append,
     )
     assert {key: answer.tolist() for key, answer in found.items()} == {k: a.tolist() for k, a in expected.items()}
-    assert told[0] == Progress(0, 30, 0.0)
+    assert told[0] == Progress(0, 30)
     assert told[-1] == alone[-1]
     assert len(told) == len(alone)
 

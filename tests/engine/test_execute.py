@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.batch_layout import Layout
-from tiltmeter.engine.execute import Progress, answer_all
+from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.rows import Asks, Batch
 from tiltmeter.errors import ModelError
+from tiltmeter.progress.progress import Progress
 from tiltmeter.questions import Question, Want
 
 
@@ -124,9 +125,9 @@ def test_the_most_probable_token_is_reported_if_requested() -> None:
 def test_progress_ends_with_all_questions_answered() -> None:
     told: list[Progress] = []
     ask(Fake(), AnswerStore(":memory:"), questions(), report=told.append)
-    assert told[0] == Progress(0, 20, 0.0)  # before anything is planned
-    assert [p.answered for p in told] == sorted(p.answered for p in told)
-    assert (told[-1].answered, told[-1].questions) == (20, 20)
+    assert told[0] == Progress(0, 20)  # before anything is planned
+    assert [p.done for p in told] == sorted(p.done for p in told)
+    assert (told[-1].done, told[-1].total) == (20, 20)
 
 
 def test_progress_has_the_share_of_padding() -> None:
@@ -137,7 +138,7 @@ def test_progress_has_the_share_of_padding() -> None:
         batch_tokens = 1000
 
     ask(Wide(), AnswerStore(":memory:"), asked, report=told.append)
-    assert (told[-1].answered, told[-1].padding) == (2, 0.25)
+    assert (told[-1].done, told[-1].padding) == (2, 0.25)
 
 
 @pytest.mark.parametrize("ahead", [0, 2])

@@ -11,10 +11,11 @@ import torch
 from tests.engine.asked import CPU, plain
 from tests.models.tiny import SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import Progress, answer_all
+from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.rows import Row
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer, as_they_stand
 from tiltmeter.engine.speedups import ALL
+from tiltmeter.progress.progress import Progress
 from tiltmeter.questions import Question
 
 BATCH_TOKENS = 40

@@ -16,6 +16,7 @@ from tiltmeter.making.problems import assemble
 from tiltmeter.making.project import Project, new_project, open_project
 from tiltmeter.making.restore import restore_blank
 from tiltmeter.making.translate import estimate, translate_project
+from tiltmeter.progress.progress import Progress
 from tiltmeter.translators.base import Price
 from tiltmeter.translators.translation_files import FileTranslator
 from tiltmeter.translators.word_alignment import AlignedPair, tokens
@@ -89,8 +90,8 @@ def test_the_record_of_a_step_counts_the_calls_that_were_killed_before_it(
         (expected,) = (record.facts for record in whole.store.steps() if record.step == "translate")
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
 
-    def kill(done: int, _all: int) -> None:
-        if done:
+    def kill(progress: Progress) -> None:
+        if progress.done:
             raise Killed
 
     for _ in range(2):
@@ -110,8 +111,8 @@ def test_killed_calls_of_another_system_have_a_record_of_their_own(
 ) -> None:
     monkeypatch.setattr(translate, "_BATCH", 2)
 
-    def kill(done: int, _all: int) -> None:
-        if done:
+    def kill(progress: Progress) -> None:
+        if progress.done:
             raise Killed
 
     with pytest.raises(Killed):

@@ -20,7 +20,8 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.chat import open_chat
 from tiltmeter.models.chat_local import LocalChat
 from tiltmeter.models.loading import open_model
-from tiltmeter.models.protocol import ChatModel, ModelOptions
+from tiltmeter.models.protocol import ChatModel
+from tiltmeter.options import ModelOptions
 from tiltmeter.questions import ChatQuestion, Reply, Sampling
 
 TEMPLATE = "{% for m in messages %}<u>{{ m['content'] }}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"

@@ -21,9 +21,9 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models import litellm as scheme_module
 from tiltmeter.models.opening import is_chat_model, open_given
 from tiltmeter.models.option_scope import source_of
-from tiltmeter.models.protocol import ChatModel, ModelOptions
+from tiltmeter.models.protocol import ChatModel
+from tiltmeter.options import ChatOptions, ModelOptions
 from tiltmeter.questions import ChatQuestion, Sampling
-from tiltmeter.runs.budget import ChatOptions
 from tiltmeter.runs.evaluate import evaluate
 
 KEY = "secret-key-of-nobody"

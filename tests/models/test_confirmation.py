@@ -14,7 +14,7 @@ from tiltmeter.models import confirmation
 from tiltmeter.models.confirmation import Known, compare, detection_probability
 from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.opening import open_given
-from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Answer, Question
 
 QUESTIONS = [

@@ -19,9 +19,9 @@ from tiltmeter.models import confirmation
 from tiltmeter.models.confirmation import AGAIN
 from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.opening import open_given
-from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.self_test import PROBES
 from tiltmeter.models.text_plan import TextPlan
+from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Question, Want
 
 

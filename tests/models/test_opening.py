@@ -14,9 +14,10 @@ from tests.test_registry import install, python
 from tiltmeter.errors import UsageError
 from tiltmeter.models import opening, scheme
 from tiltmeter.models.opening import listed, open_given
-from tiltmeter.models.protocol import Model, ModelOptions
+from tiltmeter.models.protocol import Model
 from tiltmeter.models.scheme import Scheme, find_scheme
 from tiltmeter.models.text import TokenizerText
+from tiltmeter.options import ModelOptions
 
 FAKE = """
 from types import SimpleNamespace

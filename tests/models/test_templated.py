@@ -17,8 +17,9 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.in_memory import in_memory
 from tiltmeter.models.loading import open_model
 from tiltmeter.models.opening import open_given
-from tiltmeter.models.protocol import Model, ModelOptions
+from tiltmeter.models.protocol import Model
 from tiltmeter.models.templated import USER_TURN, TemplatedModel
+from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Question
 from tiltmeter.runs.evaluate import evaluate
 

@@ -14,11 +14,12 @@ from perf.run_memory import write_items
 from tests.runs.chosen import association_file, gest_file, pairs_file, questions_file
 from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.datasets import load
-from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import ModelError
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
 from tiltmeter.models.opening import opened
-from tiltmeter.models.protocol import Model, ModelOptions
+from tiltmeter.models.protocol import Model
+from tiltmeter.options import ModelOptions
+from tiltmeter.progress.progress import Progress
 from tiltmeter.questions import Question
 from tiltmeter.runs import asked_portions
 from tiltmeter.runs.evaluate import evaluate
@@ -56,8 +57,8 @@ def test_chunks_change_only_rounding(
     divided, other = run(model, files, tmp_path / "divided", watch=watched(told))
     assert sum(map(len, told.values())) > 20
     for progress in told.values():
-        assert progress[-1].answered == progress[-1].questions
-        assert [one.answered for one in progress] == sorted(one.answered for one in progress)
+        assert progress[-1].done == progress[-1].total
+        assert [one.done for one in progress] == sorted(one.done for one in progress)
     assert other == manifest
     pd.testing.assert_frame_equal(divided.drop(columns="score"), scores.drop(columns="score"))
     assert divided["score"].to_numpy() == pytest.approx(scores["score"].to_numpy(), rel=1e-5, abs=1e-6)
@@ -70,13 +71,13 @@ def test_a_resumed_run_writes_the_same_bytes(masked: str, tmp_path: Path, monkey
 
     def stop(progress: Progress) -> None:
         told.append(progress)
-        if progress.answered > 12:
+        if progress.done > 12:
             raise KeyboardInterrupt
 
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "stopped"))
     with pytest.raises(KeyboardInterrupt):
         evaluate(masked, items, device="cpu", watch=lambda _label: nullcontext(stop))
-    assert told[-1].answered < told[-1].questions
+    assert told[-1].done < (told[-1].total or 0)
     run(masked, items, tmp_path / "resumed")
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "whole"))
     run(masked, items, tmp_path / "uninterrupted")

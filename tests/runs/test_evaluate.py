@@ -176,8 +176,8 @@ from contextlib import nullcontext
 from tiltmeter.runs.evaluate import evaluate
 
 def report(progress):
-    if sys.argv[3] == "wait" and progress.answered > 50:
-        print("half way", progress.questions > progress.answered, flush=True)
+    if sys.argv[3] == "wait" and progress.done > 50:
+        print("half way", progress.total > progress.done, flush=True)
         sys.stdin.read()
 
 evaluate(sys.argv[1], "starter:en", out=sys.argv[2], batch_tokens=64, watch=lambda label: nullcontext(report))

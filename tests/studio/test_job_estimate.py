@@ -14,11 +14,11 @@ from tiltmeter.cluster.time_estimates import ModelSize, estimate_model
 from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.datasets import load
 from tiltmeter.datasets.by_name import dataset
-from tiltmeter.engine.execute import Progress
+from tiltmeter.progress.progress import Progress
+from tiltmeter.progress.progress_file import ProgressFile
 from tiltmeter.runs.so_far import ValueSoFar
 from tiltmeter.studio.item_counts import count_items, language_counts
 from tiltmeter.studio.job_estimate import estimate
-from tiltmeter.studio.job_progress import JobProgress
 from tiltmeter.studio.model_sizes import model_size
 from tiltmeter.studio.run_request import RunRequest
 
@@ -116,14 +116,14 @@ def test_sizes_without_loading(tmp_path: Path) -> None:
 def test_progress_is_written_when_it_changes(tmp_path: Path) -> None:
     now = 0.0
     path = tmp_path / "progress.json"
-    progress = JobProgress(path, clock=lambda: now)
+    progress = ProgressFile(path, clock=lambda: now)
     progress.flush()
     with progress.watch("known (causal)") as report:
-        report(Progress(10, 100, 0.0))
+        report(Progress(10, 100))
         now = 5.0
-        report(Progress(20, 100, 0.0))
+        report(Progress(20, 100))
         now = 9.0
-        report(Progress(60, 100, 0.0))
+        report(Progress(60, 100))
         progress.flush()
         state = json.loads(path.read_text())
         assert (state["phase"], state["answered"], state["remaining"]) == ("answering", 60, 4.0)
@@ -142,7 +142,7 @@ def test_values_so_far_take_a_small_share_of_the_time(tmp_path: Path) -> None:
         now, calls = now + 2.0, calls + 1
         return []
 
-    progress = JobProgress(tmp_path / "progress.json", clock=lambda: now)
+    progress = ProgressFile(tmp_path / "progress.json", clock=lambda: now)
     while now < 1_000:
         progress.so_far(values)
         now += 0.1

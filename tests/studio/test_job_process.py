@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.studio.made_runs import write
+from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.errors import ModelError
 from tiltmeter.studio import job_process
-from tiltmeter.studio.job_files import OUTCOME, QUEUED, REQUEST, STOP, job_lock, read_json
+from tiltmeter.studio.job_files import OUTCOME, QUEUED, REQUEST, STOP, read_json
 from tiltmeter.studio.run_request import RunRequest
 
 
@@ -88,8 +89,7 @@ def test_a_job_that_is_not_queued_or_has_a_process_is_left_alone(
     monkeypatch.setattr(job_process, "_run", failing)
     assert job_process.main(tmp_path) == 0
     (tmp_path / QUEUED).touch()
-    monkeypatch.setattr(job_process, "_LOCK_TIMEOUT", 0)
-    with job_lock(tmp_path):
+    with JobLock(tmp_path):
         assert job_process.main(tmp_path) == 0
     assert not (tmp_path / OUTCOME).exists()
     assert (tmp_path / QUEUED).exists()

@@ -5,29 +5,26 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.studio.queued import MESSAGES, ended, pausing, until, wanted, workspace_with_items
+from tiltmeter.cluster.job_lock import JobLock, holder_of, is_held
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import UsageError
 from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.progress.progress_file import ProgressFile
 from tiltmeter.runs.result import Result
 from tiltmeter.studio.job_files import (
-    LOCK,
     OUTCOME,
     PROGRESS,
     QUEUED,
     REQUEST,
     STOP,
     Job,
-    is_locked,
-    job_lock,
     read_json,
 )
-from tiltmeter.studio.job_progress import JobProgress
 from tiltmeter.studio.jobs import JobQueue
 
 
@@ -38,20 +35,10 @@ def stored_replies() -> int:
 
 
 def holder(folder: Path) -> int:
-    """The process that has a job's lock open."""
-    (found,) = {
-        int(process.name)
-        for process in Path("/proc").iterdir()
-        if process.name.isdigit() and int(process.name) != os.getpid() and _has_open(process, folder / LOCK)
-    }
-    return found
-
-
-def _has_open(process: Path, path: Path) -> bool:
-    try:
-        return any(link.resolve() == path.resolve() for link in (process / "fd").iterdir())
-    except OSError:
-        return False
+    """The process that has a job's lock."""
+    found = holder_of(folder)
+    assert found is not None
+    return int(found.values["pid"])
 
 
 @pytest.mark.slow
@@ -76,7 +63,7 @@ def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
         assert [j.state for j in JobQueue(workspace).jobs()] == ["running", "queued"]
 
         os.kill(holder(folder), signal.SIGKILL)
-        until(lambda: not is_locked(folder))
+        until(lambda: not is_held(folder))
         assert queue.job(job.id).state == "interrupted"
         answered = stored_replies()
         assert answered == 10
@@ -153,7 +140,7 @@ def test_states_follow_from_the_files(tmp_path: Path) -> None:
     job = queue.add(wanted("mine", "embedded"))
     folder = queue.folder / job.id
     assert read_json(folder / REQUEST)["models"] == ["embedded"]
-    with job_lock(folder):
+    with JobLock(folder):
         assert queue.job(job.id).state == "running"
         (folder / QUEUED).unlink()
         (folder / STOP).touch()
@@ -175,7 +162,7 @@ def test_first_come_first_served_and_so_many_at_once(tmp_path: Path, monkeypatch
     queue.go_on(jobs[0].id)  # to the end of the queue
     started: list[str] = []
     monkeypatch.setattr(JobQueue, "_start", lambda self, job: started.append(job.request.name))
-    with job_lock(queue.folder / jobs[1].id):
+    with JobLock(queue.folder / jobs[1].id):
         queue.tend()
     assert started == ["c"]
     started.clear()
@@ -227,19 +214,9 @@ def test_a_name_can_be_queued_once(tmp_path: Path) -> None:
         queue.add(wanted("mine", "embedded"))
 
 
-def test_those_who_ask_do_not_take_each_other_for_the_process(tmp_path: Path) -> None:
-    """Threads of a studio, or two studios, may look at a job at the same moment."""
-    queue = JobQueue(workspace_with_items(tmp_path))
-    folder = queue.folder / queue.add(wanted("mine", "embedded")).id
-    with job_lock(folder):
-        assert is_locked(folder)
-    with ThreadPoolExecutor(8) as threads:
-        assert not any(threads.map(lambda _: is_locked(folder), range(2000)))
-
-
 def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> None:
     (tmp_path / "folder").write_text("")
-    progress = JobProgress(tmp_path / "folder" / PROGRESS)
+    progress = ProgressFile(tmp_path / "folder" / PROGRESS)
     with progress.writing():
         pass
     (tmp_path / "folder").unlink()
@@ -248,7 +225,7 @@ def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> N
 
 
 def test_a_model_that_is_asked_in_two_ways_counts_once(tmp_path: Path) -> None:
-    progress = JobProgress(tmp_path / "progress.json")
+    progress = ProgressFile(tmp_path / "progress.json")
     seen = []
     for label in ("bert (masked)", "bert (next-sentence)", "gpt2 (causal)"):
         with progress.watch(label):

@@ -13,8 +13,9 @@ from starlette.testclient import TestClient
 
 from tests.studio.client import client_of, htmx, studio_on
 from tests.studio.queued import until, workspace_with_items
+from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.studio.app import Studio
-from tiltmeter.studio.job_files import PROGRESS, job_lock
+from tiltmeter.studio.job_files import PROGRESS
 from tiltmeter.studio.jobs import JobQueue
 from tiltmeter.studio.rooms import new_run
 from tiltmeter.studio.studio_config import shared_config
@@ -160,7 +161,7 @@ def test_progress_shows_values_so_far_and_no_verdict(client: TestClient, studio:
     told = {"phase": "answering", "seconds": 3.0, "label": f"{SCRIPT} (causal)", "model": 1, "answered": 40}
     told |= {"questions": 90, "remaining": 12.0, "told": [], "values": [value]}
     (folder / PROGRESS).write_text(json.dumps(told))
-    with job_lock(folder):
+    with JobLock(folder):
         until(lambda: 'value="40"' in client.get("/new-run").text)
         shown = client.get("/new-run").text
     assert SCRIPT not in shown

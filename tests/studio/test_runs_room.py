@@ -15,13 +15,14 @@ from starlette.testclient import TestClient
 from tests.studio.client import client_of, htmx, studio_on
 from tests.studio.made_runs import biased, save, small, write
 from tiltmeter import api
+from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.files import write_text
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.app import Studio
-from tiltmeter.studio.job_files import REQUEST, job_lock
+from tiltmeter.studio.job_files import REQUEST
 from tiltmeter.studio.reviewers import add_studio_reviewer
 from tiltmeter.studio.rooms import runs as room
 from tiltmeter.studio.run_reports import RunReports, is_current
@@ -301,7 +302,7 @@ def test_a_run_that_a_job_makes_can_be_neither_opened_nor_deleted(
 ) -> None:
     job = studio.workspace.state / "jobs" / "20260101-120000000000-abcdef"
     job.mkdir(parents=True)
-    with job_lock(job):  # as its process has it
+    with JobLock(job):  # as its process has it
         request = RunRequest(name="busy", models=("embedded",), on=("starter:en",))
         write_text(job / REQUEST, json.dumps(request.to_dict()))
         write(work / "runs" / "busy", {"scores.parquet": ""})

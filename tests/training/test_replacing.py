@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +15,11 @@ from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.head_config import KEY, HeadConfig
+from tiltmeter.progress.progress import Progress, hide_progress
 from tiltmeter.training.evaluate_head import evaluate_head
 from tiltmeter.training.head_card import head_card
 from tiltmeter.training.train_head import TrainedHead, TrainingOptions, train_next_sentence
-from tiltmeter.training.trainer import HeadTrainer, TrainingProgress
+from tiltmeter.training.trainer import HeadTrainer
 from tiltmeter.training.training_recipe import LORA_RATE, TrainingRecipe, find_recipe
 from tiltmeter.training.workspace import Workspace
 
@@ -87,13 +89,18 @@ def test_two_trainings_cannot_share_a_folder(tmp_path: Path) -> None:
     base = make_model("llama", tmp_path / "base")
     refused: list[str] = []
 
-    def report(progress: TrainingProgress) -> None:
-        if progress.step == 1:
+    def report(progress: Progress) -> None:
+        if progress.done == 1:
             with pytest.raises(UsageError, match="Another training is going on") as error:
                 trained(base, pairs, tmp_path / "head", force=True)
             refused.append(str(error.value))
 
-    trained(base, pairs, tmp_path / "head", report=report)
+    trained(
+        base,
+        pairs,
+        tmp_path / "head",
+        watch=lambda step: nullcontext(report) if step == "training" else hide_progress(step),
+    )
     assert len(refused) == 1
     assert (tmp_path / "head" / "config.json").is_file()
 

@@ -1,6 +1,7 @@
 """A training that is interrupted goes on to the same weights and the same curve, bit for bit on a CPU."""
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ from safetensors.torch import load_file
 
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import UsageError
+from tiltmeter.progress.progress import Progress, ReportProgress, hide_progress
 from tiltmeter.training import train_head, trainer
 from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
-from tiltmeter.training.trainer import TrainingProgress, last_checkpoint
+from tiltmeter.training.trainer import last_checkpoint
 from tiltmeter.training.training_recipe import TrainingRecipe
 from tiltmeter.training.workspace import Workspace
 
@@ -40,14 +42,18 @@ class Clock:
 def train(
     base: str, pairs: Path, out: Path, kill_at: int | None = None, clock: Clock | None = None, **options: Any
 ) -> Any:
-    def report(progress: TrainingProgress) -> None:
-        if progress.step == kill_at:
+    def report(progress: Progress) -> None:
+        if progress.done == kill_at:
             raise Killed
         if clock:
-            clock.tell(progress.step)
+            clock.tell(progress.done)
 
     chosen = TrainingOptions(**{"checkpoints": 6, "seed": 4, **options})
-    return train_next_sentence(base, pairs, out, recipe=RECIPE, options=chosen, cpu=True, report=report)
+
+    def watch(step: str) -> AbstractContextManager[ReportProgress]:
+        return nullcontext(report) if step == "training" else hide_progress(step)
+
+    return train_next_sentence(base, pairs, out, recipe=RECIPE, options=chosen, cpu=True, watch=watch)
 
 
 def outcome(folder: Path) -> tuple[dict[str, torch.Tensor], list[dict[str, float]]]:

@@ -7,6 +7,7 @@ from filelock import FileLock
 from tests.support.patience import PATIENCE
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.progress.progress import Progress
 from tiltmeter.translators.base import Price
 from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
@@ -23,11 +24,11 @@ def store(tmp_path: Path):
 
 def test_each_sentence_is_sent_once(store: TranslationStore) -> None:
     translator = FakeTranslator()
-    progress: list[tuple[int, int]] = []
-    translations = translate_all(translator, TEXTS, "sk", store, lambda done, wanted: progress.append((done, wanted)))
+    reports: list[Progress] = []
+    translations = translate_all(translator, TEXTS, "sk", store, reports.append)
     assert translations == {text: text.upper() for text in TEXTS}
     assert sorted(translator.sent) == sorted(set(TEXTS))
-    assert progress == [(0, 4), (2, 4), (4, 4)]
+    assert reports == [Progress(0, 4), Progress(2, 4), Progress(4, 4)]
     assert translate_all(translator, [*TEXTS, "I slept."], "sk", store)["I slept."] == "I SLEPT."
     assert len(translator.sent) == 5
 

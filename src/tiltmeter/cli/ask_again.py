@@ -39,16 +39,16 @@ def sensitivity(
     `tiltmeter sensitivity runs/demo --change lower-case --limit 200`
     """
 
-    from tiltmeter.cli.progress import answering_bar
     from tiltmeter.comparing.sensitivity import sensitivity as measured
     from tiltmeter.comparing.sensitivity import with_notes
+    from tiltmeter.progress.terminal_progress import show_in_terminal
     from tiltmeter.runs.file_digests import with_own_digest
     from tiltmeter.runs.result import Result, write_manifest
     from tiltmeter.runs.run_files import MANIFEST
 
     result = Result.load(run)
     rows = measured(
-        result, only=change or (), limit=limit, watch=answering_bar, tell=lambda text: typer.echo(text, err=True)
+        result, only=change or (), limit=limit, watch=show_in_terminal, tell=lambda text: typer.echo(text, err=True)
     )
     if as_json:
         typer.echo(json_text([row.to_dict() for row in rows]))

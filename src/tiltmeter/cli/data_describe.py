@@ -69,7 +69,8 @@ def describe_data(
 def _pieces(model: str) -> "Iterator[CountPieces]":
     """A function that counts the pieces of texts, as long as the model is open."""
     from tiltmeter.models.opening import opened
-    from tiltmeter.models.protocol import ChatModel, ModelOptions
+    from tiltmeter.models.protocol import ChatModel
+    from tiltmeter.options import ModelOptions
 
     with opened(model, ModelOptions()) as found:
         if isinstance(found, ChatModel):

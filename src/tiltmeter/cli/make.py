@@ -174,9 +174,9 @@ def translate(
 
     `tiltmeter make translate my-es`
     """
-    from tiltmeter.cli.progress import item_bar
     from tiltmeter.making.project import check_translated, open_project
     from tiltmeter.making.translate import estimate, select, translate_project
+    from tiltmeter.progress.terminal_progress import show_in_terminal
     from tiltmeter.translators import open_translator
     from tiltmeter.translators.word_alignment import find_aligner
 
@@ -194,7 +194,7 @@ def translate(
         typer.echo(f"not translated before: {new}{cost}")
         if dry_run:
             return
-        with item_bar("translate") as report:
+        with show_in_terminal("translate") as report:
             aligner = find_aligner()
             done = translate_project(
                 project, translator, part=part, limit=limit, yes=yes, aligner=aligner, report=report

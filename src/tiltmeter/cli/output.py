@@ -25,18 +25,6 @@ def choice_of(given: str | None, choices: Sequence[Choice], option: str) -> Choi
     raise UsageError(f"{option} {given} is not known; choose {', '.join(choices)}.")
 
 
-def margins_of(given: Sequence[str] | None) -> dict[str, float]:
-    """The margins of equivalence by measure, from values like SS=3."""
-    margins = {}
-    for text in given or ():
-        name, _, number = text.partition("=")
-        try:
-            margins[name.strip()] = float(number)
-        except ValueError:
-            raise UsageError(f"--margin {text} is not MEASURE=NUMBER, as in SS=3.") from None
-    return margins
-
-
 def silent(_sentence: str) -> None:
     """Print nothing."""
 
@@ -44,16 +32,6 @@ def silent(_sentence: str) -> None:
 def print_note(sentence: str) -> None:
     """Print a sentence on standard error."""
     plain_console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
-
-
-def sizes_of(given: str | None) -> dict[str, str]:
-    """Sizes by device, from a text like `0=10GiB,cpu=4GiB`; the model checks names and sizes.
-
-    >>> sizes_of("0=10GiB,cpu=4GiB")
-    {'0': '10GiB', 'cpu': '4GiB'}
-    """
-    pairs = [text.partition("=") for text in (given or "").split(",") if text]
-    return {device.strip(): size.strip() for device, _, size in pairs}
 
 
 def print_result(

@@ -54,10 +54,10 @@ def reproduce(
 
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
     """
-    from tiltmeter.cli.progress import answering_bar
     from tiltmeter.files import check_file, write_text
     from tiltmeter.papers.reproduction import reproduce
     from tiltmeter.papers.sources.desk import Desk
+    from tiltmeter.progress.terminal_progress import show_in_terminal
 
     if markdown is not None:
         check_file(markdown)
@@ -65,7 +65,7 @@ def reproduce(
         dict(_path("--model-path", text) for text in model_path or []),
         head_paths=dict(_path("--head-path", text) for text in head_path or []),
         device=device,
-        watch=answering_bar,
+        watch=show_in_terminal,
     )
     reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
     if markdown is not None:

@@ -1,15 +1,22 @@
 """`tiltmeter run`: measure models."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.output import choice_of, margins_of, print_result, sizes_of
+from tiltmeter.cli.option_parameters import with_options
+from tiltmeter.cli.output import print_result
 from tiltmeter.errors import UsageError
+from tiltmeter.options import ChatOptions, ModelOptions, RunSettings
+
+# Replaced by `with_options`; parameters after one with a default need one, too.
+_GROUP: Any = None
 
 
+@with_options
 def run(
     context: typer.Context,
     models: Annotated[
@@ -17,7 +24,8 @@ def run(
         typer.Argument(
             metavar="MODEL",
             help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, an adapter or `BASE+ADAPTER`, "
-            "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`); docs/models.md has them all.",
+            "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`, `anthropic:MODEL`); "
+            "docs/models.md has them all.",
         ),
     ] = None,
     on: Annotated[
@@ -29,79 +37,12 @@ def run(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
-    protocol: Annotated[
-        str,
-        typer.Option(help="How models are asked: `published`, `in-context` …; `tiltmeter protocols` lists all."),
-    ] = "published",
+    settings: RunSettings = _GROUP,
+    options: ModelOptions = _GROUP,
+    chat: ChatOptions = _GROUP,
     edition: Annotated[
         str | None, typer.Option(help="The edition of `gest`: `1.1`, or `1.0` as in the published results.")
     ] = None,
-    perturb: Annotated[
-        str | None,
-        typer.Option(help="Change all items: `lower-case`, `quoted`, of pairs `drop-final-character` …"),
-    ] = None,
-    keep_tokens: Annotated[
-        bool, typer.Option("--keep-tokens", help="Keep what is said of each token of sentence pairs, for the report.")
-    ] = False,
-    limit: Annotated[int | None, typer.Option(help="The largest number of items of each part and language.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="The kind of model, if its config does not say: `masked`, `causal` or `seq2seq`.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="`auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
-    devices: Annotated[
-        str | None, typer.Option(metavar="D,D…", help="Several devices at once: `0,1` for two GPUs, or `cpu,cpu`.")
-    ] = None,
-    dtype: Annotated[str, typer.Option(help="`auto`, `float32`, `float16` or `bfloat16`.")] = "auto",
-    margin: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MEASURE=NUMBER", help="A margin of equivalence instead of the measure's default: `SS=3`."
-        ),
-    ] = None,
-    batch_tokens: Annotated[int | None, typer.Option(help="Tokens per batch; chosen automatically by default.")] = None,
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run code that comes with the model; only for models that you trust."),
-    ] = False,
-    tokenizer: Annotated[
-        str | None, typer.Option(metavar="FOLDER_OR_ID", help="The tokenizer, if it is not the model's own.")
-    ] = None,
-    quantize: Annotated[
-        str | None, typer.Option(metavar="8bit|4bit", help="Quantise the weights while they are loaded.")
-    ] = None,
-    split: Annotated[
-        bool,
-        typer.Option("--split", help="Split the model over all GPUs, main memory and disk; done if it does not fit."),
-    ] = False,
-    max_memory: Annotated[
-        str | None,
-        typer.Option(metavar="D=SIZE,…", help="Split it with at most so much on each: `0=10GiB,cpu=4GiB`."),
-    ] = None,
-    chat_template: Annotated[
-        bool,
-        typer.Option("--chat-template", help="Put every text into the model's chat template, as the assistant's turn."),
-    ] = False,
-    concurrency: Annotated[int, typer.Option(help="Of a server: requests at a time.")] = 16,
-    per_minute: Annotated[int | None, typer.Option(help="Of a server: requests a minute at most.")] = None,
-    timeout: Annotated[float, typer.Option(help="Of a server: seconds to wait for a reply.")] = 300.0,
-    full_design: Annotated[
-        bool,
-        typer.Option(
-            "--full-design", help="Of a chat model: all orders and wordings, with and without a neutral option."
-        ),
-    ] = False,
-    samples: Annotated[int, typer.Option(help="Of a chat model: answers to each message.")] = 1,
-    temperature: Annotated[
-        float | None, typer.Option(help="Of a chat model: 0 by default, 1 for several samples.")
-    ] = None,
-    max_tokens: Annotated[int, typer.Option(help="Of a chat model: the longest answer.")] = 64,
-    max_requests: Annotated[int | None, typer.Option(help="Of a chat model: refuse a run that sends more.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Of a chat model: refuse a run that may cost more.")] = None,
-    price_in: Annotated[float | None, typer.Option(help="The price of a million tokens of messages.")] = None,
-    price_out: Annotated[float | None, typer.Option(help="The price of a million tokens of answers.")] = None,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Without speed-ups, all answers computed anew: slower, the same numbers.")
-    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
     report: Annotated[
         bool | None,
@@ -168,13 +109,12 @@ def run(
     Answers are stored, so a run that was stopped continues where it was.
     """
     from tiltmeter.cli.output import print_note, silent
-    from tiltmeter.cli.progress import answering_bar, no_bar
     from tiltmeter.cli.run_options import refuse_idle_run_options
     from tiltmeter.cli.translations import is_for_translators, run_translations
     from tiltmeter.datasets.spec import with_edition
-    from tiltmeter.questions import KINDS
-    from tiltmeter.runs.budget import ChatOptions
-    from tiltmeter.runs.evaluate import evaluate
+    from tiltmeter.progress.progress import hide_progress
+    from tiltmeter.progress.terminal_progress import show_in_terminal
+    from tiltmeter.runs.evaluate import measure_models
 
     if report and out is None:
         raise UsageError("A report goes into the folder of its run; name one with --out.")
@@ -183,7 +123,7 @@ def run(
     if quiet and out is None:
         raise UsageError("With --quiet nothing is printed, so name a folder for the run with --out.")
     show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
-    watch = no_bar if quiet else answering_bar
+    watch = hide_progress if quiet else show_in_terminal
     translating = bool(translator or translations or is_for_translators(on or []))
     refuse_idle_run_options(context, translating=translating, finished=translations is not None)
     if translating:
@@ -195,52 +135,24 @@ def run(
             system=system,
             edition=edition,
             gender_from=gender_from,
-            limit=limit,
+            limit=settings.limit,
             beams=beams,
-            device=device,
-            dtype=dtype,
-            trust_remote_code=trust_remote_code,
+            device=options.device,
+            dtype=options.dtype,
+            trust_remote_code=options.trust_remote_code,
             yes=yes,
-            margins=margins_of(margin),
+            margins=dict(settings.margins),
             out=out,
             force=force,
             watch=watch,
         )
         show(result)
         return
-    result = evaluate(
+    result = measure_models(
         models or ["embedded"],
         with_edition(on or ["starter"], edition),
-        protocol=protocol,
-        perturb=perturb,
-        keep_tokens=keep_tokens,
-        limit=limit,
-        kind=choice_of(kind, KINDS, "--kind"),
-        device=device,
-        devices=[f"cuda:{name}" if name.isdigit() else name for name in (devices or "").split(",") if name],
-        dtype=dtype,
-        batch_tokens=batch_tokens,
-        trust_remote_code=trust_remote_code,
-        tokenizer=tokenizer,
-        quantize=quantize,
-        split=split,
-        max_memory=sizes_of(max_memory),
-        chat_template=chat_template,
-        concurrency=concurrency,
-        per_minute=per_minute,
-        timeout=timeout,
-        plain=plain,
-        chat=ChatOptions(
-            full=full_design,
-            samples=samples,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            max_requests=max_requests,
-            max_cost=max_cost,
-            price_in=price_in,
-            price_out=price_out,
-        ),
-        margins=margins_of(margin),
+        replace(settings, chat=chat),
+        options,
         out=out,
         force=force,
         watch=watch,

@@ -3,32 +3,10 @@
 import typer
 
 from tiltmeter.errors import UsageError
+from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_options
 
-_OF_LANGUAGE_MODELS = (
-    "protocol",
-    "perturb",
-    "keep_tokens",
-    "kind",
-    "devices",
-    "batch_tokens",
-    "tokenizer",
-    "quantize",
-    "split",
-    "max_memory",
-    "chat_template",
-    "concurrency",
-    "per_minute",
-    "timeout",
-    "full_design",
-    "samples",
-    "temperature",
-    "max_tokens",
-    "max_requests",
-    "max_cost",
-    "price_in",
-    "price_out",
-    "plain",
-)
+_OPTIONS = list_options(RunSettings, ModelOptions, ChatOptions)
+_OF_LANGUAGE_MODELS = tuple(option.name for option in _OPTIONS if not option.for_translators)
 _OF_TRANSLATION_SYSTEMS = ("system", "gender_from", "beams", "yes")
 # Of systems that translate, but not of finished translations.
 _OF_TRANSLATING = ("beams", "device", "dtype", "trust_remote_code", "yes")

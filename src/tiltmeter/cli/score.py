@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import choice_of, margins_of, print_result
+from tiltmeter.cli.output import choice_of, print_result
+from tiltmeter.options.option_values import parse_margins
 
 
 def score(
@@ -49,7 +50,7 @@ def score(
         model=model,
         kind=choice_of(kind, KINDS, "--kind"),
         protocol=protocol,
-        margins=margins_of(margin),
+        margins=parse_margins(margin),
         out=out,
         force=force,
     )

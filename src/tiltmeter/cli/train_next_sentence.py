@@ -2,27 +2,20 @@
 
 import json
 import shutil
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tiltmeter.cli.output import print_note
-from tiltmeter.cli.progress import item_bar
 from tiltmeter.cli.train_pairs import write_pairs
 from tiltmeter.errors import UsageError
 from tiltmeter.printable import plain_console
+from tiltmeter.progress.terminal_progress import show_in_terminal
 
 if TYPE_CHECKING:
     from tiltmeter.training.accuracy import Accuracy
-    from tiltmeter.training.trainer import TrainingProgress
-
-# Where the output is no terminal, a line is printed after so many seconds.
-_SECONDS_BETWEEN_LINES = 30.0
 
 
 def next_sentence(
@@ -132,19 +125,17 @@ def next_sentence(
             _own_pairs(articles or [], space.own_pairs, seed=seed, force=force)
         processes.wait_for_everyone()
         pairs = space.own_pairs
-    with _training_bar() as report:
-        trained = train_next_sentence(
-            model,
-            pairs,
-            out,
-            recipe=chosen,
-            options=options,
-            cpu=cpu,
-            force=force,
-            watch=_bar,
-            report=report,
-            tell=print_note,
-        )
+    trained = train_next_sentence(
+        model,
+        pairs,
+        out,
+        recipe=chosen,
+        options=options,
+        cpu=cpu,
+        force=force,
+        watch=show_in_terminal,
+        tell=print_note,
+    )
     if trained is not None:
         _print_accuracy(trained.accuracy)
         print_note(f"The head is in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
@@ -169,7 +160,9 @@ def evaluate(
     """
     from tiltmeter.training.evaluate_head import evaluate_head
 
-    found = evaluate_head(head, pairs, device=device, dtype=dtype, trust_remote_code=trust_remote_code, watch=_bar)
+    found = evaluate_head(
+        head, pairs, device=device, dtype=dtype, trust_remote_code=trust_remote_code, watch=show_in_terminal
+    )
     if as_json:
         typer.echo(json.dumps([accuracy.to_json() for accuracy in found], indent=2))
     else:
@@ -231,48 +224,3 @@ def _print_accuracy(found: "Sequence[Accuracy]") -> None:
             f"{row.articles:,}",
         )
     plain_console().print(table)
-
-
-@contextmanager
-def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    with item_bar(label) as report:
-        yield lambda done: report(done, total)
-
-
-@contextmanager
-def _training_bar() -> "Iterator[Callable[[TrainingProgress], None]]":
-    """Updates, loss, accuracy, tokens a second and time left: a bar, or lines where there is no terminal."""
-    console = plain_console(stderr=True)
-    progress = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[numbers]}", markup=False),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    task: Any = None
-    printed = time.monotonic()
-
-    def report(now: "TrainingProgress") -> None:
-        nonlocal task, printed
-        numbers = [
-            f"loss {now.loss:.3f}" if now.loss is not None else "",
-            f"accuracy {now.accuracy:.1f}%" if now.accuracy is not None else "",
-            f"{now.tokens_per_second:,.0f} tokens/s" if now.tokens_per_second is not None else "",
-        ]
-        text = ", ".join(number for number in numbers if number)
-        if console.is_terminal:
-            if task is None:
-                progress.start()
-                task = progress.add_task("training", total=now.steps, numbers="")
-            progress.update(task, completed=now.step, numbers=text)
-        elif time.monotonic() - printed >= _SECONDS_BETWEEN_LINES:
-            printed = time.monotonic()
-            console.print(f"update {now.step:,} of {now.steps:,}: {text}", highlight=False)
-
-    try:
-        yield report
-    finally:
-        progress.stop()

@@ -67,7 +67,7 @@ def pairs(
 
 def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options: Any) -> None:
     """Make pairs with a progress bar, and print their summary and warnings; `options` are those of `PairOptions`."""
-    from tiltmeter.cli.progress import step_bar
+    from tiltmeter.progress.terminal_progress import show_in_terminal
 
     try:
         import py3langid  # noqa: F401
@@ -80,8 +80,8 @@ def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options
     from tiltmeter.training.pairs_making import PairOptions, make_pairs
     from tiltmeter.training.pairs_summary import summary_table
 
-    with step_bar() as report:
-        summary = make_pairs(open_sources(articles), out, PairOptions(**options), processes=processes, report=report)
+    sources = open_sources(articles)
+    summary = make_pairs(sources, out, PairOptions(**options), processes=processes, watch=show_in_terminal)
     plain_console().print(summary_table(summary))
     for warning in summary.warnings:
         print_note(f"Warning: {warning}")

@@ -8,7 +8,7 @@ from tiltmeter.datasets.spec import parse_spec
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.runs.asking_models import Watch
+    from tiltmeter.progress.progress import ShowProgress
     from tiltmeter.runs.result import Result
 
 # Benchmarks for translation systems are named after the data set that is translated.
@@ -40,7 +40,7 @@ def run_translations(
     margins: dict[str, float],
     out: Path | None,
     force: bool,
-    watch: "Watch",
+    watch: "ShowProgress",
 ) -> "Result":
     """Measure a translation system, or a file of translations."""
     from tiltmeter.runs.translations import evaluate_translator, score_translations

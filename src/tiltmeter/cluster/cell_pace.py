@@ -1,15 +1,14 @@
 """The progress of a cell while it is asked, and how fast that was."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tiltmeter.cluster.job_state import JobState
 from tiltmeter.datasets.cache import cache_dir
-
-if TYPE_CHECKING:
-    from tiltmeter.engine.execute import Progress
+from tiltmeter.progress.pace import Pace
+from tiltmeter.progress.progress import Progress, ReportProgress
 
 
 class CellPace:
@@ -22,31 +21,22 @@ class CellPace:
         self.start_seconds = self.asking_seconds = 0.0
 
     @contextmanager
-    def watch(self, label: str) -> Iterator[Callable[["Progress"], None]]:
+    def watch(self, label: str) -> Iterator[ReportProgress]:
         """The `watch` of a run, once for each kind of head."""
-        stored: int | None = None
-        loaded: float | None = None
-        before = time.monotonic()
-        first = last = 0
+        pace = Pace(label)
 
-        def report(now: "Progress") -> None:
-            nonlocal stored, loaded, first, last
-            clock = time.monotonic()
-            if stored is None:
-                stored, last = now.answered, now.answered
-                self.questions += now.questions
-                self.stored += stored
-            elif loaded is None and now.answered > stored:
-                # Loading is not part of the pace, unless all is answered in one batch.
-                loaded, first = (before, stored) if now.answered == now.questions else (clock, now.answered)
-            last = now.answered
-            self._state.update(stage=label, answered=now.answered, questions=now.questions)
+        def report(now: Progress) -> None:
+            pace.update(now)
+            self._state.update(stage=label, answered=now.done, questions=now.total)
 
         yield report
-        if loaded is not None:
-            self.start_seconds += loaded - before
-            self.asking_seconds += time.monotonic() - loaded
-            self.asked += last - first
+        self.questions += pace.total or 0
+        self.stored += pace.stored or 0
+        if (start := pace.start_of_speed()) is not None:
+            began, first = start
+            self.start_seconds += began - pace.began
+            self.asking_seconds += time.monotonic() - began
+            self.asked += pace.done - first
 
     def summary(self) -> dict[str, Any]:
         """Numbers of questions and seconds."""

@@ -9,7 +9,8 @@ from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.engine.speedups import running
 from tiltmeter.models.opening import Opened, left_out, opened
-from tiltmeter.models.protocol import ChatModel, ModelOptions
+from tiltmeter.models.protocol import ChatModel
+from tiltmeter.options import ModelOptions
 from tiltmeter.runs.asking_models import Watch, ask_model
 from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.finishing import finished

@@ -3,35 +3,29 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, TextIO
+from typing import IO
 
 from tiltmeter.cluster.engine import job_environment, thread_limit
-from tiltmeter.cluster.job_server import CAN_FORK, OF_ALL, OF_FILES, ForkedJob, JobServer
-from tiltmeter.cluster.model_job import LOG, Outcome, failure
+from tiltmeter.cluster.job_runner import JobProcess, JobRunner, describe_exit, open_log, start_process
+from tiltmeter.cluster.job_server import CAN_FORK, OF_ALL, OF_FILES, JobServer
+from tiltmeter.cluster.model_job import Outcome, failure
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.prefetch import NOTHING, Prefetched
 from tiltmeter.errors import UsageError
 from tiltmeter.models.option_scope import source_of
 
-# Seconds that a job has to end after it was asked to.
-_PATIENCE = 20.0
-
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A process, the file that its outcome goes to, and the GPUs that it has."""
+    """A job, the file that its outcome goes to, and the GPUs that it has."""
 
     entry: ModelCells
-    process: "subprocess.Popen[bytes] | ForkedJob"
     output: IO[bytes]
     gpus: tuple[str, ...]
 
@@ -42,9 +36,9 @@ class LocalEngine:
     goes_on = False
 
     def __init__(self, jobs: int, prefetched: Prefetched = NOTHING) -> None:
-        self._jobs, self._prefetched = jobs, prefetched
+        self._prefetched = prefetched
         self._waiting: deque[ModelCells] = deque()
-        self._running: list[_Running] = []
+        self._runner: JobRunner[_Running] = JobRunner(jobs)
         self._servers: dict[tuple[str, ...], JobServer] = {}
         self._all_gpus = visible_gpus()
         self._free_gpus = list(self._all_gpus)
@@ -66,30 +60,21 @@ class LocalEngine:
 
     def ended(self) -> Iterator[tuple[ModelCells, Outcome]]:
         """The jobs that have ended since the last call."""
-        over = [job for job in self._running if job.process.poll() is not None]
-        self._running = [job for job in self._running if job not in over]
-        for job in over:
+        over = self._runner.remove_ended()
+        for job, _ in over:
             self._free_gpus += job.gpus
         self._fill()
-        for job in over:
-            yield job.entry, _outcome(job)
+        for job, code in over:
+            yield job.entry, _outcome(job, code)
 
     def stop(self) -> None:
         """End the processes; what they stored is kept. If this is interrupted, they are killed."""
         self._waiting.clear()
-        running, self._running = self._running, []
+        running = self._runner.jobs
         try:
-            for job in running:
-                with suppress(OSError):
-                    job.process.terminate()
-            for job in running:
-                with suppress(subprocess.TimeoutExpired):
-                    job.process.wait(_PATIENCE)
+            self._runner.stop()
         finally:
             for job in running:
-                if job.process.poll() is None:
-                    job.process.kill()
-                    job.process.wait()
                 job.output.close()
             for server in self._servers.values():
                 server.kill()
@@ -102,7 +87,7 @@ class LocalEngine:
 
     def _fill(self) -> None:
         """Start the jobs that may run, in their order: one that waits for GPUs is not overtaken for ever."""
-        while self._waiting and len(self._running) < self._jobs:
+        while self._waiting and len(self._runner.jobs) < self._runner.limit:
             need = self._need(self._waiting[0])
             if need > len(self._free_gpus):
                 return
@@ -110,27 +95,16 @@ class LocalEngine:
             entry = self._waiting.popleft()
             # Not a pipe, which would have to be emptied while the job runs; closed when the job has ended.
             output = tempfile.TemporaryFile()  # noqa: SIM115
-            self._running.append(_Running(entry, self._process(entry, gpus, output), output, gpus))
+            self._runner.add(_Running(entry, output, gpus), self._process(entry, gpus, output))
 
-    def _process(
-        self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]
-    ) -> "subprocess.Popen[bytes] | ForkedJob":
-        of_all = {**job_environment(entry, self._prefetched), **thread_limit(self._jobs)}
+    def _process(self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]) -> JobProcess:
+        of_all = {**job_environment(entry, self._prefetched), **thread_limit(self._runner.limit)}
         own = {"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if self._all_gpus else {}
         folder = entry.folder.resolve()
-        with _log(folder) as log:
-            if CAN_FORK:
+        if CAN_FORK:
+            with open_log(folder) as log:
                 return self._server(entry, of_all).start(folder, own, output, log)
-            # Ctrl-C in a terminal goes to all its processes; the calling one tells the jobs to end.
-            return subprocess.Popen(
-                # -P: modules are not looked for in the current folder, which may be anybody's.
-                [sys.executable, "-P", "-m", "tiltmeter.cluster.model_job", str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=log,
-                env={**os.environ, **of_all, **own},
-                start_new_session=True,
-            )
+        return start_process("tiltmeter.cluster.model_job", folder, output=output, variables={**of_all, **own})
 
     def _server(self, entry: ModelCells, variables: dict[str, str]) -> JobServer:
         """The server for a job, which has loaded what it needs under the same environment variables."""
@@ -156,24 +130,9 @@ def visible_gpus() -> list[str]:
     return [str(index) for index in range(count)]
 
 
-def _log(folder: Path) -> TextIO:
-    """The log of a job, or nowhere if that cannot be written; to open a pipe would wait for its reader."""
-    path = folder / LOG
-    try:
-        if path.exists() and not path.is_file():
-            raise FileExistsError(str(path))
-        return path.open("a", encoding="utf-8")
-    except OSError:
-        return Path(os.devnull).open("w", encoding="utf-8")
-
-
-def _outcome(job: _Running) -> Outcome:
-    code = job.process.wait()
+def _outcome(job: _Running, code: int) -> Outcome:
     with job.output as output, suppress(ValueError, TypeError, KeyError):
         output.seek(0)
         values = json.load(output)
         return {"state": str(values["state"]), "failed": dict(values["failed"])}
-    if code < 0:
-        with suppress(ValueError):
-            return failure(f"Its process was ended by {signal.Signals(-code).name}, perhaps for lack of memory.")
-    return failure(f"Its process ended with code {code}; {LOG} of its folder says more.")
+    return failure(describe_exit(code, job.entry.folder))

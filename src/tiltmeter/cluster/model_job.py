@@ -7,19 +7,17 @@ The model is opened once and asked cell after cell, by the code of `tiltmeter ru
 import json
 import logging
 import os
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from tiltmeter.addresses import without_secrets
 from tiltmeter.cluster.cell_pace import CellPace
 from tiltmeter.cluster.job_lock import JobLock, JobTakenError, this_machine
 from tiltmeter.cluster.job_state import JobState
+from tiltmeter.cluster.job_work import describe_failure, exit_taken_over, raise_on_signals
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
 from tiltmeter.cluster.plan_file import planned_model
 from tiltmeter.datasets.hashing import hashed_once
@@ -33,9 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-JOB, LOG = "job.json", "log.txt"
-# The exit code of a process that another one has taken the job from.
-_TAKEN_OVER = 75
+JOB = "job.json"
 
 
 class Outcome(TypedDict):
@@ -87,7 +83,7 @@ def _run_job(folder: Path, call: str, about: dict[str, Any]) -> Outcome:
     entry = ModelCells(planned_model(values["model"]), tuple(PlannedCell(**cell) for cell in values["cells"]), folder)
     with ExitStack() as stack:
         try:
-            lock = stack.enter_context(JobLock(folder, call, on_lost=_taken_over))
+            lock = stack.enter_context(JobLock(folder, call, on_lost=exit_taken_over))
         except JobTakenError as error:
             return {"state": "busy", "failed": {"": str(error)}}
         entry.finish_saves()
@@ -155,35 +151,14 @@ def _reason(work: Callable[[], None]) -> str | None:
     """Do the work; None, or why it failed, in a sentence."""
     try:
         work()
-    except TiltmeterError as error:
-        return str(error)
-    except MemoryError:
-        return "The memory of its machine does not suffice for this model; give the job more, or several GPUs."
-    except OSError as error:
-        about = f"{error.filename}: " if error.filename is not None else ""
-        told = f"{about}{error.strerror or error}; check the path, its permissions and the space on its disk."
-        return without_secrets(told)
     except Exception as error:
-        logger.exception("A cell failed.")
-        first, *_ = [*str(error).strip().splitlines(), ""]
-        told = without_secrets(f"{type(error).__name__}{f' ({first[:200]})' if first else ''}")
-        return f"{told}; {LOG} of its folder says more."
+        return describe_failure(error)
     return None
-
-
-def _taken_over() -> None:
-    logger.error("Another process has taken this job over, since this one did not write its state for long.")
-    os._exit(_TAKEN_OVER)  # stored answers are safe: each batch is one transaction
-
-
-def _stop(number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt(number)
 
 
 def main(folder: Path) -> int:
     """Do a job, and print how it ended as JSON on standard output; all else that is printed goes to standard error."""
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGINT, _stop)
+    raise_on_signals()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as output:
         os.dup2(2, 1)  # what libraries print, those that are not written in Python among them
         with guarded_output():

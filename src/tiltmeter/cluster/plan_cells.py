@@ -20,14 +20,13 @@ from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.forms import form_of
 from tiltmeter.models.opening import is_chat_model
 from tiltmeter.models.option_scope import source_of
+from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_options
+from tiltmeter.options.option_values import FLAG
 from tiltmeter.reading import home_path, read_json
 from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
-from tiltmeter.runs.preparing import RunSettings, checked_request
+from tiltmeter.runs.preparing import checked_request
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 
-# Options that change results, in the name of a model's folder: their own name, or their value.
-_BY_NAME, _BY_VALUE = ("plain", "chat_template"), ("kind", "dtype", "quantize", "tokenizer")
-_OF_CHATS = ("full_design", "max_tokens", "samples", "temperature")
 _LONGEST = 100
 # What may follow the name of a protocol: one of its cases.
 _CASE = re.compile(r"/[a-z]$")
@@ -173,10 +172,12 @@ def folder_of(model: PlannedModel) -> str:
 
 
 def _chosen(model: PlannedModel) -> list[str]:
-    """The options that change results."""
-    chosen = [name.replace("_", "-") for name in _BY_NAME if model.options.get(name)]
-    chosen += [str(model.options[name]) for name in _BY_VALUE if name in model.options]
-    return chosen + [f"{key.replace('_', '-')}-{model.chat[key]}" for key in _OF_CHATS if key in model.chat]
+    """The options that change results, as in the name of the model's folder: flags by name, others by value."""
+    changing = [option for option in list_options(ModelOptions) if option.changes_results]
+    flags = [option.flag[2:] for option in changing if option.kind is FLAG and model.options.get(option.name)]
+    values = [str(model.options[o.name]) for o in changing if o.kind is not FLAG and o.name in model.options]
+    chat = [o for o in list_options(ChatOptions) if o.changes_results and o.name in model.chat]
+    return [*flags, *values, *(f"{option.flag[2:]}-{model.chat[option.name]}" for option in chat)]
 
 
 def safe_name(text: str) -> str:

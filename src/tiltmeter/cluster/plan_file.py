@@ -1,6 +1,5 @@
 """Plans: the TOML files that name the models, benchmarks, languages and protocols of a matrix of runs."""
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -9,39 +8,22 @@ from typing import Any
 from tiltmeter.addresses import public_name
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.models.protocol import DTYPES, ModelOptions
-from tiltmeter.questions import KINDS
+from tiltmeter.options import ChatOptions, ModelOptions, list_options
+from tiltmeter.options.option_values import ABOVE_ZERO, COUNT, COUNT_OR_ZERO, NUMBER, TEXT, ValueKind
 from tiltmeter.reading import home_path, read_toml
-from tiltmeter.runs.budget import ChatOptions
 
 PLAN_COPY = "plan.toml"
 
-_TEXT, _COUNT, _NUMBER, _ABOVE, _FLAG, _SIZES, _ANY = (
-    "a text",
-    "a whole number from 1",
-    "a number",
-    "a number above 0",
-    "true or false",
-    "sizes",
-    "",
-)
-# Keys of a model that are options of `tiltmeter run`, with what their values are; those of chat models apart.
-_OPTIONS = {
-    **dict.fromkeys(("kind", "device", "dtype", "tokenizer", "quantize"), _TEXT),
-    **dict.fromkeys(("batch_tokens", "concurrency", "per_minute"), _COUNT),
-    **dict.fromkeys(("trust_remote_code", "plain", "split", "chat_template"), _FLAG),
-    "timeout": _ABOVE,
-    "max_memory": _SIZES,
-}
-_CHAT_OPTIONS = {
-    "full_design": _FLAG,
-    **dict.fromkeys(("samples", "max_tokens", "max_requests"), _COUNT),
-    **dict.fromkeys(("temperature", "max_cost", "price_in", "price_out"), _NUMBER),
-}
-_MODEL = {"name": _TEXT, "revision": _TEXT, "gpus": "a whole number from 0", "cpus": _COUNT, "memory_gb": _ABOVE}
+_OPTIONS = {option.name: option for option in list_options(ModelOptions) if option.in_plan}
+_CHAT_OPTIONS = {option.name: option for option in list_options(ChatOptions)}
+_MODEL = {"name": TEXT, "revision": TEXT, "gpus": COUNT_OR_ZERO, "cpus": COUNT, "memory_gb": ABOVE_ZERO}
 # Read by `tiltmeter board` and `tiltmeter compare`; a change of these needs no new run.
-_GROUPS = {"series": _TEXT, "step": _NUMBER, "attributes": _ANY}
-_MODEL_KEYS = {**_MODEL, **_OPTIONS, **_CHAT_OPTIONS, **_GROUPS}
+_GROUPS = {"series": TEXT, "step": NUMBER, "attributes": ValueKind("a table", lambda _value: True, dict)}
+_MODEL_KEYS = {
+    **_MODEL,
+    **{name: option.kind for name, option in {**_OPTIONS, **_CHAT_OPTIONS}.items()},
+    **_GROUPS,
+}
 _PLAN_KEYS = ("benchmarks", "languages", "protocols", "limit", "models")
 
 
@@ -65,7 +47,7 @@ class PlannedModel:
 
     def chat_options(self) -> ChatOptions | None:
         """How it is asked if it is a chat model; None if the plan sets nothing of that."""
-        values = {("full" if key == "full_design" else key): value for key, value in self.chat.items()}
+        values = {_CHAT_OPTIONS[key].field: value for key, value in self.chat.items()}
         return ChatOptions(**values) if values else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,7 +76,7 @@ def read_plan(path: Path) -> Plan:
         raise DataError(f'{path} names no model; add a table [[models]] with name = "bert-base-cased".')
     limit = values.get("limit")
     if limit is not None:
-        _check(f"{path}: limit", limit, _COUNT)
+        _check(f"{path}: limit", limit, COUNT)
     benchmarks = _texts(path, values, "benchmarks")
     if not benchmarks:
         raise DataError(f'{path} names no benchmark; add benchmarks = ["stereoset", "starter"].')
@@ -115,8 +97,9 @@ def _model(where: str, table: Mapping[str, Any]) -> PlannedModel:
         raise DataError(f'{where} has no name; add name = "bert-base-cased".')
     for key, value in table.items():
         _check(f"{where}: {key}", value, _MODEL_KEYS[key])
-    for key, known in (("kind", KINDS), ("dtype", DTYPES)):
-        if table.get(key) is not None and table[key] not in known:
+    for key, option in _OPTIONS.items():
+        known = option.choices() if option.choices is not None and key in table else ()
+        if known and table[key] not in known:
             raise DataError(f"{where}: {key} {table[key]!r} is not known; choose {', '.join(known)}.")
     if not isinstance(table.get("attributes", {}), dict):
         raise DataError(f'{where}: attributes should be a table, as in attributes = {{ family = "bert" }}.')
@@ -163,22 +146,9 @@ def _texts(path: Path, values: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _check(where: str, value: object, wanted: str) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    fine = {
-        _TEXT: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
-        _COUNT: whole and value >= 1,  # type: ignore[operator]
-        "a whole number from 0": whole and value >= 0,  # type: ignore[operator]
-        _NUMBER: number,
-        _ABOVE: number and value > 0,  # type: ignore[operator]
-        _FLAG: isinstance(value, bool),
-        _SIZES: isinstance(value, dict) and all(isinstance(size, str) for size in value.values()),
-        _ANY: True,
-    }[wanted]
-    if not fine:
-        told = 'a table of sizes, as in { "0" = "10GiB", cpu = "4GiB" }' if wanted == _SIZES else wanted
-        raise DataError(f"{where} should be {told}, and is {value!r}.")
+def _check(where: str, value: object, kind: ValueKind) -> None:
+    if not kind.is_valid(value):
+        raise DataError(f"{where} should be {kind.words}, and is {value!r}.")
 
 
 def planned_model(values: Mapping[str, Any]) -> PlannedModel:

@@ -5,7 +5,8 @@ the end is whether the verdict stays.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from tiltmeter.benchmarks import benchmark_for
@@ -16,9 +17,10 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import deciding, measure_named
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.runs.asking_models import Watch
-from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.notebook_progress import notebook_bar
+from tiltmeter.options import ModelOptions, RunSettings, build_options
+from tiltmeter.progress.notebook_progress import show_in_notebook
+from tiltmeter.progress.progress import ShowProgress
+from tiltmeter.runs.evaluate import measure_models
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.preparing import limited
 from tiltmeter.runs.result import Result
@@ -93,7 +95,7 @@ def sensitivity(
     *,
     only: Sequence[str] = (),
     limit: int | None = None,
-    watch: Watch = notebook_bar,
+    watch: ShowProgress = show_in_notebook,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> list[SensitivityRow]:
     """Ask the models of a run again about changed items; `only` names the changes, `limit` takes a sample of the items.
@@ -102,18 +104,20 @@ def sensitivity(
     """
     if result.answers is not None:
         return _of_wordings(result)
-    options = _options(result)
-    given = {spec: list(portions(spec)) for spec in options["on"]}
-    chosen = [limited(portion, options["limit"]) for found in given.values() for portion in found]
+    request = _request(result)
+    settings, options = build_options(RunSettings, request), build_options(ModelOptions, request)
+    given = {spec: list(portions(spec)) for spec in request["on"]}
+    chosen = [limited(portion, settings.limit) for found in given.values() for portion in found]
     known = list(dict.fromkeys(name for portion in chosen for name in benchmark_for(portion.form).perturbations))
     if missing := [name for name in only if name not in known]:
         raise UsageError(f"There is no change {missing[0]!r} for these items; there is {', '.join(known) or 'none'}.")
-    sampled = limit is not None and (options["limit"] is None or limit < options["limit"])
+    sampled = limit is not None and (settings.limit is None or limit < settings.limit)
     if sampled:
-        options["limit"] = limit
+        settings = replace(settings, limit=limit)
         chosen = [limited(portion, limit) for portion in chosen]
     changed = {name: _changed(chosen, name) for name in only or known}
-    base = evaluate(**options, watch=watch, tell=tell) if sampled else result
+    measure = partial(measure_models, request["models"], options=options, watch=watch, tell=tell)
+    base = measure(request["on"], settings) if sampled else result
     varied = []
     for name, shares in changed.items():
         specs = [
@@ -123,8 +127,7 @@ def sensitivity(
         ]
         if specs and any(shares.values()):
             tell(f"Asking again with {name}.")
-            again = evaluate(**options | {"on": specs, "perturb": name}, watch=watch, tell=tell)
-            varied.append((name, again, shares))
+            varied.append((name, measure(specs, replace(settings, perturb=name)), shares))
     rows = list(rows_of(base, varied))
     if not rows:
         raise UsageError("Nothing that should not matter can be changed in the items of this run.")
@@ -137,8 +140,8 @@ def with_notes(manifest: Mapping[str, Any], rows: Sequence[SensitivityRow]) -> d
     return {**manifest, "notes": [*kept, *(f"{NOTE}{row.sentence}" for row in rows)]}
 
 
-def _options(result: Result) -> dict[str, Any]:
-    """The arguments of `evaluate` that made a run; a UsageError if it cannot be made again."""
+def _request(result: Result) -> dict[str, Any]:
+    """The request of a run, which can be made again; a UsageError if not."""
     request = result.manifest["request"]
     if "models" not in request:
         what = "published predictions" if "predictions" in request else "translations"
@@ -148,8 +151,7 @@ def _options(result: Result) -> dict[str, Any]:
         raise UsageError(f"{names} was given as an object in Python, so it cannot be opened again by its name.")
     if request.get("perturb"):
         raise UsageError(f"The run is itself one of changed items ({request['perturb']}); give the unchanged one.")
-    taken = ("models", "on", "protocol", "limit", "kind", "dtype", "tokenizer", "quantize", "chat_template", "margins")
-    return {"limit": None} | {name: request[name] for name in taken if request.get(name) is not None}
+    return {name: value for name, value in request.items() if name != "keep_tokens"}
 
 
 def _of_wordings(result: Result) -> list[SensitivityRow]:

@@ -2,17 +2,14 @@
 
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tiltmeter.errors import DownloadError
+from tiltmeter.progress.progress import Progress, ReportProgress
 
 if TYPE_CHECKING:
     import httpx2
-
-Progress = Callable[[int, int | None], None]
-"""Called with the number of bytes received and the total (None if the server does not send it)."""
 
 TIMEOUT = 30.0
 """Seconds that may pass between two blocks."""
@@ -39,7 +36,7 @@ class StalledError(UnreachableError):
     """The server sends so slowly that the download would not end."""
 
 
-def download(url: str, part: Path, progress: Progress, largest: int = LARGEST) -> None:
+def download(url: str, part: Path, report: ReportProgress, largest: int = LARGEST) -> None:
     """Download `url` into `part`, resuming from the bytes it already has.
 
     The content is not verified here. After a failure `part` is kept, so that a later call can resume.
@@ -54,7 +51,7 @@ def download(url: str, part: Path, progress: Progress, largest: int = LARGEST) -
     def receive() -> None:
         nonlocal most_received
         try:
-            _receive(url, part, progress, largest)
+            _receive(url, part, report, largest)
         finally:
             if _size(part) > most_received:
                 most_received = _size(part)
@@ -70,7 +67,7 @@ def download(url: str, part: Path, progress: Progress, largest: int = LARGEST) -
         raise RefusedError(str(error)) from error
 
 
-def _receive(url: str, part: Path, progress: Progress, largest: int) -> None:
+def _receive(url: str, part: Path, report: ReportProgress, largest: int) -> None:
     from tiltmeter.http_client.limits import ReplyLimits, ReplyMeter
     from tiltmeter.http_client.retries import TransientError
     from tiltmeter.http_client.streaming import StatusError, open_stream
@@ -86,11 +83,11 @@ def _receive(url: str, part: Path, progress: Progress, largest: int) -> None:
             meter = ReplyMeter(ReplyLimits(largest, SPEED, WINDOW), start)
             meter.expect(total)
             with _opened(part, resumed=start > 0) as file:
-                progress(start, total)
+                report(Progress(start, total))
                 for block in response.iter_raw():
                     meter.add(block)
                     file.write(block)
-                    progress(meter.received, total)
+                    report(Progress(meter.received, total))
     except StatusError as error:
         if error.status == _RANGE_NOT_SATISFIABLE:
             # The partial file is not shorter than the file: it is complete, or not of this file. Start again.

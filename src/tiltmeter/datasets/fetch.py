@@ -1,8 +1,6 @@
 """Local copies of upstream files: from a mirror, from the cache, or downloaded into the cache."""
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -10,8 +8,7 @@ from filelock import FileLock
 
 from tiltmeter.addresses import public_address
 from tiltmeter.datasets.cache import cache_dir
-from tiltmeter.datasets.download import LARGEST, Progress, RefusedError, UnreachableError, download
-from tiltmeter.datasets.download_bar import terminal_bar
+from tiltmeter.datasets.download import LARGEST, RefusedError, UnreachableError, download
 from tiltmeter.datasets.hashing import read_digests
 from tiltmeter.datasets.local_files import cached_path, mirror_setting
 from tiltmeter.datasets.no_licence import refuse_unaccepted, show_notice
@@ -20,19 +17,19 @@ from tiltmeter.datasets.upstream import Pin, UpstreamFile
 from tiltmeter.datasets.wrong_pages import wrong_page
 from tiltmeter.errors import DownloadError, UsageError
 from tiltmeter.files import lock_mode, make_shared_folder
+from tiltmeter.progress.progress import ShowProgress
+from tiltmeter.progress.terminal_progress import show_download
 
 # The variable of the environment that forbids downloads, as on nodes of a cluster.
 OFFLINE = "TILTMETER_OFFLINE"
 SERVICE = "https://raw.githubusercontent.com"
-
-ShowProgress = Callable[[str], AbstractContextManager[Progress]]
 
 
 class AbsentError(DownloadError):
     """The file is not available locally and could not be downloaded."""
 
 
-def fetch(file: UpstreamFile, show: ShowProgress = terminal_bar) -> Path:
+def fetch(file: UpstreamFile, show: ShowProgress = show_download) -> Path:
     """The local path of `file`, verified against its pin or its recorded hash; downloads it if necessary.
 
     If `TILTMETER_MIRROR` is a folder, the file is used in place there; if it is an http(s) address, it replaces GitHub.
@@ -103,8 +100,8 @@ def _download(file: UpstreamFile, url: str, target: Path, show: ShowProgress) ->
         # Nothing would tell whether both halves are of the same file.
         part.unlink(missing_ok=True)
     try:
-        with show(file.name) as progress:
-            download(url, part, progress, file.size or LARGEST)
+        with show(file.name) as report:
+            download(url, part, report, file.size or LARGEST)
     except UnreachableError as error:
         raise AbsentError(
             f"{file.name} is not in the cache and {urlsplit(address).netloc} cannot be reached ({error}): connect to "

@@ -14,11 +14,12 @@ from typing import Any
 from tiltmeter.database import Journal
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.batch_layout import Layout
-from tiltmeter.engine.execute import BatchAnswerer, Progress, Report, answer_batches
+from tiltmeter.engine.execute import BatchAnswerer, answer_batches
 from tiltmeter.engine.plan import padding_share, plan
 from tiltmeter.engine.rows import Batch
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.guarded_output import guarded_output
+from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.questions import Answer, Kind, Question
 
 
@@ -85,12 +86,12 @@ class Workers:
         store: AnswerStore,
         batch_tokens: int | None = None,
         names: Mapping[bytes, str] | None = None,
-        report: Report = lambda _progress: None,
+        report: ReportProgress = ignore_progress,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions; the processes are started when the first one is not stored."""
         asked = {question.digest: question for question in questions}
         answers = store.get(fingerprint, asked)
-        report(Progress(len(answers), len(asked), 0.0))
+        report(Progress(len(answers), len(asked)))
         if len(answers) < len(asked):
             store.refuse_read_only(len(asked) - len(answers))
             work = _Work(list(asked.values()), kind, fingerprint, store.path, store.journal, names)
@@ -133,7 +134,7 @@ class Workers:
             self._processes[ours] = process
         self._ready = [_receive(connection, self._processes) for connection in self._processes]
 
-    def _divide(self, work: _Work, batch_tokens: int | None, answered: int, report: Report) -> None:
+    def _divide(self, work: _Work, batch_tokens: int | None, answered: int, report: ReportProgress) -> None:
         """Have each worker answer its share of the questions."""
         size = batch_tokens or min(worker.batch_tokens for worker in self._ready)
         layout = Layout.common(worker.layout for worker in self._ready)
@@ -163,7 +164,7 @@ def answer_on_devices(
     store: AnswerStore,
     batch_tokens: int | None = None,
     names: Mapping[bytes, str] | None = None,
-    report: Report = lambda _progress: None,
+    report: ReportProgress = ignore_progress,
 ) -> Mapping[bytes, Answer]:
     """The answers to all questions, by `Workers` that end when these are answered."""
     with closing(Workers(loads)) as workers:

@@ -3,7 +3,6 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +13,7 @@ from tiltmeter.engine.batch_layout import Layout
 from tiltmeter.engine.plan import padding_share, plan
 from tiltmeter.engine.rows import Batch, by_question
 from tiltmeter.errors import ModelError
+from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.questions import Answer, Kind, Question
 
 logger = logging.getLogger(__name__)
@@ -34,18 +34,6 @@ class BatchAnswerer(Protocol):
         """Start the computation of a batch; the returned function waits for the numbers, in the order of `Asks`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How many of the questions are answered, and the share of padding."""
-
-    answered: int
-    questions: int
-    padding: float
-
-
-Report = Callable[[Progress], None]
-
-
 def answer_all(
     questions: Iterable[Question],
     *,
@@ -55,7 +43,7 @@ def answer_all(
     store: AnswerStore,
     batch_tokens: int | None = None,
     names: Mapping[bytes, str] | None = None,
-    report: Report = lambda _progress: None,
+    report: ReportProgress = ignore_progress,
 ) -> Mapping[bytes, Answer]:
     """The answers to all questions, by digest.
 
@@ -64,7 +52,7 @@ def answer_all(
     """
     asked = {question.digest: question for question in questions}
     answers = store.get(fingerprint, asked)
-    report(Progress(len(answers), len(asked), 0.0))
+    report(Progress(len(answers), len(asked)))
     if len(answers) == len(asked):
         return answers
     store.refuse_read_only(len(asked) - len(answers))

@@ -10,7 +10,7 @@ word filled in, such as those of a translation that translated each by itself.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -90,17 +90,11 @@ def _read(fields: Fields) -> AssociationItem | None:
 
 
 def _candidates(fields: Fields, item: str, *, with_word: bool, context: str) -> tuple[Candidate, ...]:
-    raw = fields.values.get("candidates")
-    if not isinstance(raw, Sequence) or isinstance(raw, str):
-        code, message = ("wrong-type", f"is {json_type(raw)}") if raw is not None else ("missing-field", "is missing")
-        fields.note(code, "candidates", f"candidates {message}")
+    entries = fields.objects("candidates")
+    if any(problem.field == "candidates" for problem in fields.problems):
         return ()
     candidates: list[Candidate] = []
-    for number, values in enumerate(raw):
-        name = f"candidates[{number}]"
-        if not isinstance(values, Mapping):
-            fields.note("wrong-type", name, f"a candidate is {json_type(values)}")
-            continue
+    for name, values in entries:
         role = _role(fields, values, name)
         id_ = fields.text_in(values, "id", f"{name}.id") if "id" in values else f"{item}/{role}"
         sentence, word = _sentence_and_word(fields, values, name, context, with_word=with_word)
@@ -110,7 +104,7 @@ def _candidates(fields: Fields, item: str, *, with_word: bool, context: str) -> 
             fields.note("duplicate-role", f"{name}.role", f"there is another candidate with the role {role}")
         candidates.append(Candidate(id_, role, sentence, word))
     for role in ROLES:
-        if not any(values.get("role") == role for values in raw if isinstance(values, Mapping)):
+        if not any(values.get("role") == role for _, values in entries):
             fields.note("missing-role", "candidates", f"there is no candidate with the role {role}")
     return tuple(candidates)
 

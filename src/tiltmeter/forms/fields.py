@@ -51,6 +51,41 @@ class Fields:
             return ""
         return value
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The texts in the list at `key`; a problem is added if it is missing or empty, and for each bad text.
+
+        >>> fields = Fields({"names": ["Ada", ""]})
+        >>> fields.texts("names"), fields.problems[0].field
+        (('Ada', ''), 'names[1]')
+        """
+        listed = self._entries(key)
+        if listed is not None and not listed:
+            self.note("empty-text", key, "the list is empty")
+        entries = {f"{key}[{number}]": entry for number, entry in enumerate(listed or ())}
+        return tuple(self.text_in(entries, name, name) for name in entries)
+
+    def objects(self, key: str) -> list[tuple[str, Mapping[str, object]]]:
+        """The objects in the list at `key`, with their names in problems; a problem is added for every other entry."""
+        found = []
+        for number, entry in enumerate(self._entries(key) or ()):
+            name = f"{key}[{number}]"
+            if isinstance(entry, Mapping):
+                found.append((name, entry))
+            else:
+                self.note("wrong-type", name, f"should be an object, and is {json_type(entry)}")
+        return found
+
+    def _entries(self, key: str) -> Sequence[object] | None:
+        """The list at `key`; if it is missing or something else, None, and a problem is added."""
+        value = self.values.get(key)
+        if value is None:
+            self.note("missing-field", key, f"{key} is missing")
+            return None
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            self.note("wrong-type", key, f"should be a list, and is {json_type(value)}")
+            return None
+        return value
+
     def language(self) -> str:
         """The value of `language`, checked to look like a language code."""
         language = self.text("language")

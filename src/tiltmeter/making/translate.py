@@ -7,7 +7,7 @@ flight at the most; items are written to the project in batches, each in one tra
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -24,6 +24,7 @@ from tiltmeter.making.restore import aligned_locate, restore_blank
 from tiltmeter.making.step_end import end_step
 from tiltmeter.making.store import ProjectItem
 from tiltmeter.making.unrecorded_work import UnrecordedWork
+from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
 from tiltmeter.translators.cost import characters, require_consent
 from tiltmeter.translators.translate import pending, translate_all
@@ -32,9 +33,6 @@ from tiltmeter.translators.word_alignment import Eflomal
 
 # Items per transaction.
 _BATCH = 100
-
-Report = Callable[[int, int], None]
-"""Called with the number of finished items, and of all."""
 
 RESTORED, NOT_RESTORED, MISSING = "blank-restored", "blank-lost", "not-translated"
 _STEP: Final = "translate"
@@ -107,7 +105,7 @@ def translate_project(
     limit: int | None = None,
     yes: bool = False,
     aligner: Eflomal | None = None,
-    report: Report = lambda _done, _all: None,
+    report: ReportProgress = ignore_progress,
 ) -> TranslateSummary:
     """Translate the items that are not translated yet; nothing is sent to a paid service without `yes`.
 
@@ -126,7 +124,7 @@ def _translate(
     limit: int | None,
     yes: bool,
     aligner: Eflomal | None,
-    report: Report,
+    report: ReportProgress,
 ) -> TranslateSummary:
     began = time.monotonic()
     language = project.settings.language
@@ -138,11 +136,11 @@ def _translate(
         require_consent(yes, translator, {language: new})
         summary.sent_characters = characters({language: new})
         work = _Work(project, translator.name, new, summary, began)
-        report(0, len(entries))
+        report(Progress(0, len(entries)))
         for start in range(0, len(entries), _BATCH):
             batch = entries[start : start + _BATCH]
             _translate_batch(project, translator, batch, cache, work)
-            report(start + len(batch), len(entries))
+            report(Progress(start + len(batch), len(entries)))
     if aligner is not None:
         _restore_by_alignment(project, aligner, summary)
     summary.seconds = time.monotonic() - began

@@ -6,9 +6,9 @@ from typing import Any
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.client import Request
 from tiltmeter.models.chat_server import ServedChat, count_or_none, excuse_length
-from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.server_client import open_client
+from tiltmeter.options import ModelOptions
 from tiltmeter.questions import ChatQuestion, Reply, Sampling
 
 _ADDRESS = "https://api.anthropic.com/v1"

@@ -3,8 +3,9 @@
 import re
 
 from tiltmeter.errors import UsageError
-from tiltmeter.models.protocol import ChatModel, ModelOptions
+from tiltmeter.models.protocol import ChatModel
 from tiltmeter.models.scheme import Scheme, Source
+from tiltmeter.options import ModelOptions
 
 # A revision of a hub id follows an @, too, but has no scheme.
 _SERVED = re.compile(r"(?P<model>.+?)@(?P<address>[a-z]+://.*)")

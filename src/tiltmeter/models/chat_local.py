@@ -13,11 +13,11 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
 from tiltmeter.models.end_tokens import end_tokens
 from tiltmeter.models.local import LocalModel
-from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.template_rendering import ChatTemplate, start_rendering
 from tiltmeter.models.text import TokenizerText, tokenizer_settings
 from tiltmeter.models.text_generation import SeededPrompt, TextGenerator
 from tiltmeter.models.text_growth import refuse_growth
+from tiltmeter.options import ModelOptions
 from tiltmeter.questions import ChatQuestion, Question, Reply, Sampling
 
 # Messages whose label probabilities are computed, and stored, at a time.

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from tiltmeter.errors import ModelError
 from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.endpoint import MISSING
-from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.server_client import open_client
+from tiltmeter.options import ModelOptions
 from tiltmeter.questions import ChatQuestion, Reply, Sampling
 
 # What servers call a request that their filter stops: Azure, OpenAI, OpenRouter and others.

@@ -16,18 +16,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import Progress, Report
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.checkpoint import tokenizer_folder
 from tiltmeter.models.confirmation import ChangedServer, Confirmation, Known, UnconfirmedAnswers, windows
 from tiltmeter.models.hub_access import access_hint
-from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.self_test import Tested, self_test
 from tiltmeter.models.served_identity import ServedIdentity
 from tiltmeter.models.server_client import open_client
 from tiltmeter.models.text import TokenizerText, refuse_empty_vocabulary
 from tiltmeter.models.text_plan import Entry, TextPlan
+from tiltmeter.options import ModelOptions
+from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.questions import Answer, Ids, Kind, Question
 
 # Servers send -9999 for a probability of zero; values below this mean that there is none.
@@ -156,12 +156,12 @@ class EndpointModel:
         kind: Kind,
         store: AnswerStore,
         names: Mapping[bytes, str],
-        report: Report,
+        report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions, by digest; read from the store, and stored when the model is confirmed."""
         by_digest = {question.digest: question for question in questions}
         answers = self._stored_answers(by_digest, kind, store)
-        report(Progress(len(answers), len(by_digest), 0.0))
+        report(Progress(len(answers), len(by_digest)))
         pending = [question for digest, question in by_digest.items() if digest not in answers]
         if not pending:
             return answers
@@ -176,7 +176,7 @@ class EndpointModel:
             try:
                 for some in self._window_answers(plan, window, names):
                     new |= some
-                    report(Progress(len(answers) + len(new), len(by_digest), 0.0))
+                    report(Progress(len(answers) + len(new), len(by_digest)))
                 self._confirmation.remember(chosen, new)
                 self._confirmation.confirm(len(new))
             except ChangedServer:

@@ -13,9 +13,9 @@ import httpx2
 from tiltmeter.errors import UsageError
 from tiltmeter.http_client.client import Request
 from tiltmeter.models.chat_server import ChatCompletions, ServedChat, excuse_refusal
-from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.server_client import open_client
+from tiltmeter.options import ModelOptions
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_SECRET = 8
@@ -60,6 +60,8 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
     served, _, address = rest.partition("@")
     if not served:
         raise UsageError("litellm: has no model; write litellm:PROVIDER/MODEL, as in the documentation of LiteLLM.")
+    # Otherwise the import downloads a table of prices, which is not used.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm
     except ImportError as error:

@@ -18,7 +18,7 @@ from tiltmeter.engine.answer_store import AnswerStore, Loading
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.devices import Workers
-from tiltmeter.engine.execute import Report, answer_all
+from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.input_limits import first_position, positions_in_config
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
@@ -32,6 +32,7 @@ from tiltmeter.models.placement import fits
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.models.usage import Usage
+from tiltmeter.progress.progress import ReportProgress
 from tiltmeter.questions import Answer, Kind, Question
 
 ANSWERERS: dict[Kind, type[Answerer]] = {
@@ -183,7 +184,7 @@ class LocalModel(ABC):
         kind: Kind,
         store: AnswerStore,
         names: Mapping[bytes, str],
-        report: Report,
+        report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions, by digest. The weights are loaded only if some are not stored yet."""
         try:
@@ -206,7 +207,7 @@ class LocalModel(ABC):
         kind: Kind,
         store: AnswerStore,
         names: Mapping[bytes, str],
-        report: Report,
+        report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
         answers = self._ask(questions, kind=kind, store=self._fresh or store, names=names, report=report)
         loader = self._workers.get(kind) or self._loaded.get(kind)
@@ -223,7 +224,7 @@ class LocalModel(ABC):
         kind: Kind,
         store: AnswerStore,
         names: Mapping[bytes, str],
-        report: Report,
+        report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
         if len(self.devices) > 1:
             return self._device_workers(kind).answer(

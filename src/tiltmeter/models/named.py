@@ -1,7 +1,8 @@
 """From the name of a model in files, or of a trained next-sentence head, to the model."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from tiltmeter.models.local import LocalModel
 from tiltmeter.models.placement import find_device, find_dtype
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import ModelWithHead, find_head
+from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Kind
 
 # Options of `open_model` that a model with a trained head does not take.
@@ -56,6 +58,12 @@ def open_by_name(name: str, **options: Any) -> LocalModel:
         trust_remote_code=trusted,
         without=check_names(options.get("without", ())),
     )
+
+
+def open_with_options(name: str, options: ModelOptions, *, without: Collection[str]) -> LocalModel:
+    """The model of a name, with the options that `open_model` takes; `without` names speed-ups to leave out."""
+    taken = [parameter for parameter in signature(open_model).parameters if hasattr(options, parameter)]
+    return open_by_name(name, **{option: getattr(options, option) for option in taken}, without=without)
 
 
 def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:

@@ -5,9 +5,9 @@ from typing import Any
 from tiltmeter.errors import ModelError
 from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
-from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.text_plan import Entry
+from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Ids
 
 _ID = "token_id:"

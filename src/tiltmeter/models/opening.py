@@ -8,8 +8,9 @@ from typing import Any
 from tiltmeter.addresses import public_name
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
-from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
+from tiltmeter.models.protocol import ChatModel, Model
 from tiltmeter.models.scheme import Scheme, find_scheme
+from tiltmeter.options import ModelOptions
 
 # A name or path, a loaded transformers model with its tokenizer, or an object that implements one of the protocols.
 Given = str | os.PathLike[str] | tuple[Any, Any] | Model | ChatModel
@@ -53,24 +54,9 @@ def _open(given: Given, options: ModelOptions) -> Opened:
         scheme = find_scheme(name)
         if scheme is not None:
             return _open_by_scheme(name, scheme, options)
-        from tiltmeter.models.named import open_by_name  # torch and transformers take seconds to import
+        from tiltmeter.models.named import open_with_options  # torch and transformers take seconds to import
 
-        return open_by_name(
-            name,
-            kind=options.kind,
-            device=options.device,
-            devices=options.devices,
-            dtype=options.dtype,
-            batch_tokens=options.batch_tokens,
-            trust_remote_code=options.trust_remote_code,
-            cache=options.cache,
-            tokenizer=options.tokenizer,
-            quantize=options.quantize,
-            split=options.split,
-            max_memory=options.max_memory,
-            keep_heads=options.keep_heads,
-            without=left_out(plain=options.plain),
-        )
+        return open_with_options(name, options, without=left_out(plain=options.plain))
     if _is_loaded(given):
         from tiltmeter.models.in_memory import in_memory
 

@@ -1,22 +1,11 @@
 """Which options have an effect on which models: an option without one is an error, not a silent wish."""
 
 from collections.abc import Iterable
-from dataclasses import fields
 
 from tiltmeter.errors import UsageError
 from tiltmeter.models.opening import Opened
-from tiltmeter.models.protocol import ModelOptions
 from tiltmeter.models.scheme import Source, find_scheme
-
-_ON_THIS_MACHINE, _BEHIND_A_SERVER = "models on this machine", "models behind a server"
-_NAMED, _LOADED = "models whose tokenizer is loaded here", "language models"
-_USERS: dict[str, tuple[str, tuple[Source, ...]]] = {
-    **dict.fromkeys(("kind", "batch_tokens", "plain"), (_ON_THIS_MACHINE, ("named", "loaded"))),
-    **dict.fromkeys(("device", "devices", "dtype", "quantize", "split", "max_memory"), (_ON_THIS_MACHINE, ("named",))),
-    **dict.fromkeys(("tokenizer", "trust_remote_code"), (_NAMED, ("named", "endpoint"))),
-    **dict.fromkeys(("concurrency", "per_minute", "timeout"), (_BEHIND_A_SERVER, ("endpoint", "chat server"))),
-    "chat_template": (_LOADED, ("named", "loaded", "endpoint", "chat server")),
-}
+from tiltmeter.options import ModelOptions, list_options
 
 
 def refuse_idle_options(models: Iterable[str | Opened], options: ModelOptions) -> None:
@@ -29,14 +18,9 @@ def refuse_idle_options(models: Iterable[str | Opened], options: ModelOptions) -
     sources = {source_of(model) for model in models}
     if "plug-in" in sources:  # nobody knows what it takes
         return
-    for field in fields(options):
-        value = getattr(options, field.name)
-        if field.name not in _USERS or value == field.default or value in ((), {}):
-            continue
-        users, where = _USERS[field.name]
-        if not sources & set(where):
-            flag = f"--{field.name.replace('_', '-')}"
-            raise UsageError(f"{flag} is for {users}, and none of the run's is one; leave it out.")
+    for option in list_options(options):
+        if option.is_given(getattr(options, option.field)) and not sources & set(option.sources):
+            raise UsageError(f"{option.flag} is for {option.users}, and none of the run's is one; leave it out.")
 
 
 def source_of(model: str | Opened) -> Source:

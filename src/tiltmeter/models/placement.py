@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.protocol import DTYPES
+from tiltmeter.options import DTYPES
 
 # The share of a device's free memory that weights may take; the rest is for activations.
 _SHARE_FOR_WEIGHTS = {"cuda": 0.85, "cpu": 0.9}

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
+from tiltmeter.models.protocol import ChatModel, Model
+from tiltmeter.options import ModelOptions
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 
 # Where a model is: on this machine by name, loaded already, behind a server, or known only to a plug-in.
@@ -44,11 +45,12 @@ def find_scheme(name: str) -> Scheme | None:
 
 @cache
 def _find_scheme(prefix: str) -> Scheme | None:
-    found = [plugin for plugin in list_plugins("models", Scheme) if plugin.name == prefix]
+    found = []
     module = f"{__package__}.{prefix}"
     if prefix.isidentifier() and find_spec(module) is not None:
         own = getattr(import_module(module), "SCHEME", None)
         found += [] if own is None else [Component(prefix, OWN_PACKAGE, lambda: own)]
+    found += [plugin for plugin in list_plugins("models", Scheme) if plugin.name == prefix]
     loaders = index_components("models", found)
     scheme: Scheme | None = loaders[prefix]() if loaders else None
     return scheme

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from tiltmeter.http_client.client import Client
-from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.options import ModelOptions
 
 _KEY_HINT = "its key is read from the environment variable TILTMETER_API_KEY, or OPENAI_API_KEY"
 _HINTS = {

@@ -5,12 +5,12 @@ from functools import cached_property
 from typing import Any
 
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import Report
 from tiltmeter.errors import ModelError
 from tiltmeter.models.protocol import Model
 from tiltmeter.models.template_rendering import ChatTemplate
 from tiltmeter.models.text import TokenizerText
 from tiltmeter.models.text_growth import refuse_growth
+from tiltmeter.progress.progress import ReportProgress
 from tiltmeter.questions import Answer, Encoded, Ids, Kind, Question
 
 USER_TURN = "Write a sentence."
@@ -69,7 +69,7 @@ class TemplatedModel:
         kind: Kind,
         store: AnswerStore,
         names: Mapping[bytes, str],
-        report: Report,
+        report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions, by digest."""
         inside = {question.digest: self.inside(question) for question in questions}

@@ -22,7 +22,6 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
-from tiltmeter.engine.execute import Report
 from tiltmeter.engine.next_sentence_modules import LabelHead, MeanHead
 from tiltmeter.engine.trained_head import TrainedHeadAnswerer
 from tiltmeter.errors import ModelError
@@ -36,6 +35,7 @@ from tiltmeter.models.local import LocalModel
 from tiltmeter.models.quantizing import use_declared_precision
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.text import TokenizerText
+from tiltmeter.progress.progress import ReportProgress
 from tiltmeter.questions import Answer, Kind, Question
 
 
@@ -148,7 +148,7 @@ class ModelWithHead(LocalModel):
         kind: Kind,
         store: AnswerStore,
         names: Mapping[bytes, str],
-        report: Report,
+        report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
         if kind == "next-sentence":
             return super()._answer(questions, kind=kind, store=store, names=names, report=report)

@@ -81,7 +81,6 @@ def reproduce(
     language: str | None = None,
     from_models: bool = False,
     desk: Desk | None = None,
-    progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Reproduction:
     """Recompute the numbers of a paper, or of all papers, and compare them with the printed ones.
 
@@ -97,11 +96,7 @@ def reproduce(
     numbers = _chosen(numbers, "table", table, lambda number: number.table)
     numbers = _chosen(numbers, "model", model, lambda number: number.cell.get("model") or number.cell.get("system"))
     numbers = _chosen(numbers, "language", language, _language)
-    outcomes = []
-    for done, number in enumerate(numbers):
-        progress(done, len(numbers))
-        outcomes.append(_outcome(number, desk, from_models))
-    progress(len(numbers), len(numbers))
+    outcomes = [_outcome(number, desk, from_models) for number in numbers]
     return Reproduction(outcomes, dict(desk.files))
 
 

@@ -1,7 +1,7 @@
 """A language model asked about the portions of a run: questions, answers and scores, a chunk of items at a time."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -9,8 +9,8 @@ import pandas as pd
 from tiltmeter.benchmarks.benchmark import Skipped, Trial
 from tiltmeter.datasets.by_name import keeps_texts
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import Progress
 from tiltmeter.models.protocol import Model
+from tiltmeter.progress.progress import Progress, ReportProgress, ShowProgress
 from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asked_portions import AskedPortion, Block, asked_portions, chunks
 from tiltmeter.runs.asking import Asking, family_of
@@ -22,13 +22,13 @@ from tiltmeter.runs.score_tables import score_table
 from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
 from tiltmeter.runs.token_table import token_table
 
-# Called with a label when a model starts; returns a context manager that yields the progress callback.
-Watch = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
 # The trials of a portion that are answered together.
 _Asked = tuple[AskedPortion, list[Trial]]
 
 
-def ask_model(model: Model, prepared: PreparedRun, answers: AnswerStore, watch: Watch, so_far: SoFar) -> ModelRun:
+def ask_model(
+    model: Model, prepared: PreparedRun, answers: AnswerStore, watch: ShowProgress, so_far: SoFar
+) -> ModelRun:
     """Ask a language model about all portions of a run. It stays open."""
     run = ModelRun()
     asked = asked_portions(model, prepared, run)
@@ -54,7 +54,7 @@ def _ask_in_chunks(
     kind: Kind,
     prepared: PreparedRun,
     store: AnswerStore,
-    report: Callable[[Progress], None],
+    report: ReportProgress,
     so_far: SoFar,
 ) -> None:
     """Ask a model about the portions of one kind of head; the scores are entered into the portions."""
@@ -63,15 +63,15 @@ def _ask_in_chunks(
     expected = [sum(block.questions for _, block in chunk) for chunk in divided]
     done = 0
     for number, chunk in enumerate(divided):
-        last = Progress(0, 0, 0.0)
+        last = Progress(0, 0)
 
         def report_all(progress: Progress, later: int = sum(expected[number + 1 :]), done: int = done) -> None:
             nonlocal last
             last = progress
-            report(Progress(done + progress.answered, done + progress.questions + later, progress.padding))
+            report(replace(progress, done=done + progress.done, total=done + (progress.total or 0) + later))
 
         _ask_chunk(model, asked, chunk, kind, prepared, store, report_all, so_far)
-        done += last.questions
+        done += last.total or 0
 
 
 def _ask_chunk(
@@ -81,7 +81,7 @@ def _ask_chunk(
     kind: Kind,
     prepared: PreparedRun,
     store: AnswerStore,
-    report: Callable[[Progress], None],
+    report: ReportProgress,
     so_far: SoFar,
 ) -> None:
     """Ask a model about the items of a chunk; nothing of it but the scores is in memory afterwards."""
@@ -97,7 +97,7 @@ def _ask_chunk(
 
 
 def _answers(
-    model: Model, together: Sequence[_Asked], kind: Kind, store: AnswerStore, report: Callable[[Progress], None]
+    model: Model, together: Sequence[_Asked], kind: Kind, store: AnswerStore, report: ReportProgress
 ) -> Mapping[bytes, Answer]:
     questions = [question for _, trials in together for trial in trials for question in trial.questions]
     names = {q.digest: trial.item.id for _, trials in together for trial in trials for q in trial.questions}

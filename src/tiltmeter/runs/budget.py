@@ -1,69 +1,12 @@
 """What asking a chat model takes: requests, tokens and money, counted before the first request."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.protocol import ChatModel
+from tiltmeter.options import ChatOptions
 from tiltmeter.questions import ChatQuestion, Reply, Sampling
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatOptions:
-    """How chat models are asked, and what that may take.
-
-    `full`: all wordings in both cycles of orders, without and with a neutral option, instead of two wordings.
-    `temperature` is 0, or 1 for several `samples` of every answer. `max_tokens` is the longest answer. `price_in` and
-    `price_out` are for a million tokens, in any currency; `max_cost` and `max_requests` refuse a run that takes more.
-    """
-
-    full: bool = False
-    samples: int = 1
-    temperature: float | None = None
-    max_tokens: int = 64
-    max_requests: int | None = None
-    max_cost: float | None = None
-    price_in: float | None = None
-    price_out: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.samples < 1 or self.max_tokens < 1:
-            raise UsageError("A chat model gives at least one sample of at least one token.")
-        if self.temperature is not None and not 0 <= self.temperature < math.inf:
-            raise UsageError(f"A temperature of {self.temperature:g} is not a number from 0 upwards.")
-        for name in ("max_requests", "max_cost", "price_in", "price_out"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < math.inf:
-                raise UsageError(f"--{name.replace('_', '-')} {value:g} is not a number from 0 upwards.")
-        if self.samples > 1 and self.temperature == 0:
-            raise UsageError(f"At temperature 0 all {self.samples} samples are alike; give a --temperature above 0.")
-        if self.max_cost is not None and (self.price_in is None or self.price_out is None):
-            raise UsageError("--max-cost needs prices for a million tokens: --price-in and --price-out.")
-
-    def sampling(self, *, probabilities: bool) -> Sampling:
-        """The settings of sampling."""
-        if probabilities and (self.samples > 1 or self.temperature):
-            raise UsageError("Probabilities are exact, so there is nothing to sample; leave out --samples.")
-        temperature = self.temperature if self.temperature is not None else float(self.samples > 1)
-        return Sampling(temperature, self.max_tokens, probabilities)
-
-    def case(self, sampling: Sampling) -> str:
-        """What sets this protocol apart from the default one, in a few words.
-
-        >>> ChatOptions(full=True, samples=5).case(ChatOptions(samples=5).sampling(probabilities=False))
-        'full, temperature 1, 5 samples'
-        """
-        parts = ["full"] if self.full else []
-        parts += [f"temperature {sampling.temperature:g}"] if sampling.temperature else []
-        parts += [f"{self.samples} samples"] if self.samples > 1 else []
-        return ", ".join(parts)
-
-    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
-        """The price of so many tokens; None without prices."""
-        if self.price_in is None or self.price_out is None:
-            return None
-        return (tokens_in * self.price_in + tokens_out * self.price_out) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

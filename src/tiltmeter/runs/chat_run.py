@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -15,15 +15,16 @@ from tiltmeter.benchmarks.choosing.design import Design
 from tiltmeter.benchmarks.choosing.parsing import REFUSAL, UNPARSEABLE, parse
 from tiltmeter.benchmarks.choosing.prompts import Prompt, prompts_for
 from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
-from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, form_named
 from tiltmeter.models.protocol import ChatModel
 from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.options import ChatOptions
+from tiltmeter.progress.progress import Progress, ShowProgress
 from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task, Text
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.asking import Asking, family_of
-from tiltmeter.runs.budget import Budget, ChatOptions, Spending
+from tiltmeter.runs.budget import Budget, Spending
 from tiltmeter.runs.chat_confirmation import AGAIN, ChangedChat, ChatConfirmation, probe_requests
 from tiltmeter.runs.long_items import LARGEST_SHARE, long_items
 from tiltmeter.runs.model_run import ModelRun
@@ -45,8 +46,6 @@ _CUT_OFF = 0.02
 _TOO_LONG = "the server says that it is too long for the model"
 # Tokens that a tokenizer may add to a message besides its template.
 _MARGIN = 8
-
-Watching = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def ask_chats(
     prepared: PreparedRun,
     store: ReplyStore,
     *,
-    watch: Watching,
+    watch: ShowProgress,
     so_far: SoFar,
     tell: Callable[[str], None],
     keep_open: bool = False,
@@ -152,7 +151,7 @@ def _unconfirmed(fingerprint: str) -> str:
 
 
 def _replies(
-    plan: _Plan, sampling: Sampling, spending: Spending, store: ReplyStore, watch: Watching, so_far: SoFar
+    plan: _Plan, sampling: Sampling, spending: Spending, store: ReplyStore, watch: ShowProgress, so_far: SoFar
 ) -> dict[bytes, Reply]:
     """The replies to all questions of a model; new ones are stored as they come, and confirmed window by window."""
     fingerprint = plan.model.chat_fingerprint(sampling)
@@ -160,7 +159,7 @@ def _replies(
     key = _unconfirmed(fingerprint) if confirmation.is_needed else fingerprint
     replies = dict(plan.stored)
     with watch(f"{plan.model.name} (chat)") as report:
-        report(Progress(len(replies), len(plan.questions), 0.0))
+        report(Progress(len(replies), len(plan.questions)))
         _settle(plan, confirmation, fingerprint, store)
         for window in confirmation.windows(plan.pending):
             new: list[bytes] = []
@@ -174,7 +173,7 @@ def _replies(
                 new.append(digest)
                 replies[digest] = reply
                 spending.add(reply, plan.model, window[index].prompt)
-                report(Progress(len(replies), len(plan.questions), 0.0))
+                report(Progress(len(replies), len(plan.questions)))
                 so_far(lambda: _replied_so_far(plan, replies, sampling))
             if confirmation.is_needed and new:
                 with _discarding(store, key, new):

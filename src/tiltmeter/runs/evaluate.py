@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.datasets.cache import cache_dir
@@ -11,23 +12,23 @@ from tiltmeter.datasets.hashing import hashed_once
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.speedups import running
 from tiltmeter.models.opening import Given, Opened, left_out, listed, opened
-from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
+from tiltmeter.models.protocol import ChatModel, Model
 from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, build_options
+from tiltmeter.progress.notebook_progress import show_in_notebook
+from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.questions import Kind
 from tiltmeter.reading import home_path
-from tiltmeter.runs.asking_models import Watch, ask_model
-from tiltmeter.runs.budget import ChatOptions
+from tiltmeter.runs.asking_models import ask_model
 from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.finishing import finished
 from tiltmeter.runs.model_run import ModelRun
-from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.overlaps import refuse_same_models
-from tiltmeter.runs.preparing import PreparedRun, RunSettings, checked_request, prepare
+from tiltmeter.runs.preparing import PreparedRun, checked_request, prepare
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.so_far import SoFar
 
 
-@hashed_once()
 def evaluate(
     models: Given | Sequence[Given],
     on: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -56,7 +57,7 @@ def evaluate(
     every_item: bool = False,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = notebook_bar,
+    watch: ShowProgress = show_in_notebook,
     so_far: SoFar = lambda _values: None,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
@@ -88,41 +89,35 @@ def evaluate(
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
     """
+    given = dict(locals())
+    options = build_options(ModelOptions, given, devices=tuple(devices))
+    settings = build_options(RunSettings, given, margins=margins or {})
+    return measure_models(models, on, settings, options, out=out, force=force, watch=watch, so_far=so_far, tell=tell)
+
+
+@hashed_once()
+def measure_models(
+    models: Given | Sequence[Given],
+    on: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    settings: RunSettings,
+    options: ModelOptions,
+    *,
+    out: Path | str | None = None,
+    force: bool = False,
+    watch: ShowProgress = show_in_notebook,
+    so_far: SoFar = lambda _values: None,
+    tell: Callable[[str], None] = lambda _sentence: None,
+) -> Result:
+    """The same as `evaluate`, with the settings and options as objects."""
     began = time.monotonic()
-    options = ModelOptions(
-        kind=kind,
-        device=device,
-        devices=tuple(devices),
-        dtype=dtype,
-        batch_tokens=batch_tokens,
-        trust_remote_code=trust_remote_code,
-        cache=cache_dir(),
-        plain=plain,
-        tokenizer=tokenizer,
-        quantize=quantize,
-        split=split,
-        max_memory=max_memory,
-        chat_template=chat_template,
-        concurrency=concurrency,
-        per_minute=per_minute,
-        timeout=timeout,
-    )
-    settings = RunSettings(
-        protocol=protocol,
-        perturb=perturb,
-        limit=limit,
-        chat=chat,
-        margins=margins or {},
-        keep_tokens=keep_tokens,
-        every_item=every_item,
-    )
+    options = replace(options, cache=options.cache or cache_dir())
     requested = listed(models, options)
     specs = [os.fspath(spec) for spec in ([on] if isinstance(on, str | os.PathLike) else on)]
     request = checked_request(requested, specs, settings, options)
     if out is not None:
         refuse_other_run(home_path(out), request, force=force)
     prepared = prepare(requested, specs, settings, options, request)
-    with running(left_out(plain=plain)):
+    with running(left_out(plain=options.plain)):
         if prepared.is_chat:
             runs = _ask_chats(requested, prepared, watch, so_far, tell)
         else:
@@ -136,7 +131,7 @@ def evaluate(
 def _ask_chats(
     requested: Sequence[str | Opened],
     prepared: PreparedRun,
-    watch: Watch,
+    watch: ShowProgress,
     so_far: SoFar,
     tell: Callable[[str], None],
 ) -> list[ModelRun]:
@@ -147,7 +142,7 @@ def _ask_chats(
 
 
 def _ask_models(
-    requested: Sequence[str | Opened], prepared: PreparedRun, watch: Watch, so_far: SoFar
+    requested: Sequence[str | Opened], prepared: PreparedRun, watch: ShowProgress, so_far: SoFar
 ) -> list[ModelRun]:
     runs: list[ModelRun] = []
     with AnswerStore(cache_dir() / "answers.sqlite") as answers, ExitStack() as stack:

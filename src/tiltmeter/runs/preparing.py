@@ -1,7 +1,7 @@
 """A run before a model is opened: what is asked for, checked, and the items that models are asked about."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -9,8 +9,8 @@ from tiltmeter.benchmarks import benchmark_for
 from tiltmeter.errors import UsageError
 from tiltmeter.models.opening import Opened, is_chat_model, name_of
 from tiltmeter.models.option_scope import refuse_idle_options
-from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel, ModelOptions
-from tiltmeter.runs.budget import ChatOptions
+from tiltmeter.models.protocol import CHAT_TEMPLATE, ChatModel
+from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_options
 from tiltmeter.runs.measuring import read_margins
 from tiltmeter.runs.overlaps import refuse_overlaps, refuse_same_names
 from tiltmeter.runs.portions import Portion, portions
@@ -18,19 +18,6 @@ from tiltmeter.runs.portions import Portion, portions
 MIXED = (
     "What chat models choose and what language models find likely are different quantities; measure them in two runs."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
-    """How the models of a run are asked and measured; `tiltmeter.evaluate` describes each."""
-
-    protocol: str = "published"
-    perturb: str | None = None
-    limit: int | None = None
-    chat: ChatOptions | None = None
-    margins: Mapping[str, float] = field(default_factory=dict)
-    keep_tokens: bool = False
-    every_item: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +52,8 @@ def checked_request(
     if options.batch_tokens is not None and options.batch_tokens < 1:
         raise UsageError(f"A batch of {options.batch_tokens} tokens holds nothing; give --batch-tokens at least 1.")
     refuse_same_names(names)
-    request: dict[str, Any] = {
-        "models": names,
-        "on": list(specs),
-        "protocol": settings.protocol,
-        "limit": settings.limit,
-        "kind": options.kind,
-        "dtype": options.dtype,
-    }
-    if settings.perturb is not None:
-        request["perturb"] = settings.perturb
-    if settings.keep_tokens:
-        request["keep_tokens"] = True
-    if options.plain:
-        request["plain"] = True
-    if options.tokenizer is not None:
-        request["tokenizer"] = options.tokenizer
-    if options.quantize is not None:
-        request["quantize"] = options.quantize
-    if options.chat_template:
-        request["chat_template"] = True
+    request: dict[str, Any] = {"models": names, "on": list(specs)}
+    request |= requested_values(settings) | requested_values(options)
     if margins := read_margins(settings.margins):
         request["margins"] = margins
     if settings.chat not in (None, ChatOptions()) and not are_chat_models(requested):
@@ -102,6 +71,12 @@ def checked_request(
         if settings.keep_tokens:
             raise UsageError("Chat models say nothing of single tokens; leave out --keep-tokens.")
     return request
+
+
+def requested_values(group: RunSettings | ModelOptions) -> dict[str, Any]:
+    """The values that the request of a run consists of: all that change its results, if they are not the default."""
+    values = [(option, getattr(group, option.field)) for option in list_options(group) if option.changes_results]
+    return {option.field: value for option, value in values if option.always_requested or option.is_given(value)}
 
 
 def prepare(

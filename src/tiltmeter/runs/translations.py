@@ -1,7 +1,7 @@
 """Runs of translation systems: texts are translated, and the gender in the translations is scored."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +9,16 @@ import pandas as pd
 
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.datasets.hashing import hashed_once, sha256_of
-from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import form_of
+from tiltmeter.progress.notebook_progress import show_in_notebook
+from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.reading import home_path
 from tiltmeter.runs.asking import Asking, to_dicts
-from tiltmeter.runs.asking_models import Watch
 from tiltmeter.runs.data_notes import data_notes, left_out_rows
 from tiltmeter.runs.items import item_table
 from tiltmeter.runs.manifest import make_manifest
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
-from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.translating.translation_tasks import LATEST, Target, Task, check_edition, editions, open_target
 from tiltmeter.runs.translating.translation_test import Scorer
@@ -138,7 +137,7 @@ def evaluate_translator(
     margins: Mapping[str, float] | None = None,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = notebook_bar,
+    watch: ShowProgress = show_in_notebook,
 ) -> Result:
     """Translate the sentences of a test with a system, and score the translations.
 
@@ -186,7 +185,7 @@ def evaluate_translator(
         for direction, translating in systems.items():
             with watch(f"{name} ({direction.label})") as report:
                 texts = target.texts(direction)
-                made = translate_all(translating, texts, direction.target, store, _progress_callback(report))
+                made = translate_all(translating, texts, direction.target, store, report)
             for task in target.tasks_of(direction):
                 texts_of = zip(task.items, task.texts(), strict=True)
                 translations = {item.id: made[text] for item, text in texts_of if text in made}
@@ -217,10 +216,6 @@ def evaluate_translator(
     if out is not None:
         result.save(out, force=force)
     return result
-
-
-def _progress_callback(report: Callable[[Progress], None]) -> Callable[[int, int], None]:
-    return lambda done, wanted: report(Progress(done, wanted, 0.0))
 
 
 def _matching(file: TranslationFile, task: Task) -> dict[str, str]:

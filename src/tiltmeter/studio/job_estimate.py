@@ -8,6 +8,7 @@ from tiltmeter.benchmarks.choosing.prompts import prompts_for
 from tiltmeter.cluster.time_estimates import ModelEstimate, duration, estimate_model
 from tiltmeter.cluster.timings import Timings
 from tiltmeter.forms import form_of
+from tiltmeter.models.option_scope import source_of
 from tiltmeter.reports.formatting import listed
 from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
 from tiltmeter.studio.item_counts import count_items, local_items
@@ -64,13 +65,14 @@ def estimate(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate:
 
 def _requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str, int | None]) -> str:
     """What servers are sent, in words; empty if no model is behind one."""
-    served = [model for model in request.models if "://" in model]
+    served = [model for model in request.models if source_of(model) in ("endpoint", "chat server")]
     if not served:
         return ""
     if not request.chats:
         return "A server is sent one request for each distinct text that is measured, at most a few for each item."
     from tiltmeter.models.chat_server import estimated_tokens
-    from tiltmeter.runs.budget import Budget, ChatOptions
+    from tiltmeter.options import ChatOptions
+    from tiltmeter.runs.budget import Budget
 
     options = ChatOptions(price_in=request.price_in, price_out=request.price_out)
     requests = tokens_in = 0.0

@@ -2,33 +2,26 @@
 
 request.json    what was asked for
 queued          it waits for its turn, since the time that is written here
-lock            held by the job's process as long as it lives
+lock            names the job's process, and is held as long as that lives (`cluster.job_lock`)
 stop            the process is asked to stop
 progress.json   how far the process is
 outcome.json    how it ended
 log.txt         what the process wrote to the terminal
 
-The state follows from these files alone, so a studio that starts again finds its jobs as they are. The system releases
-the lock of a process that ends in any way, so no process identifier has to be trusted.
+The state follows from these files alone, so a studio that starts again finds its jobs as they are.
 """
 
 import json
-import threading
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from filelock import FileLock, Timeout
-
+from tiltmeter.cluster.job_lock import is_held
 from tiltmeter.errors import DataError
 from tiltmeter.studio.run_request import RunRequest
 
-_ASKING = threading.Lock()
-_MOMENT = 0.05
-
-REQUEST, QUEUED, LOCK, STOP = "request.json", "queued", "lock", "stop"
-PROGRESS, OUTCOME, LOG = "progress.json", "outcome.json", "log.txt"
+REQUEST, QUEUED, STOP = "request.json", "queued", "stop"
+PROGRESS, OUTCOME = "progress.json", "outcome.json"
 
 # `interrupted`: its process ended without saying how, as after kill -9 or a power cut. `damaged`: its request cannot be
 # read, so nobody knows what was asked for.
@@ -60,21 +53,6 @@ class Job:
         return self.state in RESUMABLE
 
 
-def job_lock(folder: Path, *, timeout: float = 0) -> FileLock:
-    """The lock of a job's process."""
-    return FileLock(folder / LOCK, timeout=timeout)
-
-
-def is_locked(folder: Path) -> bool:
-    """Whether the job's process lives. Several may ask at once: none of them takes the other for the process."""
-    if not (folder / LOCK).exists():
-        return False
-    # Who asks holds the lock for a moment; another process that asks just then waits for longer than that.
-    with _ASKING, suppress(Timeout), job_lock(folder).acquire(timeout=_MOMENT, poll_interval=_MOMENT / 5):
-        return False
-    return True
-
-
 def read_job(folder: Path) -> Job:
     """The job in a folder."""
     try:
@@ -87,7 +65,7 @@ def read_job(folder: Path) -> Job:
     # In this order: a process takes the lock, then removes `queued`; at its end it writes the outcome, then lets go.
     if queued is None and outcome.get("state") in ("finished", "stopped", "failed"):
         return Job(folder.name, request, outcome["state"], "", str(outcome.get("sentence", "")), progress)
-    if is_locked(folder):
+    if is_held(folder):
         state: JobState = "stopping" if (folder / STOP).exists() else "running"
         return Job(folder.name, request, state, queued or "", progress=progress)
     if (folder / QUEUED).exists():

@@ -11,26 +11,23 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import Timeout
-
-from tiltmeter.addresses import without_secrets
+from tiltmeter.cluster.job_lock import JobLock, JobTakenError
+from tiltmeter.cluster.job_work import describe_failure, exit_taken_over, raise_on_signals
 from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
 from tiltmeter.guarded_output import guarded_output
+from tiltmeter.progress.progress_file import ProgressFile
 from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
-from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, job_lock, read_json
+from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, read_json
 from tiltmeter.studio.job_files import REQUEST as REQUEST_FILE
 from tiltmeter.studio.run_request import RunRequest, form_of_spec
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
-    from tiltmeter.studio.job_progress import JobProgress
 
 logger = logging.getLogger(__name__)
 
-# Seconds to wait for the lock, which a studio that looks at the job holds for a moment.
-_LOCK_TIMEOUT = 10.0
 # Seconds between two looks for a request to stop, and until a computation that does not end is ended by force.
 _LOOK = 0.2
 _PATIENCE = 20.0
@@ -40,7 +37,7 @@ _STOPPED = "Stopped; answers so far are kept, and it can go on."
 def main(folder: Path) -> int:
     """Carry out the job in a folder, unless another process does or did."""
     try:
-        with job_lock(folder, timeout=_LOCK_TIMEOUT):
+        with JobLock(folder, on_lost=exit_taken_over):
             if not (folder / QUEUED).exists():
                 return 0
             (folder / OUTCOME).unlink(missing_ok=True)
@@ -51,15 +48,13 @@ def main(folder: Path) -> int:
                 state, sentence = "stopped", _STOPPED
             _end(folder, state, sentence)
             return 0
-    except Timeout:
+    except JobTakenError:
         return 0
 
 
 def _carried_out(folder: Path) -> tuple[str, str]:
     """Make the run; how it ended, and a sentence on it."""
-    # Python makes a KeyboardInterrupt of SIGINT, unless the process that started it ignores that signal.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    raise_on_signals()
     ended, made = threading.Event(), threading.Event()
     threading.Thread(target=_watch_for_stop, args=(folder, ended), daemon=True).start()
     try:
@@ -67,13 +62,8 @@ def _carried_out(folder: Path) -> tuple[str, str]:
     except KeyboardInterrupt:
         if not made.is_set():  # a run that is written has not been stopped
             return "stopped", _STOPPED
-    except TiltmeterError as error:
-        return "failed", str(error)
-    except MemoryError:
-        return "failed", "The memory of this machine does not suffice for this model."
     except Exception as error:
-        logger.exception("The run failed.")
-        return "failed", without_secrets(f"{type(error).__name__}: {error} (the job's log.txt says more)")
+        return "failed", describe_failure(error)
     finally:
         ended.set()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -109,22 +99,17 @@ def _end(folder: Path, state: str, sentence: str) -> None:
 
 def _run(folder: Path, made: threading.Event) -> None:
     """Make the run; `made` is set as soon as its folder is written."""
-    from tiltmeter.runs.budget import ChatOptions
-    from tiltmeter.runs.evaluate import evaluate
-    from tiltmeter.studio.job_progress import JobProgress
+    from tiltmeter.runs.evaluate import measure_models
 
     request = RunRequest.from_dict(read_json(folder / REQUEST_FILE))
-    progress = JobProgress(folder / PROGRESS)
-    chat = ChatOptions(price_in=request.price_in, price_out=request.price_out, max_requests=request.max_requests)
+    progress = ProgressFile(folder / PROGRESS)
     workspace = StudioWorkspace(folder.parents[2])
     with progress.writing():
-        result = evaluate(
+        result = measure_models(
             list(request.models),
             list(request.on),
-            protocol=request.protocol,
-            limit=request.limit,
-            tokenizer=request.tokenizer,
-            chat=chat if request.chats else None,
+            request.settings(),
+            request.model_options(),
             out=workspace.run_named(request.name),
             watch=progress.watch,
             so_far=progress.so_far,
@@ -138,9 +123,7 @@ def _run(folder: Path, made: threading.Event) -> None:
         logger.warning("%s", error)
 
 
-def _timings(
-    request: RunRequest, result: "Result", progress: "JobProgress", workspace: StudioWorkspace
-) -> list[Timing]:
+def _timings(request: RunRequest, result: "Result", progress: ProgressFile, workspace: StudioWorkspace) -> list[Timing]:
     """What each model took; those whose answers were all stored tell nothing."""
     now = time.monotonic()
     models: dict[str, dict[str, Any]] = {str(model["name"]): dict(model) for model in result.manifest["models"]}
@@ -151,11 +134,9 @@ def _timings(
     for stage in progress.stages:
         name, _, kind = stage.label.rpartition(" (")
         model, start, before = models.get(name, {}), before, stage.ended
-        if stage.loaded is None:
+        if (began := stage.start_of_speed()) is None:
             continue
-        # With a single batch there is no pace after the first one: loading is then part of the pace.
-        one_batch = stage.at_load == stage.questions
-        asked_from = stage.began if one_batch else stage.loaded
+        asked_from, first = began
         timing = Timing(
             model=name,
             kind=kind.rstrip(")"),
@@ -164,9 +145,9 @@ def _timings(
             forms=" ".join(forms),
             protocol=request.protocol,
             items=items,
-            questions=stage.questions,
+            questions=stage.total or 0,
             start_seconds=asked_from - start,
-            asked=stage.questions - (stage.stored if one_batch else stage.at_load),
+            asked=stage.done - first,
             asking_seconds=stage.ended - asked_from,
             end_seconds=now - progress.stages[-1].ended,
         )

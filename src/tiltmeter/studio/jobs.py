@@ -2,25 +2,23 @@
 
 import json
 import logging
-import os
 import re
 import secrets
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
+from tiltmeter.cluster.job_runner import JobRunner, describe_exit, start_process
 from tiltmeter.errors import UsageError
 from tiltmeter.files import make_folder, write_text
 from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.job_files import LOG, OUTCOME, PROGRESS, QUEUED, REQUEST, STOP, Job, read_job
+from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, REQUEST, STOP, Job, read_job
 from tiltmeter.studio.run_request import RunRequest, checked_request
 
 logger = logging.getLogger(__name__)
@@ -36,9 +34,9 @@ _PAUSE = 5.0
 
 
 class _Started(NamedTuple):
-    """A process that this studio started, and when its job had been queued."""
+    """A job that this studio started a process for, and when it had been queued."""
 
-    process: "subprocess.Popen[bytes]"
+    id: str
     queued: str
 
 
@@ -51,8 +49,7 @@ class JobQueue:
     def __init__(self, workspace: StudioWorkspace, at_once: int = 1) -> None:
         self.workspace = workspace
         self.folder = workspace.state / JOBS
-        self._at_once = at_once
-        self._started: dict[str, _Started] = {}
+        self._runner: JobRunner[_Started] = JobRunner(at_once)
         self._ended: dict[str, tuple[int, Job]] = {}
         self._changing = threading.Lock()
         self._shown: tuple[Job, ...] = ()
@@ -140,14 +137,14 @@ class JobQueue:
     def tend(self) -> None:
         """Start the jobs whose turn it is, and notice processes that ended before they began."""
         with self._changing:
-            for job_id, started in list(self._started.items()):
-                if started.process.poll() is not None:
-                    del self._started[job_id]
-                    self._bury(self.folder / job_id, started)
+            for started, code in self._runner.remove_ended():
+                self._record_failed_start(started, code)
             jobs = self.jobs()
-            working = {job.id for job in jobs if job.state in ("running", "stopping")} | set(self._started)
+            working = {job.id for job in jobs if job.state in ("running", "stopping")}
+            working |= {started.id for started in self._runner.jobs}
             waiting = [job for job in jobs if job.state == "queued" and job.id not in working]
-            for job in sorted(waiting, key=lambda job: (job.queued, job.id))[: max(0, self._at_once - len(working))]:
+            room = max(0, self._runner.limit - len(working))
+            for job in sorted(waiting, key=lambda job: (job.queued, job.id))[:room]:
                 self._start(job)
         self.look()
 
@@ -218,42 +215,23 @@ class JobQueue:
 
     def _is_starting(self, job: Job) -> bool:
         """Whether a process was started for it that may not have taken its lock yet."""
-        started = self._started.get(job.id)
-        return started is not None and started.queued == job.queued and started.process.poll() is None
+        return self._runner.is_running(_Started(job.id, job.queued))
 
     def _start(self, job: Job) -> None:
         folder = self.folder / job.id
         for name in (OUTCOME, PROGRESS, STOP):
             (folder / name).unlink(missing_ok=True)
-        with (folder / LOG).open("ab") as log:
-            process = subprocess.Popen(
-                # -P: modules are not looked for in the workspace, which is the current folder.
-                [sys.executable, "-P", "-m", "tiltmeter.studio.job_process", str(folder)],
-                cwd=self.workspace.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                **_detached(),
-            )
-        self._started[job.id] = _Started(process, job.queued)
+        process = start_process("tiltmeter.studio.job_process", folder, directory=self.workspace.folder)
+        self._runner.add(_Started(job.id, job.queued), process)
 
-    def _bury(self, folder: Path, started: "_Started") -> None:
+    def _record_failed_start(self, started: _Started, code: int) -> None:
         """Record the failure of a process that ended before it began, so that it is not started again and again."""
+        folder = self.folder / started.id
         if (folder / REQUEST).is_file() and read_job(folder).queued == started.queued:
-            code = started.process.returncode
-            lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            sentence = f"Its process could not start (exit code {code}): {lines[-1] if lines else 'it wrote nothing'}"
+            sentence = describe_exit(code, folder)
             write_text(folder / OUTCOME, json.dumps({"state": "failed", "sentence": sentence}))
             (folder / QUEUED).unlink(missing_ok=True)
 
 
 def _is_job(folder: Path) -> bool:
     return bool(_ID.fullmatch(folder.name)) and (folder / REQUEST).is_file()
-
-
-def _detached() -> dict[str, Any]:
-    """The arguments with which a process outlives the one that starts it, and its terminal."""
-    if os.name == "nt":
-        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS  # type: ignore[attr-defined]
-        return {"creationflags": flags}
-    return {"start_new_session": True}

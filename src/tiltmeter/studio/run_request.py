@@ -12,6 +12,7 @@ from tiltmeter.datasets.spec import parse_spec
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import form_of
 from tiltmeter.models.opening import is_chat_model
+from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, build_options
 from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.model_names import checked_model
 
@@ -26,10 +27,9 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """A run to be made: `name` is that of its folder; the other fields are arguments of `evaluate`.
+    """A run to be made: `name` is that of its folder.
 
-    `price_in` and `price_out` are for a million tokens, `max_requests` is the most that may be sent; all three are for
-    chat models.
+    The fields after `on` are options of a run: the protocol, and those with a label for the studio.
     """
 
     name: str
@@ -54,6 +54,15 @@ class RunRequest:
             return cls(**known | {"models": tuple(values["models"]), "on": tuple(values["on"])})
         except (KeyError, TypeError) as error:
             raise DataError(f"A stored request for a run cannot be read ({error}).") from error
+
+    def settings(self) -> RunSettings:
+        """How its models are asked."""
+        chat = build_options(ChatOptions, self.to_dict()) if self.chats else None
+        return build_options(RunSettings, self.to_dict(), chat=chat)
+
+    def model_options(self) -> ModelOptions:
+        """How its models are opened."""
+        return build_options(ModelOptions, self.to_dict())
 
     @property
     def chats(self) -> bool:

@@ -1,6 +1,6 @@
 """The accuracy of a next-sentence head on pairs that it was not trained on, by language, with intervals."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,12 +13,12 @@ from torch.nn.functional import cross_entropy
 
 from tiltmeter.errors import ModelError
 from tiltmeter.measures.estimates import Share
+from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.training.batches import tensors
 from tiltmeter.training.tokens import TokenisedPairs
 
 # Tokens in a batch; no gradients are kept, so that more fit than in training.
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 65_536}
-Told = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def decide(
     rows: NDArray[np.int64] | None = None,
     *,
     precision: torch.dtype = torch.float32,
-    told: Told = lambda _pairs: None,
+    report: ReportProgress = ignore_progress,
 ) -> NDArray[np.float32]:
     """For each pair, the logits of "does not follow" and "follows"."""
     device = next(module.parameters()).device
@@ -65,7 +65,7 @@ def decide(
             logits = module(**{name: tensor.to(device) for name, tensor in inputs.items()})["logits"]
             found[batch] = logits.float().cpu().numpy()
             done += len(batch)
-            told(done)
+            report(Progress(done, len(order)))
     if not np.isfinite(found[chosen]).all():
         raise ModelError("The head's decisions are no numbers; train it in float32, or with lower rates.")
     return found[chosen]

@@ -7,10 +7,10 @@ from tiltmeter.files import temporary_folder
 from tiltmeter.models.named import open_by_name
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import ModelWithHead
+from tiltmeter.progress.progress import ShowProgress, hide_progress
 from tiltmeter.training.accuracy import Accuracy, accuracies, decide
 from tiltmeter.training.pairs_files import read_pairs
 from tiltmeter.training.tokens import CHUNK, tokenise
-from tiltmeter.training.training_tokens import Watch, no_watch
 
 
 @quiet_transformers()
@@ -21,7 +21,7 @@ def evaluate_head(
     device: str = "auto",
     dtype: str = "auto",
     trust_remote_code: bool = False,
-    watch: Watch = no_watch,
+    watch: ShowProgress = hide_progress,
 ) -> list[Accuracy]:
     """The accuracy of a head on the held-out pairs of a folder, by language."""
     model = open_by_name(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
@@ -29,12 +29,11 @@ def evaluate_head(
         raise UsageError(f"{name} is no next-sentence head; `tiltmeter train next-sentence` trains one.")
     data = read_pairs(pairs)
     with temporary_folder() as folder:
-        with watch("tokens", data.held_out.count_rows()) as told:
-            tokens = tokenise(
-                data.held_out.to_batches(batch_size=CHUNK), folder / "t", model.text, model.head, told=told
-            )
+        batches, total = data.held_out.to_batches(batch_size=CHUNK), data.held_out.count_rows()
+        with watch("tokens") as report:
+            tokens = tokenise(batches, folder / "t", model.text, model.head, total=total, report=report)
         if not len(tokens):
             raise UsageError(f"{data.folder} has no held-out pairs; make pairs of more articles.")
         module = model.answerer("next-sentence").model
-        with watch(name, len(tokens)) as told:
-            return accuracies(decide(module, tokens, told=told), tokens)
+        with watch(name) as report:
+            return accuracies(decide(module, tokens, report=report), tokens)

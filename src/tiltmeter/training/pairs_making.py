@@ -2,7 +2,7 @@
 
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -12,6 +12,7 @@ from typing import Literal
 
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.files import make_readable, temporary_folder, write_text
+from tiltmeter.progress.progress import Progress, ReportProgress, ShowProgress, hide_progress
 from tiltmeter.training.articles import Article, ArticleSource
 from tiltmeter.training.articles_prepare import Preparation, PreparedArticle
 from tiltmeter.training.language_check import CONFIDENCE, check_for
@@ -21,8 +22,6 @@ from tiltmeter.training.pairs_summary import LanguageCounts, PairsSummary, find_
 from tiltmeter.training.sentences import MAX_CHARACTERS, MIN_WORDS
 
 Parts = Literal["equal", "all"]
-# Called with the step, the articles read so far, and how many there are, if that is known.
-Report = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def make_pairs(
     options: PairOptions,
     *,
     processes: int = 1,
-    report: Report = lambda *_: None,
+    watch: ShowProgress = hide_progress,
 ) -> PairsSummary:
     """Write pairs of sentences from articles to the folder `out`, which appears when it is complete."""
     if not 0 < options.held_out < 1:
@@ -51,15 +50,16 @@ def make_pairs(
         scratch = folder / "scratch.sqlite"
         store = PairStore(scratch, held_out=options.held_out)
         try:
-            summary = _fill(store, sources, options, processes, report)
-            report("recurring sentences", 0, None)
-            store.drop_sentences()
-            report("pairs", 0, None)
-            store.pair_sentences()
-            limit = _count_pairs(store, summary, options)
-            report("files", 0, None)
-            write_pairs(folder / TRAIN, store.rows(held_out=False, limit=limit))
-            write_pairs(folder / HELD_OUT, store.rows(held_out=True, limit=2**62))
+            with watch("articles") as report:
+                summary = _fill(store, sources, options, processes, report)
+            with watch("recurring sentences"):
+                store.drop_sentences()
+            with watch("pairs"):
+                store.pair_sentences()
+                limit = _count_pairs(store, summary, options)
+            with watch("files"):
+                write_pairs(folder / TRAIN, store.rows(held_out=False, limit=limit))
+                write_pairs(folder / HELD_OUT, store.rows(held_out=True, limit=2**62))
         finally:
             store.close()
         summary.warnings = [*find_warnings(summary.languages)]
@@ -69,7 +69,7 @@ def make_pairs(
 
 
 def _fill(
-    store: PairStore, sources: Sequence[ArticleSource], options: PairOptions, processes: int, report: Report
+    store: PairStore, sources: Sequence[ArticleSource], options: PairOptions, processes: int, report: ReportProgress
 ) -> PairsSummary:
     """Store the sentences of all articles; the summary has what was counted on the way."""
     counts: dict[str, LanguageCounts] = {}
@@ -86,7 +86,7 @@ def _fill(
             articles[index] += 1
             contents[index] = (contents[index] + article.content_number) % 2**64
             _count(counts.setdefault(article.language, LanguageCounts()), article)
-            report("articles", sum(articles), total)
+            report(Progress(sum(articles), total))
             yield article
 
     store.add(chain.from_iterable(read(index) for index in range(len(sources))))

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -17,6 +17,7 @@ from tiltmeter.files import write_text
 from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.models.head_text import encode_pairs
 from tiltmeter.models.text import TokenizerText
+from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 
 # Pairs tokenised at a time; fresh negatives are exchanged within so many pairs.
 CHUNK = 50_000
@@ -30,7 +31,6 @@ _ARRAYS = {
     "languages": np.int16,
     "articles": np.int64,
 }
-Told = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ def tokenise(
     head: HeadConfig,
     *,
     prefixes: Mapping[str, str] | None = None,
-    told: Told = lambda _pairs: None,
+    total: int | None = None,
+    report: ReportProgress = ignore_progress,
 ) -> TokenisedPairs:
     """Write pairs (columns language, article, first, second, label) as token ids; a finished folder is used again.
 
@@ -133,7 +134,7 @@ def tokenise(
             for name, values in columns.items():
                 files[name].write(np.array(values, dtype=_ARRAYS[name]).tobytes())
             written += len(encoded)
-            told(written)
+            report(Progress(written, total))
     finally:
         for file in files.values():
             file.close()

@@ -19,6 +19,7 @@ from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.models.loading import CheckpointModel, open_model
 from tiltmeter.models.quiet import quiet_transformers
 from tiltmeter.models.with_head import find_head, load_core, make_module
+from tiltmeter.progress.progress import ReportProgress, ShowProgress, hide_progress, ignore_progress
 from tiltmeter.reading import home_path
 from tiltmeter.training.accuracy import Accuracy, accuracies, decide, validation_numbers
 from tiltmeter.training.head_design import design_head
@@ -27,9 +28,9 @@ from tiltmeter.training.lora import add_lora
 from tiltmeter.training.pairs_files import HELD_OUT, TRAIN, read_pairs
 from tiltmeter.training.precision import find_precision
 from tiltmeter.training.saving import save_head
-from tiltmeter.training.trainer import HeadTrainer, Report, Reporting, last_checkpoint, tensorboard_callback
+from tiltmeter.training.trainer import HeadTrainer, Reporting, last_checkpoint, tensorboard_callback
 from tiltmeter.training.training_recipe import TrainingRecipe, find_recipe
-from tiltmeter.training.training_tokens import SET_ASIDE, TrainingTokens, Watch, no_watch, tokenise_training
+from tiltmeter.training.training_tokens import SET_ASIDE, TrainingTokens, tokenise_training
 from tiltmeter.training.workspace import TENSORBOARD, Workspace, files_digest
 
 _LONGEST_WAIT = timedelta(days=1)
@@ -76,14 +77,13 @@ def train_next_sentence(
     options: TrainingOptions | None = None,
     cpu: bool = False,
     force: bool = False,
-    watch: Watch = no_watch,
-    report: Report = lambda _progress: None,
+    watch: ShowProgress = hide_progress,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> TrainedHead | None:
     """Train a head for a model on sentence pairs, and save it in the folder `out`; resumes an unfinished training.
 
-    `recipe` is `default`, `published` or a `TrainingRecipe`. `watch` and `report` show progress, `tell` a note. Of the
-    processes of `accelerate launch`, the first returns the head and the others None.
+    `recipe` is `default`, `published` or a `TrainingRecipe`. `watch` shows the progress of each step, `tell` a note. Of
+    the processes of `accelerate launch`, the first returns the head and the others None.
     """
     chosen = options or TrainingOptions()
     _check(chosen)
@@ -117,17 +117,18 @@ def train_next_sentence(
     space = Workspace(out)
     if not state.is_main_process:
         state.wait_for_everyone()
-        tokens = tokenise_training(data, space, base, head, used, chosen.seed, no_watch)
-        _train(base, head, tokens, space, used, chosen, precision, cpu, lambda _progress: None)
+        tokens = tokenise_training(data, space, base, head, used, chosen.seed, hide_progress)
+        _train(base, head, tokens, space, used, chosen, precision, cpu, ignore_progress)
         return None
     space.check(model, force=force)
     with space.lock():
         space.prepare(settings, force=force)
         tokens = tokenise_training(data, space, base, head, used, chosen.seed, watch)
         state.wait_for_everyone()
-        module, log, updates, seconds = _train(base, head, tokens, space, used, chosen, precision, cpu, report)
-        with watch("held-out pairs", len(tokens.held_out)) as told:
-            found = accuracies(decide(module, tokens.held_out, precision=precision, told=told), tokens.held_out)
+        with watch("training") as report:
+            module, log, updates, seconds = _train(base, head, tokens, space, used, chosen, precision, cpu, report)
+        with watch("held-out pairs") as report:
+            found = accuracies(decide(module, tokens.held_out, precision=precision, report=report), tokens.held_out)
         trained = updates * used.accumulation * state.num_processes
         record = {
             **settings,
@@ -153,7 +154,7 @@ def _train(
     options: TrainingOptions,
     precision: torch.dtype,
     cpu: bool,
-    report: Report,
+    report: ReportProgress,
 ) -> tuple[nn.Module, list[dict[str, float]], int, float]:
     """The trained module, the logged numbers, the updates, and the seconds."""
     set_seed(options.seed)

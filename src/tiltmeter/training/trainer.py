@@ -4,7 +4,6 @@ import math
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +16,13 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from tiltmeter.errors import ModelError
 from tiltmeter.files import write_text
+from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.training.batches import Batches, first
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 # Written last into the folder of a checkpoint, with the seconds of training up to it: one without it was being written
 # when the process ended.
 _COMPLETE = "complete"
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingProgress:
-    """How far a training is: updates, the last loss and accuracy (in percent), tokens a second."""
-
-    step: int
-    steps: int
-    loss: float | None = None
-    accuracy: float | None = None
-    tokens_per_second: float | None = None
-
-
-Report = Callable[[TrainingProgress], None]
 
 
 class HeadTrainer(Trainer):
@@ -161,7 +147,7 @@ class HeadTrainer(Trainer):
 class Reporting(TrainerCallback):
     """Calls `report` after every update."""
 
-    def __init__(self, report: Report, tokens: int) -> None:
+    def __init__(self, report: ReportProgress, tokens: int) -> None:
         self._report = report
         self._tokens = tokens
         self._began = (0.0, 0)
@@ -184,15 +170,12 @@ class Reporting(TrainerCallback):
         began, at = self._began
         seconds = time.monotonic() - began
         share = (state.global_step - at) / state.max_steps if state.max_steps else 0
-        self._report(
-            TrainingProgress(
-                step=state.global_step,
-                steps=state.max_steps,
-                loss=self._logged.get("loss"),
-                accuracy=self._logged.get("accuracy"),
-                tokens_per_second=share * self._tokens / seconds if seconds and share else None,
-            )
-        )
+        notes = [f"loss {self._logged['loss']:.3f}"] if "loss" in self._logged else []
+        if "accuracy" in self._logged:
+            notes.append(f"accuracy {self._logged['accuracy']:.1f}%")
+        if seconds and share:
+            notes.append(f"{share * self._tokens / seconds:,.0f} tokens/s")
+        self._report(Progress(state.global_step, state.max_steps, note=", ".join(notes)))
 
 
 def tensorboard_callback(folder: Path) -> TrainerCallback:

@@ -1,7 +1,6 @@
 """The pairs of a training as token ids: those of each pass, those set aside, and the held-out ones."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.models.loading import CheckpointModel
 from tiltmeter.models.text import TokenizerText
+from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.training.batches import Batches
 from tiltmeter.training.pairs_files import ArticlePairs
 from tiltmeter.training.tokens import CHUNK, TokenisedPairs, article_numbers, tokenise, with_fresh_negatives
@@ -20,13 +20,6 @@ from tiltmeter.training.workspace import Workspace
 # One article in so many of the training's is set aside, to see how the training goes; at most so many pairs.
 SET_ASIDE = 100
 _MOST_SET_ASIDE = 2_000
-# Shows the progress of a step with this name.
-Watch = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
-
-
-def no_watch(_name: str, _total: int) -> AbstractContextManager[Callable[[int], None]]:
-    """Shows nothing."""
-    return nullcontext(lambda _done: None)
 
 
 @dataclass(frozen=True)
@@ -45,14 +38,14 @@ def tokenise_training(
     head: HeadConfig,
     recipe: TrainingRecipe,
     seed: int,
-    watch: Watch,
+    watch: ShowProgress,
 ) -> TrainingTokens:
     """Write the pairs of a training as token ids, or open those that were written before."""
     text = TokenizerText(base.tokenizer, base.config, base.kind)
 
     def write(name: str, batches: Iterator[pa.RecordBatch], total: int, **more: Any) -> TokenisedPairs:
-        with watch(f"tokens of {name}", total) as told:
-            return tokenise(batches, space.folder / name, text, head, told=told, **more)
+        with watch(f"tokens of {name}") as report:
+            return tokenise(batches, space.folder / name, text, head, total=total, report=report, **more)
 
     size = data.train.count_rows()
     passes: list[TokenisedPairs] = []

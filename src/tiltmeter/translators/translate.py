@@ -1,13 +1,11 @@
 """Translate sentences with a store: stored translations are reused, new ones are stored batch by batch."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from tiltmeter.errors import ModelError
+from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.translators.base import Translator
 from tiltmeter.translators.translation_store import TranslationStore
-
-# Called with the number of translated sentences and the total.
-Report = Callable[[int, int], None]
 
 
 def pending(translator: Translator, texts: Iterable[str], language: str, store: TranslationStore) -> list[str]:
@@ -22,12 +20,12 @@ def translate_all(
     texts: Iterable[str],
     language: str,
     store: TranslationStore,
-    report: Report = lambda _done, _all: None,
+    report: ReportProgress = ignore_progress,
 ) -> dict[str, str]:
     """The translations, keyed by sentence; without those that the system gives no translation of."""
     wanted = list(dict.fromkeys(texts))
     translations = store.get(translator.key, language, wanted)
-    report(len(translations), len(wanted))
+    report(Progress(len(translations), len(wanted)))
     # Sorted by length, so that local models pad little.
     missing = sorted((text for text in wanted if text not in translations), key=len, reverse=True)
     for start in range(0, len(missing), translator.batch_size):
@@ -39,7 +37,7 @@ def translate_all(
                 f"{error} {len(translations):,} of {len(wanted):,} sentences are translated and kept; the same command "
                 "goes on from there."
             ) from error
-        report(len(translations), len(wanted))
+        report(Progress(len(translations), len(wanted)))
     return translations
 
 

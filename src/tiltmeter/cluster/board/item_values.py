@@ -63,10 +63,12 @@ def item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues |
         raise DataError(f"{SCORES} has no finite score of item {items[int(np.argmin(there))]} in every role.")
     kept = first[there]
     labels, sides = quantity.values.columns[:1], quantity.values.sides
+    inputs = {role: found[there] for role, found in by_role.items()}
+    inputs |= {name: rows[name][kept].astype(float) for name in quantity.values.number_columns}
     contributed = CellValues(
         quantity,
         items[there],
-        quantity.values.contributions({role: found[there] for role, found in by_role.items()})[0],
+        quantity.values.contributions(inputs)[0],
         _labels(rows[labels[0]][kept]) if quantity.values.weigh is not None else None,
         _labels(rows[sides][kept]) if sides in rows else None,
         clusters_of(

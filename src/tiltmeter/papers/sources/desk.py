@@ -1,7 +1,6 @@
 """Run recipes: fetch files, run models, and cache the numbers."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -12,12 +11,12 @@ from tiltmeter.datasets.local_files import is_local
 from tiltmeter.datasets.upstream import upstream_file
 from tiltmeter.errors import ModelError
 from tiltmeter.papers.sources.recipe import NotAvailable, Numbers, Recipe
+from tiltmeter.progress.progress import ShowProgress, hide_progress
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
 
 Kept = TypeVar("Kept")
-Watch = Callable[[str], AbstractContextManager[Any]]
 
 
 class UsedFile(NamedTuple):
@@ -39,7 +38,7 @@ class Desk:
         *,
         head_paths: Mapping[str, str] | None = None,
         device: str = "auto",
-        watch: Watch = lambda _label: nullcontext(lambda _progress: None),
+        watch: ShowProgress = hide_progress,
     ) -> None:
         self.model_paths = dict(model_paths or {})
         self.head_paths = dict(head_paths or {})

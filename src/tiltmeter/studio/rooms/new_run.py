@@ -23,6 +23,7 @@ from tiltmeter.datasets.description import Dataset
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.measures import measure_named
 from tiltmeter.models.checkpoint import EMBEDDED, find_checkpoint
+from tiltmeter.options import ChatOptions, ModelOptions, OptionField, RunSettings, list_options
 from tiltmeter.reports.languages import language_name
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio import responses
@@ -45,6 +46,9 @@ _SEND_TIMEOUT = 30.0
 _MOST_FIELDS = 500
 # The data set that is chosen at first.
 _FIRST = "starter"
+# Options that have a label for the form.
+_RUN_OPTIONS = [option for option in list_options(RunSettings) if option.studio]
+_SERVER_OPTIONS = [option for option in list_options(ModelOptions, ChatOptions) if option.studio]
 _PLAIN = re.compile(r"[^\w.-]+")
 
 
@@ -75,6 +79,8 @@ def _page(request: Request) -> Response:
         protocols=[name for name in protocols if name != PUBLISHED],
         chat_protocols=CHAT_PROTOCOLS,
         endpoints=ENDPOINTS,
+        run_options=_RUN_OPTIONS,
+        server_options=_SERVER_OPTIONS,
         **_listed(request),
     )
 
@@ -208,11 +214,7 @@ def _asked(form: FormData, queue: JobQueue) -> RunRequest:
         models=tuple(models),
         on=tuple(on),
         protocol=_text(form, "protocol") or PUBLISHED,
-        limit=_whole(form, "limit", "The number of items"),
-        tokenizer=_text(form, "tokenizer") or None,
-        price_in=_price(form, "price_in"),
-        price_out=_price(form, "price_out"),
-        max_requests=_whole(form, "max_requests", "The number of requests"),
+        **{option.field: _value(form, option) for option in (*_RUN_OPTIONS, *_SERVER_OPTIONS)},
     )
 
 
@@ -249,17 +251,17 @@ def _text(form: FormData, field: str) -> str:
     return next(iter(_texts(form, field)), "")
 
 
-def _whole(form: FormData, field: str, what: str) -> int | None:
-    text = _text(form, field)
-    return responses.whole_number(text, what) if text else None
-
-
-def _price(form: FormData, field: str) -> float | None:
-    text = _text(form, field)
+def _value(form: FormData, option: OptionField) -> str | int | float | None:
+    """The value of an option in a form; None if it is left empty."""
+    text = _text(form, option.field)
+    if not text or option.kind.type is str:
+        return text or None
+    if option.kind.type is int:
+        return responses.whole_number(text, f"“{option.studio}”")
     try:
-        return float(text) if text else None
+        return float(text)
     except ValueError:
-        raise UsageError(f"{text[:30]!r} is no price.") from None
+        raise UsageError(f"“{option.studio}” should be a number, and is {text[:30]!r}.") from None
 
 
 def _running(studio: "Studio") -> AbstractContextManager[None]:

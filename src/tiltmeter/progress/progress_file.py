@@ -1,41 +1,26 @@
-"""What a job's process tells of its progress, written to a file at most ten times a second."""
+"""Progress in a file, for the studio: a process writes it, at most ten times a second, and others read it."""
 
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
-from tiltmeter.runs.so_far import ValueSoFar
+from tiltmeter.progress.pace import Pace
+from tiltmeter.progress.progress import Progress, ReportProgress
 
-# Seconds between two writes.
-EVERY = 0.1
-# The share of a run's time that values so far may take.
-_SHARE = 0.05
-
-
-@dataclass(slots=True)
-class Stage:
-    """What asking one model took: `began` when its questions were made, `loaded` when the first new answers came."""
-
-    label: str
-    began: float
-    stored: int = 0
-    loaded: float | None = None
-    at_load: int = 0
-    ended: float = 0.0
-    answered: int = 0
-    questions: int = 0
+SECONDS_BETWEEN_WRITES = 0.1
+# The share of a run's time that computing values of answered items may take.
+_VALUES_SHARE = 0.05
 
 
-class JobProgress:
-    """The progress of a run: which model, questions answered of how many, and values so far.
+class ProgressFile:
+    """The progress of a run: which model, questions answered of how many, and values of the items answered so far.
 
     Within the context `writing`, a thread writes it to the file when it has changed.
     """
@@ -43,9 +28,9 @@ class JobProgress:
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._path, self._clock = path, clock
         self.began = clock()
-        self.stages: list[Stage] = []
+        self.stages: list[Pace] = []
         self._phase = "starting"
-        self._values: list[ValueSoFar] = []
+        self._values: Sequence[Any] = []
         self._next_values = self.began
         self._told: list[str] = []
         self._changed = True
@@ -56,7 +41,7 @@ class JobProgress:
         ended = threading.Event()
 
         def write() -> None:
-            while not ended.wait(EVERY):
+            while not ended.wait(SECONDS_BETWEEN_WRITES):
                 self.flush()
 
         self.flush()
@@ -70,48 +55,43 @@ class JobProgress:
             self.flush()
 
     @contextmanager
-    def watch(self, label: str) -> Iterator[Callable[[Progress], None]]:
-        """The `watch` of `evaluate`."""
-        stage = Stage(label, self._clock())
+    def watch(self, label: str) -> Iterator[ReportProgress]:
+        """Record the stage of one model; the `watch` of `evaluate`."""
+        stage = Pace(label, self._clock)
         self.stages.append(stage)
         self._enter("loading")
 
         def report(progress: Progress) -> None:
-            stage.ended = self._clock()
-            if not stage.questions:
-                stage.stored = progress.answered
-            elif stage.loaded is None and progress.answered > stage.stored:
-                stage.loaded, stage.at_load = stage.ended, progress.answered
-            stage.answered, stage.questions = progress.answered, progress.questions
+            stage.update(progress)
             self._enter("loading" if stage.loaded is None else "answering")
 
         yield report
         stage.ended = self._clock()
         self._enter("measuring")
 
-    def so_far(self, values: Callable[[], list[ValueSoFar]]) -> None:
-        """The `so_far` of `evaluate`: values are computed so rarely that they take little of the run's time."""
+    def so_far(self, values: Callable[[], Sequence[Any]]) -> None:
+        """Record values of answered items, dataclasses; they are computed rarely enough to take little time."""
         began = self._clock()
         if began < self._next_values:
             return
         self._values = values()
         now = self._clock()
-        self._next_values = now + max(1.0, (now - began) / _SHARE)
+        self._next_values = now + max(1.0, (now - began) / _VALUES_SHARE)
         self._changed = True
 
     def tell(self, sentence: str) -> None:
-        """The `tell` of `evaluate`: what the run takes, in a sentence."""
+        """Record a sentence on what the run takes; the `tell` of `evaluate`."""
         self._told.append(sentence)
         self._changed = True
 
     def flush(self) -> None:
         """Write the file if anything has changed."""
         if self._changed:
-            # Before the values are read: what changes meanwhile is written the next time.
+            # Set before the values are read: changes in the meantime are written the next time.
             self._changed = False
             try:
                 write_text(self._path, json.dumps(self._state(), ensure_ascii=False))
-            except (OSError, TiltmeterError):  # Windows replaces no file that is being read; the run must not end so
+            except (OSError, TiltmeterError):  # Windows replaces no file that is being read; the run must not fail
                 self._changed = True
 
     def _enter(self, phase: str) -> None:
@@ -121,22 +101,16 @@ class JobProgress:
     def _state(self) -> dict[str, Any]:
         now = self._clock()
         stage = self.stages[-1] if self.stages else None
+        remaining = stage.remaining(now) if stage else None
         return {
             "phase": self._phase,
             "seconds": round(now - self.began, 1),
             "label": stage.label if stage else "",
             # A model with a next-sentence head has two stages.
             "model": len({known.label.rpartition(" (")[0] for known in self.stages}),
-            "answered": stage.answered if stage else 0,
-            "questions": stage.questions if stage else 0,
-            "remaining": _remaining(stage, now) if stage else None,
+            "answered": stage.done if stage else 0,
+            "questions": (stage.total or 0) if stage else 0,
+            "remaining": None if remaining is None else round(remaining, 1),
             "told": list(self._told),
             "values": [asdict(value) for value in self._values],
         }
-
-
-def _remaining(stage: Stage, now: float) -> float | None:
-    """Seconds until this model is through, by its pace since it was loaded; None if that is not known yet."""
-    if stage.loaded is None or stage.answered <= stage.at_load:
-        return None
-    return round((now - stage.loaded) / (stage.answered - stage.at_load) * (stage.questions - stage.answered), 1)

@@ -1,0 +1,119 @@
+"""Options of models that are opened by name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiltmeter.options.option_field import option
+from tiltmeter.options.option_values import ABOVE_ZERO, COUNT, DEVICES, FLAG, SIZES, TEXT
+
+if TYPE_CHECKING:
+    from tiltmeter.questions import Kind
+
+# The dtypes that weights can be loaded in.
+DTYPES = ("auto", "float32", "float16", "bfloat16")
+
+# Which models an option applies to: the words for them, and the values of `tiltmeter.models.scheme.Source`.
+_LOCAL = {"users": "models on this machine", "sources": ("named",)}
+_COMPUTED_HERE = {"users": "models on this machine", "sources": ("named", "loaded")}
+_TOKENIZED_HERE = {"users": "models whose tokenizer is loaded here", "sources": ("named", "endpoint")}
+_SERVED = {"users": "models behind a server", "sources": ("endpoint", "chat server")}
+_ANY = {"users": "language models", "sources": ("named", "loaded", "endpoint", "chat server")}
+
+
+def _list_kinds() -> Sequence[str]:
+    from tiltmeter.questions import KINDS  # numpy takes a moment to import
+
+    return KINDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """How a model that is given by name is opened.
+
+    `cache` is a folder for files extracted from GGUF files. `keep_heads` keeps both heads of a model with a
+    next-sentence head in memory, if they fit: for several runs with the same model. The help texts of the command line
+    describe the other fields.
+    """
+
+    kind: "Kind | None" = option(
+        None,
+        "The kind of model, if its config does not say: `masked`, `causal` or `seq2seq`.",
+        TEXT,
+        choices=_list_kinds,
+        changes_results=True,
+        always_requested=True,
+        **_COMPUTED_HERE,
+    )
+    device: str = option("auto", "`auto`, `cpu`, `cuda`, `cuda:1` …", TEXT, for_translators=True, **_LOCAL)
+    devices: tuple[str, ...] = option(
+        (),
+        "Several devices at once: `0,1` for two GPUs, or `cpu,cpu`.",
+        DEVICES,
+        metavar="D,D…",
+        in_plan=False,
+        **_LOCAL,
+    )
+    dtype: str = option(
+        "auto",
+        "`auto`, `float32`, `float16` or `bfloat16`.",
+        TEXT,
+        choices=lambda: DTYPES,
+        changes_results=True,
+        always_requested=True,
+        for_translators=True,
+        **_LOCAL,
+    )
+    batch_tokens: int | None = option(
+        None, "Tokens per batch; chosen automatically by default.", COUNT, **_COMPUTED_HERE
+    )
+    trust_remote_code: bool = option(
+        False,
+        "Run code that comes with the model; only for models that you trust.",
+        FLAG,
+        for_translators=True,
+        **_TOKENIZED_HERE,
+    )
+    quantize: str | None = option(
+        None,
+        "Quantise the weights while they are loaded.",
+        TEXT,
+        metavar="8bit|4bit",
+        changes_results=True,
+        **_LOCAL,
+    )
+    tokenizer: str | None = option(
+        None,
+        "The tokenizer, if it is not the model's own.",
+        TEXT,
+        metavar="FOLDER_OR_ID",
+        changes_results=True,
+        studio="Tokenizer, if it is not named like the model",
+        **_TOKENIZED_HERE,
+    )
+    split: bool = option(
+        False, "Split the model over all GPUs, main memory and disk; done if it does not fit.", FLAG, **_LOCAL
+    )
+    max_memory: Mapping[str, str] | None = option(
+        None, "Split it with at most this much on each: `0=10GiB,cpu=4GiB`.", SIZES, metavar="D=SIZE,…", **_LOCAL
+    )
+    plain: bool = option(
+        False,
+        "Without speed-ups, all answers computed anew: slower, the same numbers up to rounding.",
+        FLAG,
+        changes_results=True,
+        **_COMPUTED_HERE,
+    )
+    chat_template: bool = option(
+        False,
+        "Put every text into the model's chat template, as the assistant's turn.",
+        FLAG,
+        changes_results=True,
+        **_ANY,
+    )
+    concurrency: int = option(16, "Servers: parallel requests.", COUNT, **_SERVED)
+    per_minute: int | None = option(None, "Servers: maximum number of requests per minute.", COUNT, **_SERVED)
+    timeout: float = option(300.0, "Servers: seconds to wait for a reply.", ABOVE_ZERO, **_SERVED)
+    cache: Path | None = None
+    keep_heads: bool = False

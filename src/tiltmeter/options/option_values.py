@@ -1,0 +1,103 @@
+"""Kinds of values that options take, in plans and on the command line."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tiltmeter.errors import UsageError
+
+
+def _keep(given: Any) -> Any:
+    return given
+
+
+@dataclass(frozen=True, slots=True)
+class ValueKind:
+    """A kind of value: its description, the check of a value in a plan, and how the command line is read.
+
+    `type` is that of the command line; `parse` turns what is given there into the value.
+    """
+
+    words: str
+    is_valid: Callable[[Any], bool]
+    type: Any
+    parse: Callable[[Any], Any] = _keep
+
+    @property
+    def input_mode(self) -> str:
+        """The keyboard that a web form needs: `numeric`, `decimal` or `text`."""
+        return {int: "numeric", float: "decimal"}.get(self.type, "text")
+
+
+def parse_margins(given: Sequence[str] | None) -> dict[str, float]:
+    """The margins of equivalence by measure.
+
+    >>> parse_margins(["SS=3"])
+    {'SS': 3.0}
+    """
+    margins = {}
+    for text in given or ():
+        name, _, number = text.partition("=")
+        try:
+            margins[name.strip()] = float(number)
+        except ValueError:
+            raise UsageError(f"--margin {text} is not MEASURE=NUMBER, as in SS=3.") from None
+    return margins
+
+
+def _parse_sizes(given: str | None) -> dict[str, str] | None:
+    """Sizes by device, from a text like `0=10GiB,cpu=4GiB`; the model checks names and sizes.
+
+    >>> _parse_sizes("0=10GiB,cpu=4GiB")
+    {'0': '10GiB', 'cpu': '4GiB'}
+    """
+    if given is None:
+        return None
+    pairs = [text.partition("=") for text in given.split(",") if text]
+    return {device.strip(): size.strip() for device, _, size in pairs}
+
+
+def _parse_devices(given: str | None) -> tuple[str, ...]:
+    """Devices from a text with commas; a number is a GPU.
+
+    >>> _parse_devices("0,1"), _parse_devices("cpu,cpu")
+    (('cuda:0', 'cuda:1'), ('cpu', 'cpu'))
+    """
+    return tuple(f"cuda:{name}" if name.isdigit() else name for name in (given or "").split(",") if name)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
+
+
+def _is_table_of(value: Any, is_valid: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(is_valid(entry) for entry in value.values())
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+TEXT = ValueKind("a text", _is_text, str)
+COUNT = ValueKind("a whole number from 1", lambda value: _is_whole(value) and value >= 1, int)
+COUNT_OR_ZERO = ValueKind("a whole number from 0", lambda value: _is_whole(value) and value >= 0, int)
+NUMBER = ValueKind("a number", _is_number, float)
+ABOVE_ZERO = ValueKind("a number above 0", lambda value: _is_number(value) and value > 0, float)
+FLAG = ValueKind("true or false", lambda value: isinstance(value, bool), bool)
+SIZES = ValueKind(
+    'a table of sizes, as in { "0" = "10GiB", cpu = "4GiB" }',
+    lambda value: _is_table_of(value, lambda size: isinstance(size, str)),
+    str,
+    _parse_sizes,
+)
+DEVICES = ValueKind("a list of devices", _is_list_of_texts, str, _parse_devices)
+MARGINS = ValueKind("a table of numbers", lambda value: _is_table_of(value, _is_number), list[str], parse_margins)

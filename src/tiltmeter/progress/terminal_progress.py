@@ -1,0 +1,93 @@
+"""Progress on standard error: a bar in a terminal, and a line every minute in a log."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from tiltmeter.printable import plain_console
+from tiltmeter.progress.pace import Pace, describe_progress, describe_speed
+from tiltmeter.progress.progress import Progress, ReportProgress
+
+if TYPE_CHECKING:  # rich is slow to import, and most commands show no progress
+    from rich.console import Console
+
+SECONDS_BETWEEN_BARS = 0.2
+"""The shortest time between two updates of a bar."""
+SECONDS_BETWEEN_LINES = 60.0
+"""The time between two lines in a log."""
+MIN_DOWNLOAD = 1_000_000
+"""Bytes; smaller downloads get no bar."""
+
+
+@contextmanager
+def show_in_terminal(label: str) -> Iterator[ReportProgress]:
+    """A progress bar if standard error is a terminal, else lines of a log."""
+    console = plain_console(stderr=True)
+    with _show_bar(label, console) if console.is_terminal else _show_lines(label, console) as report:
+        yield report
+
+
+@contextmanager
+def show_download(label: str) -> Iterator[ReportProgress]:
+    """A progress bar in bytes, if standard error is a terminal and the file is large; nothing otherwise."""
+    with ExitStack() as stack:
+        update: ReportProgress | None = None
+
+        def report(now: Progress) -> None:
+            nonlocal update
+            if update is None and (now.total or 0) > MIN_DOWNLOAD and sys.stderr.isatty():
+                update = stack.enter_context(_show_bar(label, plain_console(stderr=True), in_bytes=True))
+            if update is not None:
+                update(now)
+
+        yield report
+
+
+@contextmanager
+def _show_bar(label: str, console: "Console", *, in_bytes: bool = False) -> Iterator[ReportProgress]:
+    """A bar with the count, the speed and the remaining time."""
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    with Bars(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn() if in_bytes else MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]}", markup=False),
+        TimeRemainingColumn(),
+        console=console,
+        auto_refresh=False,
+        transient=in_bytes,
+    ) as bars:
+        task, pace, drawn = bars.add_task(label, total=None, speed=""), Pace(), 0.0
+
+        def report(now: Progress) -> None:
+            nonlocal drawn
+            pace.update(now)
+            is_last = now.total is not None and now.done >= now.total
+            if pace.ended - drawn < SECONDS_BETWEEN_BARS and not is_last:
+                return
+            drawn = pace.ended
+            speed = "" if in_bytes else describe_speed(now, pace)
+            bars.update(task, total=now.total, completed=now.done, speed=speed)
+            bars.refresh()
+
+        yield report
+
+
+@contextmanager
+def _show_lines(label: str, console: "Console") -> Iterator[ReportProgress]:
+    """A line every minute, as in the log of a cluster."""
+    pace, printed = Pace(), time.monotonic()
+
+    def report(now: Progress) -> None:
+        nonlocal printed
+        pace.update(now)
+        if pace.ended - printed >= SECONDS_BETWEEN_LINES:
+            printed = pace.ended
+            text = f"{label}: {describe_progress(now, pace)}"
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    yield report

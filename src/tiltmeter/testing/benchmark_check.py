@@ -1,0 +1,129 @@
+"""Conformance of benchmarks."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, Trial
+from tiltmeter.forms import Form
+from tiltmeter.questions import Answer, Question, Text
+from tiltmeter.testing.requirement import requirement
+
+Require = Callable[[object, str], None]
+_WHOLE = "all"
+
+
+def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any], texts: Sequence[Text]) -> None:
+    """Check a benchmark with its form, some items, and the tokenizers of models (`model.text`) of several kinds.
+
+    Every item is asked about or listed as skipped; questions do not depend on the order of the items, nor on the others
+    if the benchmark says that they are made item by item; questions are well formed; scores are finite and depend on
+    the answers alone; choices have different options; and perturbations keep the id.
+    """
+    require = requirement(f"benchmark of {benchmark.form!r}")
+    require(items and texts, "give at least one item and one tokenizer")
+    require(benchmark.protocols, "it has no protocol")
+    require(form.name == benchmark.form, f"its form is not {form.name!r}")
+    asked = 0
+    for text, protocol in product(texts, benchmark.protocols):
+        for part, some in _portions(benchmark, form, items, text):
+            asked += _check_protocol(require, benchmark, some, text, part, protocol)
+    require(asked, "none of its protocols can be asked with any of the tokenizers")
+    for item in items:
+        _check_item(require, benchmark, item)
+
+
+def _portions(
+    benchmark: Benchmark, form: Form[Any], items: Sequence[Any], text: Text
+) -> Iterator[tuple[str, list[Any]]]:
+    """The items as a run asks about them: those of one part in one language together."""
+    parts = benchmark.parts(text.kind)
+    portions: dict[tuple[str, str], list[Any]] = {}
+    for item in items:
+        for part in parts or (form.part_of(item) or _WHOLE,):
+            portions.setdefault((part, item.language), []).append(item)
+    for (part, _), some in portions.items():
+        yield part, some
+
+
+def _check_protocol(
+    require: Require, benchmark: Benchmark, items: Sequence[Any], text: Text, part: str, protocol: str
+) -> bool:
+    """Whether the protocol can be asked with this tokenizer; an AssertionError if it does so badly."""
+    try:
+        asked = benchmark.ask(part, list(items), text, protocol=protocol)
+    except CannotAsk:
+        return False
+    where = f"{protocol!r} for a {text.kind} model"
+    require(isinstance(asked, Asked), f"{where}: ask gives {type(asked).__name__} instead of Asked")
+    accounted = {trial.item.id for trial in asked.trials} | {one.item for one in asked.skipped} | set(asked.too_long)
+    lost = {item.id for item in items} - accounted
+    require(not lost, f"{where}: {', '.join(sorted(lost))} is neither asked about nor skipped")
+    same = benchmark.ask(part, list(items)[::-1], text, protocol=protocol)
+    require(_digests(asked) == _digests(same), f"{where}: the questions depend on the order of the items")
+    if benchmark.item_by_item(items):
+        single = [benchmark.ask(part, [item], text, protocol=protocol) for item in items]
+        together = {item: digests for one in single for item, digests in _digests(one).items()}
+        require(_digests(asked) == together, f"{where}: item_by_item is true, but items are not asked about one by one")
+    for trial in asked.trials:
+        _check_trial(require, trial, where)
+    return True
+
+
+def _check_trial(require: Require, trial: Trial, where: str) -> None:
+    label = f"{where}, item {trial.item.id}"
+    require(trial.questions, f"{label}: a trial has no question")
+    for question in trial.questions:
+        _check_question(require, question, label)
+    answers = [_made_answer(question) for question in trial.questions]
+    scores = trial.score(answers)
+    require(scores and all(isinstance(score, Score) for score in scores), f"{label}: score gives {scores!r}")
+    require(scores == trial.score(answers), f"{label}: the same answers give other scores the second time")
+    for score in scores:
+        require(isinstance(score.role, str) and score.role, f"{label}: the role {score.role!r} should be a text")
+        require(math.isfinite(score.score), f"{label}: the score of {score.role!r} is {score.score}")
+    keys = [(score.candidate, score.role) for score in scores]
+    require(len(set(keys)) == len(keys), f"{label}: a candidate has two scores of one role")
+
+
+def _check_question(require: Require, question: Question, label: str) -> None:
+    require(question.ids and question.wanted, f"{label}: a question has no tokens, or asks for nothing")
+    for position, token in question.wanted:
+        require(0 <= position < len(question.ids), f"{label}: position {position} is outside of the question's tokens")
+        require(token >= 0, f"{label}: the token {token} is no id")
+    require(len(question.segments) in (0, len(question.ids)), f"{label}: segments and tokens differ in number")
+
+
+def _check_item(require: Require, benchmark: Benchmark, item: Any) -> None:
+    for name, perturb in benchmark.perturbations.items():
+        changed = perturb(item)
+        same = (type(changed), changed.id, changed.language) == (type(item), item.id, item.language)
+        require(same, f"the perturbation {name!r} changes the class, id or language of {item.id}")
+    if benchmark.choice is None:
+        return
+    try:
+        choice = benchmark.choice(item)
+    except CannotAsk:
+        return
+    roles = [option.role for option in choice.options]
+    require(len(roles) >= 2 and len(set(roles)) == len(roles), f"the options of {item.id} have the roles {roles}")
+    require(all(option.text.strip() for option in choice.options), f"an option of {item.id} has no text")
+
+
+def _digests(asked: Asked) -> dict[str, list[list[bytes]]]:
+    """The digests of the questions of each item, by trial."""
+    found: dict[str, list[list[bytes]]] = {}
+    for trial in asked.trials:
+        found.setdefault(trial.item.id, []).append([question.digest for question in trial.questions])
+    return found
+
+
+def _made_answer(question: Question) -> Answer:
+    """An answer of the right size with log-probabilities that differ; second numbers are shares."""
+    rng = np.random.default_rng(int.from_bytes(question.digest[:4]))
+    count = len(question.wanted)
+    numbers = [-rng.uniform(0.5, 9.0, count), rng.uniform(0.1, 0.9, count)][: question.want.rows]
+    return np.concatenate(numbers).astype(np.float32)

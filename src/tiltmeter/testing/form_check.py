@@ -1,0 +1,127 @@
+"""Conformance of forms."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
+from typing import Any
+
+from tiltmeter.datasets import findings
+from tiltmeter.forms import Fields, Form, ItemText, Problem, forms
+from tiltmeter.testing.requirement import requirement
+
+# A value that no field of any form has.
+_WRONG = {"unexpected": [1]}
+
+
+def check_form(form: Form[Any], items: Sequence[Any]) -> None:
+    """Check a form with examples of its items, of every shape that they can have.
+
+    Items survive a round trip through JSONL, with their ids; lines with missing, empty or wrong fields give findings
+    with codes that are explained, and no exception; translated items keep their id; and no other form claims the lines.
+    """
+    require = requirement(f"form {form.name!r}")
+    require(items, "give at least one item")
+    require(len({(item.id, item.language) for item in items}) == len(items), "the ids of the examples are not unique")
+    for key in (*form.optional, *form.distinctive):
+        require(key in form.keys, f"{key!r} is optional or distinctive, but not one of its keys")
+    for item in items:
+        _check_class(require, form, item)
+        _check_round_trip(require, form, item)
+        _check_bad_fields(require, form, item)
+        _check_translation(require, form, item)
+        _check_display(require, form, item)
+
+
+Require = Callable[[object, str], None]
+
+
+def _check_class(require: Require, form: Form[Any], item: Any) -> None:
+    require(isinstance(item, form.item), f"{item!r} is not of its class {form.item.__name__}")
+    require(is_dataclass(item), f"{form.item.__name__} is not a dataclass")
+    require(isinstance(hash(item), int), f"{form.item.__name__} cannot be hashed; make it a frozen dataclass")
+    require(item.id and isinstance(item.id, str), f"the id {item.id!r} should be a text")
+
+
+def _check_round_trip(require: Require, form: Form[Any], item: Any) -> None:
+    written = form.write(item)
+    require(list(written) == [key for key in form.keys if key in written], f"write gives other keys: {list(written)}")
+    missing = set(form.keys) - set(form.optional) - set(written)
+    require(not missing, f"write leaves out {', '.join(sorted(missing))}, which is not optional")
+    require(form.match_score(written) is not None, "its own lines do not match it; check `distinctive`")
+    score = form.match_score(written) or 0
+    for other in forms().values():
+        claimed = other.match_score(written) if other.name != form.name else None
+        require(claimed is None or claimed < score, f"the form {other.name!r} claims its lines as well")
+    again, problems = _read(form, json.loads(json.dumps(written, ensure_ascii=False)))
+    require(not problems, f"{written} cannot be read back: {[problem.message for problem in problems]}")
+    require(again == item, f"{item!r} is {again!r} after writing and reading")
+
+
+def _check_bad_fields(require: Require, form: Form[Any], item: Any) -> None:
+    written = form.write(item)
+    bad: list[tuple[str, dict[str, object]]] = []
+    for key in written:
+        others = {name: value for name, value in written.items() if name != key}
+        if key not in form.optional:
+            bad.append((f"without {key!r}", others))
+            bad += [(f"with an empty {key!r}", {**others, key: " "})] if isinstance(written[key], str) else []
+        bad.append((f"with the {key!r} {_WRONG}", {**others, key: _WRONG}))
+    for change, values in bad:
+        try:
+            _, problems = _read(form, values)
+        except Exception as error:
+            require(False, f"reading a line {change} raises {type(error).__name__}: {error}; use `Fields`")
+        require(problems, f"a line {change} has no finding")
+        _check_problems(require, form, problems)
+
+
+def _check_problems(require: Require, form: Form[Any], problems: Sequence[Problem]) -> None:
+    known = {**findings.errors(), **findings.warnings(), **form.errors, **form.warnings}
+    for problem in problems:
+        require(problem.code in known, f"the code {problem.code!r} is not explained in `errors` or `warnings`")
+        require(problem.message, f"the finding {problem.code!r} has no message")
+
+
+def _check_translation(require: Require, form: Form[Any], item: Any) -> None:
+    texts = form.translatable(item)
+    all_texts = dict(form.texts(item))
+    for field, text in (*texts.items(), *all_texts.items()):
+        require(isinstance(text, str) and text, f"the text {field!r} is {text!r}")
+    if not texts:
+        return
+    same = form.translatable(form.with_texts(item, item.language, texts))
+    require(same == texts, f"with_texts with the item's own texts changes them to {same!r}")
+    other = form.with_texts(item, "xx", texts)
+    require(other.id == item.id, "with_texts changes the id; translations of an item share it")
+    require(other.language == "xx", "with_texts does not set the language")
+
+
+def _check_display(require: Require, form: Form[Any], item: Any) -> None:
+    shown, heading, attributes = form.shown(item), form.heading(item), form.attributes(item)
+    require(isinstance(shown, ItemText), f"shown gives {type(shown).__name__} instead of ItemText")
+    require(
+        isinstance(heading, tuple) and all(isinstance(part, str) for part in heading), f"the heading is {heading!r}"
+    )
+    require(_is_json(attributes), f"the attributes {attributes!r} are no JSON values")
+    for name in form.numbers:
+        require(isinstance(attributes.get(name, 0), int | float), f"the attribute {name!r} should be a number")
+    part = form.part_of(item)
+    require(part is None or part in form.parts, f"the part {part!r} of {item.id} is not one of its parts {form.parts}")
+    _check_problems(require, form, list(form.lint(item)))
+
+
+def _read(form: Form[Any], values: Mapping[str, object]) -> tuple[Any, list[Problem]]:
+    read = form.from_json(values)
+    if read.values is None:
+        return None, list(read.problems)
+    fields = Fields(read.values)
+    item = form.read(fields)
+    return item, [*read.problems, *fields.problems]
+
+
+def _is_json(values: object) -> bool:
+    try:
+        json.dumps(values, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return isinstance(values, dict)

@@ -1,0 +1,142 @@
+"""Conformance of modules of measures."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.measures.item_contributions import ItemValues
+from tiltmeter.measures.measure import Measure, measures
+from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.testing.requirement import requirement
+
+Require = Callable[[object, str], None]
+_PORTION = ["model", "benchmark", "part", "language", "protocol"]
+# Values may differ by rounding.
+_CLOSE = 1e-9
+_CLOSE_TO_BOUND = 1e-6
+
+
+def check_measure(module: Any, scores: pd.DataFrame, tolerances: Mapping[str, float] | None = None) -> None:
+    """Check a module of measures with a table of scores.
+
+    Measures have a name and a meaning, and an ideal within their bounds; values are within the bounds and inside their
+    intervals; they depend neither on the order of the rows nor on whether intervals are computed; and the contributions
+    of items, where a measure has them, reproduce its value. `tolerances` says by measure how far they may be from it: a
+    shrunken estimate, such as the centre of an Agresti-Coull interval, differs from the mean of its items.
+    """
+    require = requirement(f"measures of {getattr(module, '__name__', module)!r}")
+    own = list(getattr(module, "MEASURES", ()))
+    for measure in own:
+        _check_definition(require, measure)
+    require(len({measure.name for measure in own}) == len(own), "two of its measures have one name")
+    known = {**measures(), **{measure.name: measure for measure in own}}
+    lacking = (set(module.NEEDS_ROLES) - set(scores["role"])) | (set(module.NEEDS_COLUMNS) - set(scores.columns))
+    require(not lacking, f"the example lacks {', '.join(sorted(map(str, lacking)))}, which the module needs")
+    records = module.measure(scores, margins=None, intervals=True)
+    require(
+        any(record.measure in known for record in records),
+        "its records are of no known measure; fill MEASURES",
+    )
+    for record in records:
+        if record.measure in known:
+            _check_record(require, known[record.measure], record)
+    shuffled = module.measure(scores.sample(frac=1, random_state=1), margins=None, intervals=True)
+    _check_same(require, records, shuffled, "the order of the rows")
+    _check_same(require, records, module.measure(scores, margins=None, intervals=False), "the computation of intervals")
+    _check_contributions(require, known, records, scores, tolerances or {})
+    _check_bad_scores(require, module, scores)
+
+
+def _check_definition(require: Require, measure: Measure) -> None:
+    require(isinstance(measure, Measure), f"{measure!r} is no Measure")
+    require(measure.name and measure.meaning, f"the measure {measure.name!r} has no name or meaning")
+    if measure.bounds is not None:
+        low, high = measure.bounds
+        require(low < high, f"{measure.name}: the bounds {measure.bounds} are no interval")
+        require(measure.ideal is None or low <= measure.ideal <= high, f"{measure.name}: its ideal is out of bounds")
+    require(measure.margin is None or measure.ideal is not None, f"{measure.name}: a margin needs an ideal")
+    require(measure.margin is None or measure.margin > 0, f"{measure.name}: its margin should be above 0")
+
+
+def _check_record(require: Require, measure: Measure, record: Record) -> None:
+    label = f"{record}"
+    require(record.n >= 0, f"{label}: n is {record.n}")
+    low, high = measure.bounds or (-math.inf, math.inf)
+    close = _CLOSE_TO_BOUND * max(1.0, abs(record.value))
+    require(low - close <= record.value <= high + close, f"{label}: {record.value} is outside of {measure.bounds}")
+    if record.low is None or record.high is None:
+        return
+    inside = record.low - close <= record.value <= record.high + close
+    require(inside, f"{label}: {record.value} is outside of its interval [{record.low}, {record.high}]")
+    bounded = low - close <= record.low and record.high <= high + close
+    require(bounded, f"{label}: its interval [{record.low}, {record.high}] leaves the bounds {measure.bounds}")
+
+
+def _check_same(require: Require, records: Iterable[Record], others: Iterable[Record], cause: str) -> None:
+    values, other_values = _values(records), _values(others)
+    for key in values.keys() & other_values.keys():
+        close = math.isclose(values[key], other_values[key], rel_tol=_CLOSE, abs_tol=_CLOSE)
+        require(close, f"{key}: the value depends on {cause}: {values[key]} and {other_values[key]}")
+    require(values.keys() & other_values.keys(), f"the records depend on {cause}")
+
+
+def _values(records: Iterable[Record]) -> dict[str, float]:
+    return {f"{record} {record.protocol}": record.value for record in records}
+
+
+def _check_contributions(
+    require: Require,
+    known: Mapping[str, Measure],
+    records: Iterable[Record],
+    scores: pd.DataFrame,
+    tolerances: Mapping[str, float],
+) -> None:
+    by_portion: dict[tuple[str, ...], dict[str, Record]] = {}
+    for record in records:
+        if record.view == "all" and record.part != OVERALL:
+            place = (record.model, record.benchmark, record.part, record.language, record.protocol)
+            by_portion.setdefault(place, {})[record.measure] = record
+    for names, rows in scores.groupby(_PORTION, sort=False):
+        found = by_portion.get(tuple(map(str, names)), {})
+        for name, record in found.items():
+            close = tolerances.get(name, _CLOSE_TO_BOUND)
+            for values in known[name].items if name in known else ():
+                expected = _estimate(values, rows)
+                same = expected is None or math.isclose(expected, record.value, rel_tol=_CLOSE_TO_BOUND, abs_tol=close)
+                require(same, f"{record}: its items contribute {expected}, and its value is {record.value}")
+
+
+def _estimate(values: ItemValues, rows: pd.DataFrame) -> float | None:
+    """The value of a measure from the contributions of items; None if it is not defined on these rows."""
+    if not set(values.roles) <= set(rows["role"]) or not set(values.columns) <= set(rows.columns):
+        return None
+    table = rows[rows["role"].isin(values.roles)].pivot_table(index="item", columns="role", values="score")
+    table = table.dropna(subset=list(values.roles))
+    about = rows.drop_duplicates("item").set_index("item").loc[table.index]
+    labels = about[values.columns[0]].to_numpy(dtype=object) if values.weigh is not None else None
+    sides = about[values.sides].to_numpy(dtype=object) if values.sides in about else None
+    if table.empty or not values.is_defined(labels, sides):
+        return None
+    inputs = {role: table[role].to_numpy(dtype=float) for role in values.roles}
+    inputs |= {name: about[name].to_numpy(dtype=float) for name in values.number_columns}
+    contributed = values.contributions(inputs)
+    weights = values.weights(about.index.to_numpy() if labels is None else labels, sides)
+    return float(np.min(values.pieces(contributed @ weights)))
+
+
+def _check_bad_scores(require: Require, module: Any, scores: pd.DataFrame) -> None:
+    bad = scores.copy()
+    bad["score"] = bad["score"].astype(float)
+    bad.loc[bad["role"] == bad["role"].iloc[0], "score"] = float("nan")
+    try:
+        records = module.measure(bad, margins=None, intervals=True)
+    except TiltmeterError:
+        return
+    except Exception as error:
+        require(False, f"scores that are not finite raise {type(error).__name__}: {error}; raise a DataError")
+    same = _values(records) == _values(module.measure(scores, margins=None, intervals=True))
+    require(not same, "scores that are not finite are measured like all others")

@@ -1,0 +1,31 @@
+from tiltmeter.progress.pace import Pace
+from tiltmeter.progress.progress import Progress
+
+
+def reported(*reports: tuple[float, int, int | None]) -> Pace:
+    """The pace after reports at a time, of units done and in all; the step begins at 0."""
+    now = 0.0
+    pace = Pace(clock=lambda: now)
+    for now, done, total in reports:  # noqa: B007 - the clock reads it
+        pace.update(Progress(done, total))
+    return pace
+
+
+def test_speed_is_measured_after_loading() -> None:
+    pace = reported((1.0, 10, 100), (50.0, 20, 100), (60.0, 40, 100))
+    assert (pace.stored, pace.loaded, pace.at_load) == (10, 50.0, 20)
+    assert pace.rate == 2.0
+    assert pace.remaining() == 30.0
+    assert pace.remaining(now=70.0) == 60.0
+    assert pace.start_of_speed() == (50.0, 20)
+
+
+def test_a_step_of_one_report_includes_loading() -> None:
+    pace = reported((1.0, 10, 100), (50.0, 100, 100))
+    assert pace.rate is pace.remaining() is None
+    assert pace.start_of_speed() == (0.0, 10)
+
+
+def test_nothing_is_known_of_stored_units_and_of_unknown_totals() -> None:
+    assert reported((1.0, 100, 100)).start_of_speed() is None
+    assert reported((1.0, 0, None), (2.0, 1, None), (4.0, 5, None)).remaining() is None

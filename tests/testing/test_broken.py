@@ -1,0 +1,230 @@
+"""Components with one fault each fail the check of that property."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.benchmarks.test_pairs import PAIRS, causal_text
+from tests.forms.test_forms import PAIR
+from tests.models.chat_served import MadeChat, first
+from tests.models.test_opening import FAKE
+from tests.runs.made import pair_scores
+from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks.benchmark import Asked, Score, always
+from tiltmeter.forms import Fields, forms
+from tiltmeter.forms.pairs import PairItem
+from tiltmeter.measures import pairs
+from tiltmeter.questions import ChatQuestion, Reply, Sampling
+from tiltmeter.testing import check_benchmark, check_chat_model, check_form, check_measure, check_model
+
+FORM = forms()["pairs"]
+BENCHMARK = benchmark_for("pairs")
+
+
+def read_hastily(fields: Fields) -> PairItem:
+    return PairItem(**fields.values)  # type: ignore[arg-type]
+
+
+def read_without_checks(fields: Fields) -> PairItem:
+    return PairItem(
+        *(str(fields.values.get(key, "")) for key in ("id", "language", "bias_type", "direction")), "a", "b"
+    )
+
+
+def note_unknown(fields: Fields) -> PairItem | None:
+    item = FORM.read(fields)
+    if fields.problems:
+        fields.note("mystery", "more", "is odd")
+    return item
+
+
+BROKEN_FORMS: dict[str, tuple[dict[str, Any], str]] = {
+    "it loses a field": ({"write": lambda item: {"id": item.id, "language": item.language}}, "write leaves out"),
+    "it forgets a text": ({"read": read_without_checks}, "after writing and reading"),
+    "it raises": ({"read": read_hastily}, "use `Fields`"),
+    "its codes are unknown": ({"read": note_unknown}, "'mystery' is not explained"),
+    "it changes ids": (
+        {"with_texts": lambda item, language, texts: replace(item, id=f"{item.id}-{language}", language=language)},
+        "with_texts",
+    ),
+    "its attributes are no JSON": ({"attributes": lambda _item: {"x": {1, 2}}}, "no JSON values"),
+    "its parts are unknown": ({"part_of": lambda _item: "third"}, "not one of its parts"),
+    "another form claims its lines": ({"name": "other"}, "claims its lines"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN_FORMS)
+def test_forms(fault: str) -> None:
+    changes, message = BROKEN_FORMS[fault]
+    with pytest.raises(AssertionError, match=message):
+        check_form(replace(FORM, **changes), [PAIR])
+
+
+def asks(change: Callable[[Asked, Sequence[Any]], None]) -> Callable[..., Asked]:
+    def ask(part: str, items: Sequence[Any], text: Any, *, protocol: str) -> Asked:
+        asked = BENCHMARK.ask(part, items, text, protocol=protocol)
+        change(asked, items)
+        return asked
+
+    return ask
+
+
+def lose(asked: Asked, _items: Sequence[Any]) -> None:
+    asked.trials.pop()
+
+
+def depend_on_order(asked: Asked, items: Sequence[Any]) -> None:
+    asked.trials[0] = asked.trials[0]._replace(questions=asked.trials[0].questions * (1 + (items[0].id == "a")))
+
+
+def depend_on_others(asked: Asked, items: Sequence[Any]) -> None:
+    asked.trials[:] = [trial._replace(questions=trial.questions * len(items)) for trial in asked.trials]
+
+
+def score_badly(asked: Asked, _items: Sequence[Any]) -> None:
+    asked.trials[0] = asked.trials[0]._replace(score=lambda _answers: [Score("x", "more", math.nan)])
+
+
+BROKEN_BENCHMARKS: dict[str, tuple[dict[str, Any], str]] = {
+    "it loses an item": ({"ask": asks(lose)}, "neither asked about nor skipped"),
+    "it depends on the order": ({"ask": asks(depend_on_order)}, "depend on the order"),
+    "it is not item by item": ({"ask": asks(depend_on_others), "item_by_item": always}, "not asked about one by one"),
+    "its scores are not finite": ({"ask": asks(score_badly)}, "the score of 'more' is nan"),
+    "a perturbation changes the id": (
+        {"perturbations": {"x": lambda item: replace(item, id="other")}},
+        "changes the class, id or language",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN_BENCHMARKS)
+def test_benchmarks(fault: str) -> None:
+    changes, message = BROKEN_BENCHMARKS[fault]
+    with pytest.raises(AssertionError, match=message):
+        check_benchmark(replace(BENCHMARK, **changes), FORM, PAIRS, [causal_text(bos_token="<s>")])
+
+
+def measuring(change: Callable[[list[Any], pd.DataFrame], list[Any]]) -> Callable[..., list[Any]]:
+    def measure(scores: pd.DataFrame, *, margins: Any = None, intervals: bool = True) -> list[Any]:
+        return change(pairs.measure(scores, margins=margins, intervals=intervals), scores)
+
+    return measure
+
+
+def of_cps(records: list[Any], **changes: Any) -> list[Any]:
+    return [replace(record, **changes) if record.measure == "CPS" else record for record in records]
+
+
+def by_first_row(records: list[Any], scores: pd.DataFrame) -> list[Any]:
+    return of_cps(records, value=50.0 + 0.001 * float(scores.index[0]), low=0.0, high=100.0)
+
+
+BROKEN_MEASURES: dict[str, tuple[Callable[..., list[Any]], str]] = {
+    "a value out of bounds": (measuring(lambda records, _: of_cps(records, value=130.0)), "is outside of"),
+    "an interval beside the value": (measuring(lambda records, _: of_cps(records, low=1.0, high=2.0)), "its interval"),
+    "an interval out of bounds": (measuring(lambda records, _: of_cps(records, low=-5.0)), "leaves the bounds"),
+    "another estimate than its items": (
+        measuring(lambda records, _: of_cps(records, value=12.0, low=0.0, high=100.0)),
+        "its items contribute",
+    ),
+    "dependence on the order of rows": (measuring(by_first_row), "the order of the rows"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN_MEASURES)
+def test_measures(fault: str) -> None:
+    measure, message = BROKEN_MEASURES[fault]
+    names = {name: getattr(pairs, name) for name in ("MEASURES", "NEEDS_ROLES", "NEEDS_COLUMNS")}
+    with pytest.raises(AssertionError, match=message):
+        check_measure(SimpleNamespace(__name__="broken", measure=measure, **names), pair_scores())
+
+
+def fake_model(**changes: Any) -> Any:
+    space: dict[str, Any] = {}
+    exec(FAKE, space)
+
+    class Stored(space["Fake"]):  # type: ignore[misc]
+        def answer(self, questions: Any, *, kind: Any, store: Any, names: Any, report: Any) -> Any:
+            answers = super().answer(questions, kind=kind, store=store, names=names, report=report)
+            answers = {digest: answer + self.shift(questions) for digest, answer in answers.items()}
+            store.put(self.fingerprint(kind), answers)
+            return answers
+
+        def shift(self, _questions: Any) -> Any:
+            return np.float32(0)
+
+    for name, change in changes.items():
+        setattr(Stored, name, change)
+    return Stored("one")
+
+
+def test_a_sound_model_passes() -> None:
+    check_model(fake_model())
+
+
+BROKEN_MODELS: dict[str, tuple[dict[str, Any], str]] = {
+    "its answers depend on others": (
+        {"shift": lambda _self, questions: np.float32(0.01 * len(questions))},
+        "alone, and .* together",
+    ),
+    "its answers are not finite": ({"shift": lambda _self, _questions: np.float32(np.nan)}, "different|not finite"),
+    "its fingerprint changes": ({"fingerprint": lambda self, _kind: f"{id(object())} {np.random.rand()}"}, "stable"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN_MODELS)
+def test_models(fault: str) -> None:
+    changes, message = BROKEN_MODELS[fault]
+    with pytest.raises(AssertionError, match=message):
+        check_model(fake_model(**changes))
+
+
+def test_objects_that_are_no_models() -> None:
+    for check in (check_model, check_chat_model):
+        with pytest.raises(AssertionError, match="'x': it lacks a part"):
+            check(SimpleNamespace(name="x"))  # type: ignore[operator]
+
+
+def test_models_that_do_not_store_answers_or_share_a_fingerprint() -> None:
+    space: dict[str, Any] = {}
+    exec(FAKE, space)
+    with pytest.raises(AssertionError, match="does not store"):
+        check_model(space["Fake"]("one"))
+    with pytest.raises(AssertionError, match="another model has the same fingerprint"):
+        check_model(fake_model(), fake_model())
+
+
+class Twice(MadeChat):
+    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
+        yield from super().replies(questions, sampling)
+        yield from super().replies(questions, sampling)
+
+
+class Counting(MadeChat):
+    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
+        yield from ((index, Reply(f"{len(questions)}")) for index, _ in super().replies(questions, sampling))
+
+
+class Forgetful(MadeChat):
+    def chat_fingerprint(self, sampling: Sampling) -> str:
+        return self.name
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (Twice(first), "replies to those at"),
+        (Counting(first), "alone, and"),
+        (Forgetful(first), "does not depend on the settings"),
+        (MadeChat(lambda _prompt, _sample: ""), "is empty"),
+    ],
+)
+def test_chat_models(model: MadeChat, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_chat_model(model)

@@ -1,0 +1,116 @@
+"""Tiltmeter's own components conform."""
+
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.benchmarks.test_multiple_choice import item as question
+from tests.benchmarks.test_pairs import PAIRS, causal_text, masked_text, seq2seq_text
+from tests.forms.test_forms import FRAMED, GENDERED, GEST, INTER, INTRA, PAIR, WHOLE, WINOBIAS
+from tests.measures import test_geneval, test_gest_mt, test_multiple_choice, test_winomt
+from tests.models.chat_served import ChatServer, MadeChat, chat_serving, first
+from tests.models.test_chat_providers import MessagesServer, messages_serving
+from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
+from tests.models.tiny_tokenizers import byte_level
+from tests.runs.made import association_scores, gest_scores, pair_scores, winobias_scores
+from tiltmeter.benchmarks import benchmarks
+from tiltmeter.forms import forms
+from tiltmeter.forms.geneval import GenevalItem
+from tiltmeter.forms.winomt import WinoMTItem
+from tiltmeter.measures import measures_for
+from tiltmeter.models.opening import open_given
+from tiltmeter.models.text import TokenizerText
+from tiltmeter.options import ModelOptions
+from tiltmeter.testing import check_benchmark, check_chat_model, check_form, check_measure, check_model
+
+ITEMS: dict[str, list[Any]] = {
+    "association": [INTRA, INTER, WHOLE],
+    "gendered-pairs": [GENDERED],
+    "geneval": [
+        GenevalItem("1", "sentences", "es", "feminine", "She gardens.", "La jardinera.", "El jardinero.", pair="p"),
+        GenevalItem("2", "context", "es", "feminine", "Kim cooks.", "una", "uno", context="She left."),
+    ],
+    "gest": [GEST, FRAMED],
+    "multiple-choice": [question("q"), question("r", stereotype="the doctor")],
+    "pairs": [PAIR, *PAIRS],
+    "winobias": [WINOBIAS],
+    "winomt": [WinoMTItem("1", "en", "male", "cook", 1, "The cook sang.", "pro")],
+}
+
+
+@pytest.mark.parametrize("name", sorted(forms()))
+def test_forms(name: str) -> None:
+    check_form(forms()[name], ITEMS[name])
+
+
+@pytest.mark.parametrize("name", sorted(benchmarks()))
+def test_benchmarks(name: str) -> None:
+    byte = TokenizerText(byte_level(mask=True), SimpleNamespace(), "causal")
+    texts = [masked_text(), causal_text(bos_token="<s>"), seq2seq_text(), byte]
+    check_benchmark(benchmarks()[name], forms()[name], ITEMS[name], texts)
+
+
+def choice_scores() -> pd.DataFrame:
+    from tests.measures.test_choices import chosen, table
+
+    rng = np.random.default_rng(1)
+    roles = ["stereotype", "anti-stereotype"]
+    answers = {str(number): chosen(*map(str, rng.choice(roles, 2))) for number in range(60)}
+    return table(answers)
+
+
+def bbq_scores() -> pd.DataFrame:
+    rows = [
+        *test_multiple_choice.made_rows("ambiguous", 80, 1, (0.4, 0.2, 0.4)),
+        *test_multiple_choice.made_rows("disambiguated", 80, 2, (0.5, 0.4, 0.1)),
+    ]
+    return test_multiple_choice.table(rows)
+
+
+SCORES = {
+    "association": partial(association_scores, n=80),
+    "choices": choice_scores,
+    "geneval": lambda: test_geneval.table(test_geneval.pairs(60)).assign(candidate=""),
+    "gest": gest_scores,
+    "gest_mt": lambda: test_gest_mt.table(test_gest_mt.SIXTEEN),
+    "multiple_choice": bbq_scores,
+    "pairs": pair_scores,
+    "winobias": winobias_scores,
+    "winomt": lambda: test_winomt.table(test_winomt.made()),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SCORES))
+def test_measures(name: str) -> None:
+    from importlib import import_module
+
+    # Rates of translations are centres of Agresti-Coull intervals.
+    tolerances = {"f_s": 0.02, "f_s of stereotypes like these": 0.02} if name == "gest_mt" else None
+    check_measure(import_module(measures_for(name).__module__), SCORES[name](), tolerances)
+
+
+def test_every_module_of_measures_is_tested() -> None:
+    from tiltmeter.measures import _modules
+
+    assert set(_modules()) == set(SCORES)
+
+
+@pytest.mark.parametrize(("kind", "family"), [("causal", CAUSAL), ("masked", MASKED), ("seq2seq", SEQ2SEQ)])
+def test_models(kind: str, family: Any, tmp_path: Path) -> None:
+    make = next(iter(family.values()))
+    text = {"causal": causal_text(bos_token="<s>"), "masked": masked_text(), "seq2seq": seq2seq_text()}[kind]
+    one, other = (open_given((made(make, seed), text.tokenizer), ModelOptions(kind=kind)) for seed in (1, 2))  # type: ignore[arg-type]
+    check_model(one, other)  # type: ignore[arg-type]
+
+
+def test_chat_models() -> None:
+    check_chat_model(MadeChat(first, "chat:one"), MadeChat(first, "chat:other"))
+    with chat_serving(ChatServer(first)) as name:
+        check_chat_model(open_given(name, ModelOptions()))  # type: ignore[arg-type]
+    with messages_serving(MessagesServer(first)) as name:
+        check_chat_model(open_given(name, ModelOptions()))  # type: ignore[arg-type]
