@@ -3,13 +3,15 @@
 import base64
 import gzip
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from tests.support.plugin_package import install_example, python, run, save_models, write_metadata
+from tests.support.plugin_package import EXAMPLES, install_example, python, run, save_models, write_metadata
+from tiltmeter.testing import check_form, check_measure
 
 FAILING = """
 from tiltmeter.reports.figures import ReportFigure
@@ -22,6 +24,7 @@ FIGURE = ReportFigure("broken-figure", fail, general=True)
 SECTION = ReportSection("broken section", fail)
 """
 GET_PAGE = """
+from importlib import import_module
 from pathlib import Path
 from tests.studio.client import client_of, studio_on
 with client_of(studio_on(Path("."))) as client:
@@ -100,6 +103,14 @@ def test_it_is_gated(folder: Path) -> None:
     loose = run(folder, "check", "both", "--max", "occupations.occupation correlation distance 1")
     strict = run(folder, "check", "both", "--max", "occupations.occupation correlation distance 0.001")
     assert (loose.returncode, strict.returncode) == (0, 1), loose.stdout + strict.stdout
+
+
+def test_its_components_conform(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without entry points, which would stay known.
+    monkeypatch.syspath_prepend(str(EXAMPLES / "tiltmeter-occupations" / "src"))
+    form, measures = (import_module(f"tiltmeter_occupations.{name}") for name in ("form", "measures"))
+    check_form(form.FORM, [form.OccupationItem("1", "en", "cook", 50, "The cook said that _ was late.")])
+    check_measure(measures, scores_of(folder))
 
 
 def test_the_studio_has_the_page(folder: Path) -> None:

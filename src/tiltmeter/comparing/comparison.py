@@ -279,5 +279,10 @@ def _why_no_differences(pairs: Sequence[tuple[Cell, Cell]], measures: Sequence[s
     if measures and shared:
         names = ", ".join(quantity.name for quantity in shared)
         return f"{left} and {right} cannot be compared in {', '.join(measures)}; they can be in {names}."
+    if not left.quantities() and not right.quantities():
+        return (
+            f"The measures of {left} and {right} define no contributions of single items, so the runs cannot be "
+            "compared item by item; `tiltmeter show` prints their numbers and intervals."
+        )
     ours, theirs = (", ".join(map(str, cell.scores.columns)) for cell in (left, right))
     return f"{left} and {right} have no measure in common: one has scores for {ours}, the other for {theirs}."

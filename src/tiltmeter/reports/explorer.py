@@ -47,7 +47,7 @@ from tiltmeter.comparing.cells import ITEM_TRANSLATION, attribute_columns
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import ItemText, forms
 from tiltmeter.measures.item_contributions import StrengthUnit
-from tiltmeter.measures.measure import ItemScale, find_item_scale
+from tiltmeter.measures.measure import ItemScale, find_item_scale, quantities_for
 from tiltmeter.measures.standard_errors import Labels
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.group_names import group_name, name_columns
@@ -122,6 +122,10 @@ def explore(
         benchmark, part, language = map(str, names)
         spec = _shown(rows)
         if spec is None:
+            if not quantities_for(rows["role"].unique(), attribute_columns(rows)):
+                messages[
+                    f"The items of {benchmark} are not listed, because no measure defines their contributions."
+                ] = None
             continue
         limit = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
         if spec.unit == "choices":
