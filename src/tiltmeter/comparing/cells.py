@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
@@ -111,8 +112,10 @@ class Cell:
         values = scale.quantity.values
         roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in scale.strength.roles}
         names = [name for name in (*values.columns, values.sides) if name in self.attributes.columns]
-        columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in names}
-        return scale.compute(roles, columns | self._numbers(scale.quantity, items))
+        columns: dict[str, NDArray[Any]] = {
+            name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in names
+        }
+        return scale.compute(roles, {**columns, **self._numbers(scale.quantity, items)})
 
     def directions(self, quantity: Quantity, items: pd.Index) -> Floats:
         """For each item 1 if a higher contribution is towards stereotypes, -1 if it is against them."""

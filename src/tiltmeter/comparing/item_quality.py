@@ -62,8 +62,9 @@ class PanelQuality:
     def strongest(self, count: int) -> list[ItemStatistics]:
         """The items that are most towards stereotypes: by strength, or else by mean contribution."""
         directions = {one.item: direction for one, direction in zip(self.items, self.panel.directions(), strict=True)}
-        key = lambda one: (-(one.strength or 0.0), -directions[one.item] * one.mean, one.item)  # noqa: E731
-        return sorted(self.items, key=key)[:count]
+        return sorted(self.items, key=lambda one: (-(one.strength or 0.0), -directions[one.item] * one.mean, one.item))[
+            :count
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -287,7 +287,7 @@ class Quantity:
         """The measure's ideal."""
         return self.measure.ideal or 0.0
 
-    def directions(self, columns: Mapping[str, Labels], n: int) -> Floats:
+    def directions(self, columns: Mapping[str, NDArray[Any]], n: int) -> Floats:
         """For each of n items 1 if a higher contribution is towards stereotypes, -1 if it is against them.
 
         Items that the measure counts with a negative weight, as those about women in g_s, have the opposite direction.
@@ -321,7 +321,7 @@ class ItemScale:
     quantity: Quantity
     strength: Strength
 
-    def compute(self, scores: Roles, columns: Mapping[str, Labels]) -> Floats:
+    def compute(self, scores: Roles, columns: Mapping[str, NDArray[Any]]) -> Floats:
         """The strength of each item, positive towards stereotypes."""
         n = len(scores[self.strength.roles[0]])
         estimate = self.quantity.values.estimate

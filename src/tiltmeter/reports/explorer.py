@@ -237,7 +237,7 @@ def _items(
             ]
         elif spec.unit == "influence":
             model_scores = [
-                [*scores, float(f"{own:.{_DIGITS}g}")] if (scores := _rounded(found)) else 0
+                [*scores, float(f"{own:.{_DIGITS}g}")] if isinstance(scores := _rounded(found), list) else 0
                 for found, own in zip(numbers[at], towards[at], strict=True)
             ]
         else:
