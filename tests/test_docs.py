@@ -133,7 +133,17 @@ def test_commands_are_found() -> None:
 def test_public_names_exist(page: Path) -> None:
     blocks = [block for _, kind, block in _FENCE.findall(page.read_text(encoding="utf-8")) if kind == "python"]
     used = {name for block in blocks for name in re.findall(r"\btiltmeter\.(\w+)", block)}
-    assert used <= {*tiltmeter.__all__, "models", "measures", "runs", "reports", "comparing", "forms", "training"}
+    assert used <= {
+        *tiltmeter.__all__,
+        "models",
+        "measures",
+        "runs",
+        "reports",
+        "comparing",
+        "forms",
+        "training",
+        "testing",
+    }
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
     from tiltmeter.measures.verdict import Verdict
     from tiltmeter.models.protocol import Model
-    from tiltmeter.options import ChatOptions
+    from tiltmeter.options.chat_options import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
     from tiltmeter.runs.predictions import score_predictions
     from tiltmeter.runs.result import Result
@@ -74,7 +74,7 @@ __all__ = [
 # so a name is imported when it is first used. The imports above say the same to type checkers; a test compares the two.
 _LAZY = {
     "Benchmark": "tiltmeter.benchmarks.benchmark",
-    "ChatOptions": "tiltmeter.runs.budget",
+    "ChatOptions": "tiltmeter.options.chat_options",
     "Comparison": "tiltmeter.comparing.paired_difference",
     "Dataset": "tiltmeter.datasets.description",
     "Difference": "tiltmeter.comparing.paired_difference",

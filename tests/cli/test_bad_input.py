@@ -77,7 +77,7 @@ REQUESTS: dict[str, tuple[list[str], str]] = {
         ["run", "MODEL", "--on", "starter:en", "--kind", "seq2seq"],
         "cannot be used as seq2seq",
     ),
-    "an unknown dtype": (["run", "MODEL", "--on", "starter:en", "--dtype", "int4"], "float32, float16 or bfloat16"),
+    "an unknown dtype": (["run", "MODEL", "--on", "starter:en", "--dtype", "int4"], "auto, float32, float16, bfloat16"),
     "a device that is not here": (["run", "MODEL", "--on", "starter:en", "--device", "cuda:99"], "cuda:99"),
     "a limit of nothing": (["run", "MODEL", "--on", "starter:en", "--limit", "0"], "at least 1"),
     "an output that is a file": (["run", "MODEL", "--on", "starter:en", "--out", "FILE"], "is a file"),

@@ -25,7 +25,7 @@ def ended_by(
     def fail(*_args: Any, **_options: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(evaluating, "evaluate", fail)
+    monkeypatch.setattr(evaluating, "measure_models", fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return command(monkeypatch, "run", causal, "--on", "starter:en", *words)
 
@@ -85,7 +85,7 @@ def test_a_termination_says_what_is_kept(monkeypatch: pytest.MonkeyPatch, capsys
         signal.sigtimedwait([], 5)  # the handler runs before this returns
 
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(evaluating, "evaluate", terminated)
+    monkeypatch.setattr(evaluating, "measure_models", terminated)
     assert command(monkeypatch, "run", "m", "--on", "starter:en") == 143
     assert "the same command goes on from what is stored" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGTERM) == before
@@ -153,7 +153,7 @@ def test_a_stop_that_python_could_not_pass_on_is_not_lost(
         threading.Event().wait(PATIENCE)
         raise AssertionError("it went on")
 
-    monkeypatch.setattr(evaluating, "evaluate", slow)
+    monkeypatch.setattr(evaluating, "measure_models", slow)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert command(monkeypatch, "run", "m", "--on", "starter:en") == 143
     told = capsys.readouterr().err

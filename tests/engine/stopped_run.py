@@ -26,6 +26,6 @@ def _evaluate(*_arguments: Any, **_options: Any) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what is started in the background ignores Ctrl-C
-    evaluating.evaluate = _evaluate  # type: ignore[assignment]
+    evaluating.measure_models = _evaluate  # type: ignore[assignment]
     sys.argv = ["tiltmeter", "run", "m", "--on", "starter:en", sys.argv[1]]
     main()

@@ -74,7 +74,7 @@ def test_a_run_that_is_written_is_not_stopped_by_what_follows(tmp_path: Path, mo
     def interrupted(_state: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tiltmeter.runs.evaluate.evaluate", lambda *_given, **_named: None)
+    monkeypatch.setattr("tiltmeter.runs.evaluate.measure_models", lambda *_given, **_named: None)
     monkeypatch.setattr(job_process, "Timings", interrupted)
     job = tmp_path / ".tiltmeter-studio" / "jobs" / "one"
     request = RunRequest(name="mine", models=("embedded",), on=("starter:en",))

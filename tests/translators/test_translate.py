@@ -53,8 +53,8 @@ def test_a_failure_loses_nothing(store: TranslationStore) -> None:
 
 
 def test_a_killed_run_loses_nothing(tmp_path: Path) -> None:
-    def die(_done: int, _wanted: int) -> None:
-        if _done:
+    def die(progress: Progress) -> None:
+        if progress.done:
             raise KeyboardInterrupt
 
     first, second = FakeTranslator(), FakeTranslator()

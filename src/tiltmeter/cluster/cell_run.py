@@ -11,7 +11,8 @@ from tiltmeter.engine.speedups import running
 from tiltmeter.models.opening import Opened, left_out, opened
 from tiltmeter.models.protocol import ChatModel
 from tiltmeter.options import ModelOptions
-from tiltmeter.runs.asking_models import Watch, ask_model
+from tiltmeter.progress.progress import ShowProgress
+from tiltmeter.runs.asking_models import ask_model
 from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.finishing import finished
 from tiltmeter.runs.model_run import ModelRun
@@ -24,7 +25,7 @@ class OpenModel:
     def __init__(self, entry: ModelCells, model: Opened, options: ModelOptions, *, same_machine: bool) -> None:
         self._entry, self._model, self._options, self._same_machine = entry, model, options, same_machine
 
-    def measure(self, cell: PlannedCell, watch: Watch) -> None:
+    def measure(self, cell: PlannedCell, watch: ShowProgress) -> None:
         """Ask the model about a cell's items and write the cell's run."""
         began = time.monotonic()
         names, settings = [self._entry.model.name], self._entry.settings(cell)
@@ -35,7 +36,7 @@ class OpenModel:
         # A run with other settings may be there, from before the plan was changed.
         result.save(self._entry.folder / cell.folder, force=True)
 
-    def _asked(self, prepared: PreparedRun, watch: Watch) -> ModelRun:
+    def _asked(self, prepared: PreparedRun, watch: ShowProgress) -> ModelRun:
         # Opened for each cell: after a full disk, the next one tries again.
         if isinstance(self._model, ChatModel):
             with JobReplies(self._entry.folder, same_machine=self._same_machine) as replies:

@@ -251,7 +251,7 @@ def _text(form: FormData, field: str) -> str:
     return next(iter(_texts(form, field)), "")
 
 
-def _value(form: FormData, option: OptionField) -> str | int | float | None:
+def _value(form: FormData, option: OptionField) -> Any:
     """The value of an option in a form; None if it is left empty."""
     text = _text(form, option.field)
     if not text or option.kind.type is str:
