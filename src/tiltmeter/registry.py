@@ -1,12 +1,51 @@
 """Discovery of components: modules of Tiltmeter's own packages, and entry points of installed packages."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from pkgutil import iter_modules
 from typing import Any
 
 from tiltmeter.errors import UsageError
+
+_OWN_PACKAGE = "tiltmeter"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A form, benchmark or module of measures by name, and the package that supplies it; unknown versions are empty."""
+
+    name: str
+    package: str
+    version: str
+
+    @property
+    def is_plugin(self) -> bool:
+        """Whether another package than Tiltmeter supplies it."""
+        return self.package != _OWN_PACKAGE
+
+
+def identify_component(group: str, name: str, component: Any) -> Component:
+    """The name, package and version of a component: those of the entry point that loads it, or Tiltmeter's own.
+
+    >>> from tiltmeter.forms import form_named
+    >>> identify_component("forms", "pairs", form_named("pairs")).package
+    'tiltmeter'
+    """
+    for entry in entry_points(group=f"tiltmeter.{group}"):
+        if _loader(entry, group)() is component:
+            package = entry.dist.name if entry.dist else entry.value.partition(":")[0]
+            return Component(name, package, entry.dist.version if entry.dist else "")
+    return Component(name, _OWN_PACKAGE, installed_version(_OWN_PACKAGE) or "")
+
+
+def installed_version(package: str) -> str | None:
+    """The version of an installed package; None if it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def package_objects(package: str, attribute: str) -> list[Any]:

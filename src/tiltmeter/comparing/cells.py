@@ -9,12 +9,14 @@ import pandas as pd
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.measures.measure import Quantity, clusters_of, quantities_for
+from tiltmeter.measures import comparable_quantities
+from tiltmeter.measures.measure import Quantity, clusters_of
 from tiltmeter.measures.records import OVERALL, Record, protocol_family
 from tiltmeter.measures.standard_errors import Floats, Labels
 from tiltmeter.printable import visible
-from tiltmeter.runs.asking import Asking, askings_from_manifest, pooled
-from tiltmeter.runs.manifest import data_sets
+from tiltmeter.runs.asking import Asking, pooled
+from tiltmeter.runs.manifest import DataSetFiles
+from tiltmeter.runs.measuring import measure_modules, refuse_missing_packages
 from tiltmeter.runs.result import Result
 
 # The attribute of an item that holds its translation by the system that is measured.
@@ -29,8 +31,9 @@ class Cell:
     """The scores of one model on one part of a benchmark in one language, under one protocol.
 
     `scores` has a row for each item, indexed by part and id, and a column for each role; `attributes` has the same rows
-    with the items' attributes (bias type, target, stereotype). `data` is the manifest's entry for the data set,
-    `asking` how the model was asked, and `texts` the run's table of items for this benchmark and language, if any.
+    with the items' attributes (bias type, target, stereotype). `data` are the files of the data set, `asking` is how
+    the model was asked, `module` the name of the module of measures, which is empty if none measures these scores, and
+    `texts` the run's table of items for this benchmark and language, if any.
     """
 
     run: str
@@ -41,8 +44,9 @@ class Cell:
     protocol: str
     scores: pd.DataFrame
     attributes: pd.DataFrame
-    data: Mapping[str, Any]
+    data: DataSetFiles
     asking: Asking
+    module: str
     texts: pd.DataFrame | None = None
 
     def __str__(self) -> str:
@@ -58,7 +62,9 @@ class Cell:
 
     def quantities(self) -> list[Quantity]:
         """The measures in which the cell can be compared."""
-        return quantities_for(self.scores.columns, self.attributes.columns)
+        if not self.module:
+            return []
+        return comparable_quantities(self.module, self.scores.columns, self.attributes.columns)
 
     def items(self, quantity: Quantity) -> pd.Index:
         """The items that contribute to a measure."""
@@ -150,18 +156,21 @@ def attribute_columns(rows: pd.DataFrame) -> list[str]:
 def cells_of(run: str, result: Result) -> list[Cell]:
     """The cells of a run, followed by those of its pooled parts."""
     cells = []
-    data_of = data_sets(result.manifest)
+    refuse_missing_packages(result.manifest)
+    modules = measure_modules(result.scores, result.manifest)
+    data_of = result.manifest.data_sets()
     asked = {
         (asking.model, asking.benchmark, asking.part, asking.language, asking.protocol): asking
-        for asking in askings_from_manifest(result.manifest, result.scores)
+        for asking in result.manifest.asked
     }
     texts_of = _texts(result)
     for names, rows in result.scores.groupby(_CASE, observed=True, sort=False):
         model, benchmark, part, language, protocol = map(str, names)
-        data = data_of.get((benchmark, language), {"benchmark": benchmark, "language": language})
+        data = data_of.get((benchmark, language), DataSetFiles())
         key = (model, benchmark, part, language, protocol)
         asking = asked.get(key) or Asking(*key, "likelihood", None)
-        cells.append(Cell(run, *key, *_tables(run, rows, part), data, asking, texts_of.get((benchmark, language))))
+        tables, texts = _tables(run, rows, part), texts_of.get((benchmark, language))
+        cells.append(Cell(run, *key, *tables, data, asking, modules.get(benchmark, ""), texts))
     return [*cells, *_pooled(cells, result.records)]
 
 

@@ -5,7 +5,7 @@ the end is whether the verdict stays.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tiltmeter.benchmarks import benchmark_for
@@ -18,6 +18,7 @@ from tiltmeter.measures.measure import deciding, measure_named
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.runs.asking_models import Watch
 from tiltmeter.runs.evaluate import evaluate
+from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.preparing import limited
@@ -131,15 +132,15 @@ def sensitivity(
     return rows
 
 
-def with_notes(manifest: Mapping[str, Any], rows: Sequence[SensitivityRow]) -> dict[str, Any]:
+def with_notes(manifest: Manifest, rows: Sequence[SensitivityRow]) -> Manifest:
     """A manifest whose notes, which are printed with the numbers, say how sensitive they are."""
-    kept = [note for note in manifest.get("notes", ()) if not str(note).startswith(NOTE)]
-    return {**manifest, "notes": [*kept, *(f"{NOTE}{row.sentence}" for row in rows)]}
+    kept = [note for note in manifest.notes if not note.startswith(NOTE)]
+    return replace(manifest, notes=(*kept, *(f"{NOTE}{row.sentence}" for row in rows)))
 
 
 def _options(result: Result) -> dict[str, Any]:
     """The arguments of `evaluate` that made a run; a UsageError if it cannot be made again."""
-    request = result.manifest["request"]
+    request = result.manifest.request
     if "models" not in request:
         what = "published predictions" if "predictions" in request else "translations"
         raise UsageError(f"The run was made of {what}, so there is no model that could be asked again.")

@@ -280,16 +280,12 @@ class Quantity:
         return self.measure.ideal or 0.0
 
 
-def quantities_for(roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
-    """The measures in which scores with these roles and columns can be compared.
-
-    >>> [quantity.name for quantity in quantities_for(["more", "less", "s_jsd"], ["bias_type"])]
-    ['CPS', 'S_JSD x 1e3']
-    """
+def quantities_for(among: Iterable[Measure], roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
+    """Those of some measures in which scores with these roles and columns can be compared."""
     roles, columns = set(roles), set(columns)
     return [
         Quantity(measure, values)
-        for measure in measures().values()
+        for measure in among
         for values in measure.items
         if roles.issuperset(values.roles) and columns.issuperset(values.columns)
     ]

@@ -45,8 +45,8 @@ from tiltmeter.benchmarks import benchmarks
 from tiltmeter.benchmarks.choosing.shares import MASCULINE_PREFERENCE, SHARE
 from tiltmeter.comparing.cells import ITEM_TRANSLATION, attribute_columns
 from tiltmeter.forms import ItemText, forms
+from tiltmeter.measures import comparable_quantities, is_measure_module
 from tiltmeter.measures.gest_mt import ROLE
-from tiltmeter.measures.measure import quantities_for
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.group_names import group_name, name_columns
 from tiltmeter.reports.item_texts import DataKey
@@ -105,10 +105,14 @@ def explore(
     texts: Mapping[DataKey, Mapping[str, ItemText]],
     answers: pd.DataFrame | None = None,
     tokens: pd.DataFrame | None = None,
+    *,
+    forms_of: Mapping[str, str],
+    modules: Mapping[str, str],
 ) -> Explorer | None:
     """Pack the items of a table of scores; None if none of them has scores that can be shown.
 
-    `answers` are the replies of chat models, `tokens` what models say of each token of sentence pairs.
+    `answers` are the replies of chat models, `tokens` what models say of each token of sentence pairs. `forms_of` and
+    `modules` are the forms and the modules of measures of benchmarks.
     """
     words, sentences = _Index(), _Index()
     sets = []
@@ -120,7 +124,7 @@ def explore(
     left_out = 0
     for names, rows in groups:
         benchmark, part, language = map(str, names)
-        spec = _shown(set(rows["role"]))
+        spec = _shown(set(rows["role"]), forms_of.get(benchmark))
         if spec is None:
             continue
         limit = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
@@ -130,7 +134,9 @@ def explore(
         set_texts = texts.get((benchmark, language), {})
         sides = _sides(spec, set_texts.values())
         attributes = _attributes(rows)
-        packed, dropped = _items(rows, spec, sides, attributes, set_texts, words, sentences, limit, replies)
+        packed, dropped = _items(
+            rows, spec, sides, attributes, set_texts, words, sentences, limit, replies, modules.get(benchmark)
+        )
         left_out += dropped
         shown += len(packed)
         models = list(dict.fromkeys(rows["model"]))
@@ -160,11 +166,16 @@ def explore(
     return Explorer(packed_text, shown, left_out)
 
 
-def _shown(roles: Set[str]) -> _Shown | None:
-    """The scores shown for items with these roles, as declared by their benchmark."""
+def _shown(roles: Set[str], form: str | None) -> _Shown | None:
+    """The scores shown for items of a form with these roles, as declared by the benchmark of the form.
+
+    If the form is not recorded, a benchmark with these roles is taken.
+    """
     if options := tuple(SHARE + role for role in _OPTIONS if SHARE + role in roles):
         return _Shown(options, "choices")
-    declared = [_Shown(*benchmark.shown) for benchmark in benchmarks().values() if benchmark.shown]
+    declared = [
+        _Shown(*benchmark.shown) for name, benchmark in benchmarks().items() if benchmark.shown and form in (None, name)
+    ]
     return next((spec for spec in (*declared, _TRANSLATIONS) if set(spec.roles) <= roles), None)
 
 
@@ -204,6 +215,7 @@ def _items(
     sentences: _Index,
     limit: int,
     replies: Mapping[tuple[str, str], list[tuple[str, str]]],
+    module: str | None,
 ) -> tuple[list[list[Any]], int]:
     """The packed items of one benchmark, part and language, at most `limit`, and how many were left out."""
     wanted = rows[rows["role"].isin(spec.roles)]
@@ -213,7 +225,7 @@ def _items(
     numbers = table.reindex(columns=columns).to_numpy(dtype=float).reshape(len(table), len(models), len(spec.roles))
     # Numbers are whole again that became floats because another benchmark's items lack the column.
     labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index).convert_dtypes()
-    directions = _directions(labels, spec)
+    directions = _directions(labels, spec, module)
     kept = _strongest(numbers, spec, limit)
     translations = _translations(wanted) if spec.unit == "gender" else {}
     packed: list[list[Any]] = []
@@ -237,11 +249,12 @@ def _items(
     return packed, len(table) - len(kept)
 
 
-def _directions(labels: pd.DataFrame, spec: _Shown) -> _Array:
+def _directions(labels: pd.DataFrame, spec: _Shown, module: str | None) -> _Array:
     """For each item 1, or -1 where a low score is the stereotypical one, by the sign of its weight in the measure."""
     columns = attribute_columns(labels)
     roles = (*spec.roles, MASCULINE_PREFERENCE) if spec.unit == "choices" else spec.roles
-    for quantity in quantities_for(roles, columns):
+    is_known = module is not None and is_measure_module(module)
+    for quantity in comparable_quantities(str(module), roles, columns) if is_known else ():
         if quantity.values.weigh is not None:
             strata = labels[quantity.values.columns[0]].to_numpy(dtype=object)
             side = quantity.values.sides

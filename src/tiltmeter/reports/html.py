@@ -21,6 +21,7 @@ from tiltmeter.reports.item_texts import item_texts
 from tiltmeter.reports.page import benchmark_sections, models_of, packed_figures
 from tiltmeter.reports.templating import page_template, template_file
 from tiltmeter.runs.file_digests import on_changed
+from tiltmeter.runs.manifest import Statistics
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
@@ -43,7 +44,14 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
     gathered = gather(results)
     sections = benchmark_sections(gathered)
     texts, missing = item_texts((result for _, result in results), gathered.benchmarks)
-    explorer = explore(gathered.scores, texts, gathered.answers, gathered.tokens)
+    explorer = explore(
+        gathered.scores,
+        texts,
+        gathered.answers,
+        gathered.tokens,
+        forms_of=gathered.forms,
+        modules=gathered.modules,
+    )
     style = template_file("report.css")
     scripts = [_vega(), template_file("figures.js"), template_file("explorer.js")]
     html = page_template("report.html.jinja").render(
@@ -72,10 +80,10 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         ),
         definitions=provenance.definitions(gathered.records),
         samples=list(
-            dict.fromkeys(s for _, manifest in gathered.runs for s in sample_notes(manifest, None, gathered.benchmarks))
+            dict.fromkeys(s for _, run in gathered.runs for s in sample_notes(run.data, None, gathered.benchmarks))
         ),
         single_terms=SINGLE_TERMS,
-        statistics=gathered.runs[0][1].get("statistics", {}) if gathered.runs else {},
+        statistics=gathered.runs[0][1].statistics if gathered.runs else Statistics(),
         made=datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
         version=tiltmeter.__version__,
         vega=vl_convert.get_vega_version(),

@@ -8,11 +8,9 @@ kind       kind of model: masked, causal, seq2seq, chat, translator; None if unk
 protocol   how items become questions
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
-
-import pandas as pd
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from tiltmeter.measures.measure import ALL_ZERO, UNKNOWN
 from tiltmeter.measures.records import OVERALL, Record, protocol_family, record_of
@@ -21,7 +19,6 @@ Family = Literal["likelihood", "next-sentence", "prompted", "translation"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
 _CASE = ("model", "benchmark", "part", "language", "protocol")
-_TRANSLATED = "speaker_gender"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +52,6 @@ def family_of(kind: str) -> Family:
     if kind == "chat":
         return "prompted"
     return "next-sentence" if kind == "next-sentence" else "likelihood"
-
-
-def askings_from_manifest(manifest: Mapping[str, Any], scores: pd.DataFrame) -> list[Asking]:
-    """How models were asked, from a run's manifest; for older manifests inferred from the scores."""
-    if "asked" in manifest:
-        return [Asking(**entry) for entry in manifest["asked"]]
-    models = {str(entry.get("name")): entry for entry in manifest.get("models", ())}
-    askings = []
-    for names, rows in scores.groupby(list(_CASE), observed=True, sort=False):
-        model, benchmark, part, language, protocol = map(str, names)
-        entry = models.get(model, {})
-        kind, family = entry.get("kind"), "likelihood"
-        if (rows["role"] == _TRANSLATED).any():
-            kind, family = "translator", "translation"
-        elif kind == "masked" and part == "intersentence":
-            family = "next-sentence"
-        askings.append(Asking(model, benchmark, part, language, protocol, family, kind))
-    return askings
-
-
-def to_dicts(askings: Iterable[Asking]) -> list[dict[str, Any]]:
-    """The askings in the format of the manifest."""
-    return [asdict(asking) for asking in askings]
 
 
 def pooled(askings: Sequence[Asking]) -> Asking:

@@ -8,7 +8,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -17,11 +16,13 @@ from tiltmeter.forms import Item, form_named
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.measures.records import protocol_family
 from tiltmeter.questions import Text
+from tiltmeter.runs.manifest import FlaggedItem
 
 UNKNOWN_TOKENS = "some of its scored tokens are unknown to the tokenizer"
 NO_TOKEN = "one of its texts has no token"
 ALL_ZERO = "all its scores are 0"
 _PUBLISHED = "published"
+_NAMES = ("model", "benchmark", "part", "language")
 # A portion with a larger share of unknown tokens, or of texts without tokens, is not asked.
 _MOST = 0.5
 # Items that are looked at to find that out.
@@ -36,11 +37,6 @@ class Doubt:
     reason: str
     unknown: int = 0
     scored: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entry of the manifest, without the names of model and data."""
-        counts = {"unknown": self.unknown, "scored": self.scored} if self.reason == UNKNOWN_TOKENS else {}
-        return {"item": self.item, "reason": self.reason, **counts}
 
 
 def refuse_unreadable(items: Sequence[Item], form: str, text: Text) -> None:
@@ -114,10 +110,13 @@ def all_zero(scores: pd.DataFrame, shown: ShownScores | None) -> dict[str, Doubt
     return {str(item): Doubt(str(item), ALL_ZERO) for item in zero.index[zero]}
 
 
-def flagged(doubts: Iterable[Doubt], scored: Iterable[str], names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The manifest's entries of items in doubt that were scored all the same."""
+def flagged(doubts: Iterable[Doubt], scored: Iterable[str], names: Mapping[str, str]) -> Iterator[FlaggedItem]:
+    """The manifest's entries of items in doubt that were scored all the same; `names` are those of model and data."""
     present = set(scored)
-    return ({**names, **doubt.to_dict()} for doubt in doubts if doubt.item in present)
+    for doubt in doubts:
+        if doubt.item in present:
+            counts = (doubt.unknown, doubt.scored) if doubt.reason == UNKNOWN_TOKENS else (None, None)
+            yield FlaggedItem(*(names[key] for key in _NAMES), doubt.item, doubt.reason, *counts)
 
 
 def _without_tokens(items: Sequence[Item], form: str, text: Text) -> list[str]:

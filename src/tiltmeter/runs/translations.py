@@ -13,11 +13,11 @@ from tiltmeter.engine.execute import Progress
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import form_of
 from tiltmeter.reading import home_path
-from tiltmeter.runs.asking import Asking, to_dicts
+from tiltmeter.runs.asking import Asking
 from tiltmeter.runs.asking_models import Watch
 from tiltmeter.runs.data_notes import data_notes, left_out_rows
 from tiltmeter.runs.items import item_table
-from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.manifest import ModelEntry, SkippedItem, make_manifest, model_entry
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.notebook_progress import notebook_bar
 from tiltmeter.runs.result import Result, refuse_other_run
@@ -109,7 +109,7 @@ def score_translations(
     result = _result(
         request,
         tables,
-        models=[{"name": system, "translations": {path.name: sha256_of(path)}, **counts}],
+        models=[model_entry({"name": system, "translations": {path.name: sha256_of(path)}, **counts})],
         target=target,
         margins=margins,
         skipped=skipped,
@@ -176,7 +176,7 @@ def evaluate_translator(
     for direction, translating in systems.items():
         translating.check(direction.target)
     tables: list[pd.DataFrame] = []
-    skipped: list[dict[str, str]] = []
+    skipped: list[SkippedItem] = []
     with TranslationStore(cache_dir() / "translations.sqlite") as store:
         left = {
             direction.label: pending(translating, target.texts(direction), direction.target, store)
@@ -193,7 +193,7 @@ def evaluate_translator(
                 scores, unscored = _scored(name, task, translations, scorers[direction], gender_from, NO_TRANSLATION)
                 tables.append(scores)
                 skipped += unscored
-        model_entry = {
+        described = {
             "name": name,
             "translator": opened.name,
             "key": opened.key,
@@ -207,7 +207,7 @@ def evaluate_translator(
     result = _result(
         request,
         tables,
-        models=[model_entry],
+        models=[model_entry(described)],
         target=target,
         margins=margins,
         skipped=skipped,
@@ -236,7 +236,7 @@ def _scored(
     scorer: Scorer,
     gender_from: str,
     untranslated: str = NOT_TRANSLATED,
-) -> tuple[pd.DataFrame, list[dict[str, str]]]:
+) -> tuple[pd.DataFrame, list[SkippedItem]]:
     """The scores of translations (by item id), and the items that could not be scored; `untranslated` is a reason."""
     label = task.label()
     items = [item for item in task.items if item.id in translations]
@@ -262,12 +262,10 @@ def _scored(
             for score in scores
         ]
     skipped = [
-        {"model": system, **label, "item": item.id, "reason": reasons[item.id]}
-        for item in task.items
-        if item.id in reasons
+        SkippedItem(system, **label, item=item.id, reason=reasons[item.id]) for item in task.items if item.id in reasons
     ]
     if not rows:
-        raise DataError(f"None of the {len(skipped):,} items can be scored, because {skipped[0]['reason']}.")
+        raise DataError(f"None of the {len(skipped):,} items can be scored, because {skipped[0].reason}.")
     # Without the cast, a column of None only has no numeric type.
     return pd.DataFrame(rows).astype({"score": float}), skipped
 
@@ -276,10 +274,10 @@ def _result(
     request: Mapping[str, Any],
     tables: Sequence[pd.DataFrame],
     *,
-    models: Iterable[Mapping[str, Any]],
+    models: Iterable[ModelEntry],
     target: Target,
     margins: Mapping[str, float] | None,
-    skipped: Sequence[Mapping[str, Any]],
+    skipped: Sequence[SkippedItem],
     notes: Sequence[str],
     seconds: float,
 ) -> Result:
@@ -294,7 +292,7 @@ def _result(
         request,
         models=models,
         data=target.describe(),
-        asked=to_dicts(askings),
+        asked=askings,
         skipped=skipped,
         left_out=left_out_rows(target.portions()),
         notes=[*data_notes(target.portions(), target.portions()), *notes, *measuring_notes(scores, families)],
