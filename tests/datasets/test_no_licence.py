@@ -100,7 +100,7 @@ def test_texts_are_not_written(causal: str, tmp_path: Path) -> None:
     for read in (result, Result.load(out)):
         assert read.texts is not None
         assert read.texts.empty
-        assert sentence in read.manifest["notes"]
+        assert sentence in read.manifest.notes
     report, _ = make_report([("run", Result.load(out))])
     compared = comparison_page(compare([("run", result)], by="language"))
     for page in (report, compared):

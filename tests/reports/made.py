@@ -15,9 +15,8 @@ from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.measures.standard_errors import StandardError
-from tiltmeter.runs.asking import to_dicts
 from tiltmeter.runs.items import item_table
-from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.manifest import DataEntry, SkippedItem, make_manifest, model_entry
 from tiltmeter.runs.measuring import measure_scores
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result
@@ -218,7 +217,7 @@ def _result(models, on, protocol, rows, *, parts=(), intervals=True, kinds=None)
             for part in portion.in_parts(parts):
                 tables.append(score_table(model, part, protocol, rows(part)))
     family = benchmark_for(asked[0].form).measures
-    data = [{**portion.describe(), "available": len(portion.items)} for portion in asked]
+    data = [portion.describe(len(portion.items)) for portion in asked]
     kinds = {**dict.fromkeys(models, "masked"), **(kinds or {})}
     result = _made(pd.concat(tables, ignore_index=True), family, data, kinds, intervals=intervals)
     return replace(result, texts=item_table(asked))
@@ -227,7 +226,7 @@ def _result(models, on, protocol, rows, *, parts=(), intervals=True, kinds=None)
 def _made(
     scores: pd.DataFrame,
     family: str,
-    data: list[dict[str, object]],
+    data: list[DataEntry],
     kinds: Mapping[str, str],
     answers: str = "likelihood",
     *,
@@ -235,17 +234,17 @@ def _made(
 ) -> Result:
     asked = [replace(asking, kind=kinds[asking.model]) for asking in askings(scores, answers=answers)]
     names = list(dict.fromkeys(scores["model"]))
-    skipped = [{"model": names[0], "benchmark": "starter", "part": "all", "language": "en", "item": "x"}]
+    skipped = SkippedItem(names[0], "starter", "all", "en", "x", "it was made up to be left out")
     benchmarks = dict.fromkeys(scores["benchmark"], family)
     return Result(
         scores,
         measure_scores(scores, benchmarks, asked) if intervals else measures_for(family)(scores, intervals=False),
         make_manifest(
             {"models": names, "on": ["made up"]},
-            models=[{"name": name, "kind": kinds[name], "weights": "0" * 64} for name in names],
+            models=[model_entry({"name": name, "kind": kinds[name], "weights": "0" * 64}) for name in names],
             data=data,
-            asked=to_dicts(asked),
-            skipped=[{**skip, "reason": "it was made up to be left out"} for skip in skipped],
+            asked=asked,
+            skipped=[skipped],
             seconds=1.0,
         ),
     )

@@ -66,7 +66,7 @@ def comparable_quantities(module: str, roles: Iterable[str], columns: Iterable[s
     >>> [quantity.name for quantity in comparable_quantities("pairs", ["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
     """
-    return quantities_for(measure_module(module).MEASURES, roles, columns)
+    return quantities_for(roles, columns, measure_module(module).MEASURES)
 
 
 def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:

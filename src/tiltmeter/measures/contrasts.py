@@ -89,9 +89,8 @@ def contrast(
     difference is exactly 0. Scores that are all close together, as those of a saturated head, say so of two models that
     prefer different candidates; where outcomes differ, they are compared.
 
-    >>> from tiltmeter.measures.association import SS
-    >>> from tiltmeter.measures.measure import Quantity
-    >>> ss = Quantity(SS, SS.items[0])
+    >>> from tiltmeter.measures.measure import quantities_for
+    >>> ss = quantities_for(["stereotype", "anti-stereotype"], [])[0]
     >>> left = 100.0 * np.array([[1, 1, 1, 1, 1, 1, 1, 1, 0, 0]])
     >>> right = 100.0 * np.array([[1, 1, 0, 0, 0, 0, 0, 0, 1, 0]])
     >>> comparison = contrast(ss, left, right)

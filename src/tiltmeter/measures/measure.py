@@ -280,12 +280,18 @@ class Quantity:
         return self.measure.ideal or 0.0
 
 
-def quantities_for(among: Iterable[Measure], roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
-    """Those of some measures in which scores with these roles and columns can be compared."""
+def quantities_for(
+    roles: Iterable[str], columns: Iterable[str], among: Iterable[Measure] | None = None
+) -> list[Quantity]:
+    """Those of some measures, or of all, in which scores with these roles and columns can be compared.
+
+    >>> [quantity.name for quantity in quantities_for(["more", "less", "s_jsd"], ["bias_type"])]
+    ['CPS', 'S_JSD x 1e3']
+    """
     roles, columns = set(roles), set(columns)
     return [
         Quantity(measure, values)
-        for measure in among
+        for measure in (measures().values() if among is None else among)
         for values in measure.items
         if roles.issuperset(values.roles) and columns.issuperset(values.columns)
     ]
