@@ -91,6 +91,19 @@ def test_it_is_compared_and_gated(folder: Path) -> None:
     assert "A model without bias passes all 2 rows" in strict.stdout
 
 
+def test_its_package_is_in_the_manifest_and_named_if_it_is_missing(folder: Path, tmp_path: Path) -> None:
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    package = {"package": project["name"], "version": project["version"]}
+    manifest = json.loads((folder / "both" / "manifest.json").read_text(encoding="utf-8"))
+    assert [entry["components"] for entry in manifest["data"]] == [
+        {part: {"name": "blanks", **package} for part in ("form", "benchmark", "measures")}
+    ]
+    shutil.copytree(folder / "both", tmp_path / "both")
+    checked = run(tmp_path, "check", "both", "--max", "blanks.blank score distance 50")
+    assert checked.returncode == 2
+    assert f"{project['name']} {project['version']}, which is not installed" in checked.stderr
+
+
 @pytest.mark.parametrize("form", ["model-card", "lm-eval", "jsonl"])
 def test_it_is_exported(folder: Path, form: str) -> None:
     done = run(folder, "export", "both", "--to", form, "--model", "first")
