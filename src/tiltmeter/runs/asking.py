@@ -10,7 +10,7 @@ protocol   how items become questions
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -18,7 +18,6 @@ from tiltmeter.measures.measure import ALL_ZERO, UNKNOWN
 from tiltmeter.measures.records import OVERALL, Record, protocol_family, record_of
 
 Family = Literal["likelihood", "next-sentence", "prompted", "translation"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
 
 _CASE = ("model", "benchmark", "part", "language", "protocol")
 _TRANSLATED = "speaker_gender"
