@@ -7,7 +7,7 @@ SQLite does not notice a changed byte inside a value. Tables of values have a co
 import logging
 import sqlite3
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -58,6 +58,16 @@ class CacheDatabase(Database):
                 raise
             self._replace(error)
             return work()
+
+    def _merge(self, path: Path | str, statements: Sequence[str]) -> None:
+        """Run statements that copy the rows of another file, the database `other`, to this one."""
+        self._db.execute("ATTACH ? AS other", [str(path)])
+        try:
+            with self.transaction():
+                for statement in statements:
+                    self._db.execute(statement)
+        finally:
+            self._db.execute("DETACH other")
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
         db = super()._connected(path, uri=uri)
