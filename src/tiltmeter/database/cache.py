@@ -7,14 +7,14 @@ SQLite does not notice a changed byte inside a value. Tables of values have a co
 import logging
 import sqlite3
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from filelock import FileLock
 
-from tiltmeter.database import Database, Journal
+from tiltmeter.database import Database
 from tiltmeter.database.connection import Connection, StoreError
 from tiltmeter.database.table_columns import has_columns, table_columns
 from tiltmeter.files import lock_mode, not_writable
@@ -43,28 +43,11 @@ class CacheDatabase(Database):
     Texts are to be given to `checksum_of` as BLOB: after damage they may not be valid UTF-8.
     """
 
-    def __init__(
-        self,
-        path: str,
-        schema: str,
-        *,
-        synchronous: Literal["NORMAL", "FULL"],
-        contents: str,
-        remedy: str,
-        journal: Journal = "WAL",
-    ) -> None:
-        def open_file() -> None:
-            super(CacheDatabase, self).__init__(
-                path, schema, synchronous=synchronous, contents=contents, remedy=remedy, journal=journal
-            )
-
-        try:
-            open_file()
-        except StoreError as error:
-            if not (error.is_damaged or error.is_of_schema):
-                raise
-            self._set_aside(error)
-            open_file()
+    def _open_otherwise(self, error: StoreError) -> None:
+        if error.is_damaged or error.is_of_schema:
+            self._replace(error)
+        else:
+            super()._open_otherwise(error)
 
     def undamaged(self, work: Callable[[], _Found]) -> _Found:
         """Return the result of `work`; if the file is damaged, replace it by an empty one and do the work again."""
@@ -73,9 +56,18 @@ class CacheDatabase(Database):
         except StoreError as error:
             if not error.is_damaged or self.is_read_only:
                 raise
-            self._set_aside(error)
-            self._open()
+            self._replace(error)
             return work()
+
+    def _merge(self, path: Path | str, statements: Sequence[str]) -> None:
+        """Run statements that copy the rows of another file, the database `other`, to this one."""
+        self._db.execute("ATTACH ? AS other", [str(path)])
+        try:
+            with self.transaction():
+                for statement in statements:
+                    self._db.execute(statement)
+        finally:
+            self._db.execute("DETACH other")
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
         db = super()._connected(path, uri=uri)
@@ -94,8 +86,8 @@ class CacheDatabase(Database):
         if not has_columns(self._db, self._schema):
             raise StoreError("its tables are damaged", self._words, sqlite3.SQLITE_CORRUPT)
 
-    def _set_aside(self, error: StoreError) -> None:
-        """Rename the file to `NAME.damaged-N`, unless another process has done so meanwhile."""
+    def _replace(self, error: StoreError) -> None:
+        """Rename the file to `NAME.damaged-N`, unless another process has done so meanwhile, and open a new one."""
         self.close()
         path, contents = Path(self._file), self._words[1]
         try:
@@ -106,6 +98,7 @@ class CacheDatabase(Database):
                     logger.warning(text, contents, path, error.reason, aside.name, contents)
         except OSError as problem:
             raise not_writable(path, problem) from problem
+        self._open()
 
 
 def _is_sound(path: Path, schema: str) -> bool:

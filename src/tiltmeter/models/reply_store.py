@@ -49,12 +49,7 @@ class ReplyStore(CacheDatabase):
 
     def merge(self, path: Path | str) -> None:
         """Add the replies of another store; of a question that is answered in both, the sound reply here is kept."""
-        self._db.execute("ATTACH ? AS other", [str(path)])
-        try:
-            with self.transaction():
-                self._db.execute(_MERGE)
-        finally:
-            self._db.execute("DETACH other")
+        self._merge(path, [_MERGE])
 
     def confirm(self, unconfirmed: str, fingerprint: str, questions: Iterable[bytes]) -> None:
         """Move replies from the key of unconfirmed ones to a model's own."""

@@ -10,13 +10,12 @@ protocol   how items become questions
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from tiltmeter.measures.measure import ALL_ZERO, UNKNOWN
 from tiltmeter.measures.records import OVERALL, Record, protocol_family, record_of
 
 Family = Literal["likelihood", "next-sentence", "prompted", "translation"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
 
 _CASE = ("model", "benchmark", "part", "language", "protocol")
 
