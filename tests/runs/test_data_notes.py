@@ -67,7 +67,7 @@ def test_bad_rows_of_a_released_set_are_left_out_and_listed(released: str) -> No
     (portion,) = portions(released)
     assert [item.id for item in portion.items] == ["1"]
     rows = left_out_rows([portion])
-    assert [(row["file"], row["row"], row["code"]) for row in rows if row["code"] != "duplicate-pair"] == [
+    assert [(row.file, row.row, row.code) for row in rows if row.code != "duplicate-pair"] == [
         ("a.jsonl", "line 2", "duplicate-id"),
         ("a.jsonl", "line 3", "unknown-direction"),
         ("b.csv", "", "missing-column"),
