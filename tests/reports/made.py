@@ -149,7 +149,7 @@ def winobias(models: Sequence[str], kinds: Mapping[str, str] | None = None) -> R
         for place, model in enumerate(models)
         for number in range(80)
     ]
-    data = [{"benchmark": "winobias", "part": "type1-test", "language": "en", "items": 80}]
+    data = [DataEntry(benchmark="winobias", part="type1-test", language="en", items=80)]
     return _made(pd.DataFrame(rows), "winobias", data, {**dict.fromkeys(models, "masked"), **(kinds or {})})
 
 
@@ -174,7 +174,7 @@ def many_languages(models: Sequence[str], languages: Sequence[str], sentences: i
         for number in range(16 * sentences)
     ]
     count = 16 * sentences
-    data = [{"benchmark": "eurogest", "part": "frame", "language": code, "items": count} for code in languages]
+    data = [DataEntry(benchmark="eurogest", part="frame", language=code, items=count) for code in languages]
     return _made(pd.DataFrame(rows), "gest", data, dict.fromkeys(models, "causal"))
 
 
@@ -199,7 +199,7 @@ def translations(systems: Sequence[str], languages: Sequence[str] = ("sk", "pl")
         for number in range(160)
     ]
     scores = pd.DataFrame(rows)
-    data = [{"benchmark": "gest-mt", "part": "all", "language": language, "items": 160} for language in languages]
+    data = [DataEntry(benchmark="gest-mt", part="all", language=language, items=160) for language in languages]
     return _made(scores, "gest_mt", data, dict.fromkeys(systems, "translator"), "translation")
 
 
