@@ -22,7 +22,6 @@ UNKNOWN_TOKENS = "some of its scored tokens are unknown to the tokenizer"
 NO_TOKEN = "one of its texts has no token"
 ALL_ZERO = "all its scores are 0"
 _PUBLISHED = "published"
-_NAMES = ("model", "benchmark", "part", "language")
 # A portion with a larger share of unknown tokens, or of texts without tokens, is not asked.
 _MOST = 0.5
 # Items that are looked at to find that out.
@@ -115,8 +114,8 @@ def flagged(doubts: Iterable[Doubt], scored: Iterable[str], names: Mapping[str, 
     present = set(scored)
     for doubt in doubts:
         if doubt.item in present:
-            counts = (doubt.unknown, doubt.scored) if doubt.reason == UNKNOWN_TOKENS else (None, None)
-            yield FlaggedItem(*(names[key] for key in _NAMES), doubt.item, doubt.reason, *counts)
+            unknown, scored_tokens = (doubt.unknown, doubt.scored) if doubt.reason == UNKNOWN_TOKENS else (None, None)
+            yield FlaggedItem(**names, item=doubt.item, reason=doubt.reason, unknown=unknown, scored=scored_tokens)
 
 
 def _without_tokens(items: Sequence[Item], form: str, text: Text) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from tiltmeter.errors import DataError
 
@@ -60,7 +60,8 @@ def from_json(cls: type[_T], value: Any, where: str) -> _T:
     """An object of a dataclass from a JSON object; `where` names the place in error messages (DataError)."""
     values: Mapping[str, Any] = check_type(value, (dict,), where)
     arguments: dict[str, Any] = {}
-    for known in _fields_of(cls):
+    kind: Any = cls
+    for known in _fields_of(kind):
         if known.use in ("", "optional"):
             if known.name not in values:
                 if known.is_needed:
@@ -70,7 +71,7 @@ def from_json(cls: type[_T], value: Any, where: str) -> _T:
         elif known.use == "all":
             arguments[known.name] = dict(values)
         elif known.use == "other":
-            names = {one.name for one in _fields_of(cls)}
+            names = {one.name for one in _fields_of(kind)}
             arguments[known.name] = {name: entry for name, entry in values.items() if name not in names}
     return cls(**arguments)
 
@@ -94,7 +95,7 @@ def _converted(hint: Any, value: Any, where: str) -> Any:
         check_type(value, (dict,), where)
         return {name: _converted(parameters[1], entry, f"{name!r} of {where}") for name, entry in value.items()}
     if is_dataclass(hint):
-        return from_json(hint, value, where)
+        return from_json(cast(type[Any], hint), value, where)
     return check_type(value, (hint,), where)
 
 
@@ -117,7 +118,8 @@ def to_json(value: Any) -> Any:
     if not is_dataclass(value):
         return value
     written: dict[str, Any] = {}
-    for known in _fields_of(type(value)):
+    kind: Any = type(value)
+    for known in _fields_of(kind):
         entry = getattr(value, known.name)
         if known.use == "all":
             return to_json(entry)

@@ -52,7 +52,9 @@ class Task:
         """The entry in the manifest; `item_language` is the language of the items in their data set."""
         form, module = self.test.form, self.test.measures
         return DataEntry(
-            **self.label(),
+            benchmark=self.benchmark,
+            part=self.part,
+            language=self.direction.label,
             source=self.portion.name,
             item_language=self.portion.language,
             items=len(self.items),
