@@ -102,15 +102,6 @@ def test_the_summary_of_a_run_that_is_gone_is_forgotten(work: Path) -> None:
         assert set(store.summaries()) == {"runs/bert", "a/b/even"}
 
 
-def test_rows_of_single_groups_are_not_parsed(work: Path) -> None:
-    before = by_path(index_of(work))["gpt"].summary
-    path = work / "gpt" / MEASURES
-    start, row, rest = path.read_text(encoding="utf-8").partition('  "view": "target",\n')
-    assert row
-    path.write_text(f"{start}{row}  no JSON\n{rest}", encoding="utf-8")
-    assert by_path(index_of(work))["gpt"].summary == before
-
-
 def test_the_tables_of_a_run_are_not_read(work: Path) -> None:
     before = index_of(work).runs()
     for path in work.rglob("*.parquet"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tiltmeter.database import Journal
-from tiltmeter.database.cache import CacheDatabase
+from tiltmeter.database.cache_database import CacheDatabase
 from tiltmeter.questions import NUMBER, Answer
 
 _SCHEMA = """

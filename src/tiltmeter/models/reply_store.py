@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tiltmeter.database import Journal
-from tiltmeter.database.cache import CacheDatabase, checksum
+from tiltmeter.database.cache_database import CacheDatabase, checksum
 from tiltmeter.questions import Reply
 
 _SCHEMA = """

@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,6 +43,9 @@ class CacheDatabase(Database):
     Texts are to be given to `checksum_of` as BLOB: after damage they may not be valid UTF-8.
     """
 
+    # Identifies the file that is open, which another process may replace by a new one.
+    _opened: tuple[int, int] | None = None
+
     def _open_otherwise(self, error: StoreError) -> None:
         if error.is_damaged or error.is_of_schema:
             self._replace(error)
@@ -71,6 +74,7 @@ class CacheDatabase(Database):
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
         db = super()._connected(path, uri=uri)
+        self._opened = _identity(Path(self._file))
         db.create_function("checksum_of", -1, checksum, deterministic=True)
         return db
 
@@ -92,7 +96,7 @@ class CacheDatabase(Database):
         path, contents = Path(self._file), self._words[1]
         try:
             with FileLock(f"{path}.lock", mode=lock_mode(path)):
-                if not _is_sound(path, self._schema):
+                if _identity(path) == self._opened:
                     aside = _rename(path)
                     text = "The store of %s %s is damaged (%s). It is now %s; a new one is used, and %s are made again."
                     logger.warning(text, contents, path, error.reason, aside.name, contents)
@@ -101,12 +105,12 @@ class CacheDatabase(Database):
         self._open()
 
 
-def _is_sound(path: Path, schema: str) -> bool:
+def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        with closing(sqlite3.connect(path)) as db:
-            return has_columns(db, schema) and db.execute("PRAGMA quick_check").fetchone() == ("ok",)
-    except (sqlite3.Error, UnicodeDecodeError):  # the second where a message quotes a damaged schema
-        return False
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _rename(path: Path) -> Path:
