@@ -26,8 +26,8 @@ from tiltmeter.datasets.language_facts import _languages
 from tiltmeter.files import temporary_folder
 from tiltmeter.measures.records import to_dicts
 from tiltmeter.runs.asking import Asking
-from tiltmeter.runs.asking import to_dicts as asked
 from tiltmeter.runs.measuring import measure_scores
+from tiltmeter.runs.typed_json import to_json
 
 # Different tables of scores of one benchmark, which models share.
 _VARIANTS = 24
@@ -109,7 +109,7 @@ def _variant(benchmark: str, parts: tuple[str, ...], variant: int, items: int) -
         "request": {"models": [_MODEL], "on": [benchmark]},
         "models": [{"name": _MODEL, "kind": askings[0].kind, "type": "made", "dtype": "float32"}],
         "data": [],
-        "asked": asked(askings),
+        "asked": to_json(askings),
         "refused": [],
         "skipped": [],
         "finished": "2026-05-04T12:30:00+00:00",

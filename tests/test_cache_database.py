@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiltmeter.database.cache import CacheDatabase
+from tiltmeter.database.cache_database import CacheDatabase
 from tiltmeter.engine.answer_store import AnswerStore, Loading
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.reply_store import ReplyStore

@@ -3,7 +3,8 @@
 import ast
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,78 @@ def test_rooms_import_only_what_is_to_their_left(room: str) -> None:
         if name == room:
             beyond = rooms_imported(path.read_text(encoding="utf-8")) - allowed
             assert not beyond, f"{path.relative_to(ROOT)} imports {', '.join(sorted(beyond))}"
+
+
+def files_imported(source: str, modules: AbstractSet[str], *, in_functions: bool) -> set[str]:
+    """The modules of a package that a module's source imports; imports for type checking alone do not count."""
+    found: set[str] = set()
+
+    def visit(node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                for other in child.orelse:
+                    visit(other)
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not in_functions:
+                continue
+            elif isinstance(child, ast.ImportFrom) and child.module in modules:
+                names = [f"{child.module}.{alias.name}" for alias in child.names]
+                found.update(name if name in modules else str(child.module) for name in names)
+            elif isinstance(child, ast.Import):
+                found.update(alias.name for alias in child.names if alias.name in modules)
+            else:
+                visit(child)
+
+    visit(ast.parse(source))
+    return found
+
+
+def import_cycle(imports: Mapping[str, AbstractSet[str]]) -> list[str]:
+    """The modules of a cycle of imports, the first one again at the end; empty if there is none."""
+    finished: set[str] = set()
+
+    def search(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name not in finished:
+            for other in sorted(imports[name] - {name}):
+                if cycle := search(other, [*path, name]):
+                    return cycle
+        finished.add(name)
+        return []
+
+    return next((cycle for name in sorted(imports) if (cycle := search(name, []))), [])
+
+
+def test_cycles_of_imports_are_found() -> None:
+    sources = {
+        "p.a": "def f():\n    from p import b\n",
+        "p.b": "if x:\n    from p.c import y\n",
+        "p.c": "from typing import TYPE_CHECKING\nimport p.a\nif TYPE_CHECKING:\n    from p.d import z\n",
+        "p.d": "from p.c import y\n",
+        "p": "",
+    }
+
+    def cycle(*, in_functions: bool) -> list[str]:
+        imports = {
+            name: files_imported(source, sources.keys(), in_functions=in_functions) for name, source in sources.items()
+        }
+        return import_cycle(imports)
+
+    assert cycle(in_functions=True) == ["p.a", "p.b", "p.c", "p.a"]
+    assert cycle(in_functions=False) == []
+
+
+@pytest.mark.parametrize("in_functions", [False, True])
+def test_no_files_import_each_other_in_a_cycle(in_functions: bool) -> None:
+    paths = {
+        ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in ROOT.rglob("*.py")
+    }
+    imports = {
+        name: files_imported(path.read_text(encoding="utf-8"), paths.keys(), in_functions=in_functions)
+        for name, path in paths.items()
+    }
+    assert import_cycle(imports) == []
 
 
 def test_no_two_public_classes_share_a_name() -> None:

@@ -99,7 +99,7 @@ def test_asking_for_no_items_or_of_a_run_without_texts() -> None:
     result = run(association_scores())
     with pytest.raises(tiltmeter.UsageError, match="at least 1"):
         result.items(top=0)
-    with pytest.raises(tiltmeter.UsageError, match="texts .* not kept"):
+    with pytest.raises(tiltmeter.UsageError, match=r"texts .* not kept"):
         result.items()
 
 

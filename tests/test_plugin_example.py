@@ -1,6 +1,8 @@
 """The example package of docs/extending.md is read, validated, run, shown, compared, gated and exported unchanged."""
 
 import json
+import shutil
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -61,6 +63,19 @@ def test_it_is_compared_and_gated(folder: Path) -> None:
     strict = run(folder, "check", "both", "--max", "blanks.blank score distance 1")
     assert (loose.returncode, strict.returncode) == (0, 1)
     assert "A model without bias passes all 2 rows" in strict.stdout
+
+
+def test_its_package_is_in_the_manifest_and_named_if_it_is_missing(folder: Path, tmp_path: Path) -> None:
+    project = tomllib.loads((EXAMPLES / "tiltmeter-blanks" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    package = {"package": project["name"], "version": project["version"]}
+    manifest = json.loads((folder / "both" / "manifest.json").read_text(encoding="utf-8"))
+    assert [entry["components"] for entry in manifest["data"]] == [
+        {part: {"name": "blanks", **package} for part in ("form", "benchmark", "measures")}
+    ]
+    shutil.copytree(folder / "both", tmp_path / "both")
+    checked = run(tmp_path, "check", "both", "--max", "blanks.blank score distance 50")
+    assert checked.returncode == 2
+    assert f"{project['name']} {project['version']}, which is not installed" in checked.stderr
 
 
 @pytest.mark.parametrize("form", ["model-card", "lm-eval", "jsonl"])

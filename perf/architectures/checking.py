@@ -157,7 +157,7 @@ def _own_scores(
     files = [file for part, file in material.files.items() if (part, architecture.kind) in SCORERS]
     with tempfile.TemporaryDirectory() as cache, _environment("TILTMETER_CACHE", cache):
         result = tiltmeter.evaluate(str(folder), files, **options)
-    reasons = [str(refused["reason"]) for refused in result.manifest["refused"]]
+    reasons = [str(refused.reason) for refused in result.manifest.refused]
     if reasons:
         raise TiltmeterError(" ".join(dict.fromkeys(reasons)))
     found: dict[str, Scores] = {}

@@ -60,8 +60,8 @@ def _compared(clean: Result, folder: Path) -> str:
     differs = ~(both["score_x"] - both["score_y"]).abs().lt(1e-5)
     if not differs.any():
         return "same scores" if _numbers(clean) == _numbers(found) else "silent"
-    listed = {entry["item"] for entry in found.manifest["skipped"]}
-    gone = both["score_y"].isna() & (both["item"].isin(listed) | (found.manifest["request"].get("limit") is not None))
+    listed = {entry.item for entry in found.manifest.skipped}
+    gone = both["score_y"].isna() & (both["item"].isin(listed) | (found.manifest.request.get("limit") is not None))
     return "reported" if (gone | ~differs).all() else "silent"
 
 

@@ -15,8 +15,10 @@ from tiltmeter.cluster.model_job import run_job, write_job
 from tiltmeter.cluster.plan_cells import make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.cluster.prefetch import prefetch
+from tiltmeter.runs.manifest_file import parse_manifest
 from tiltmeter.runs.measuring import measure_again
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.typed_json import to_json
 
 MODELS = ("tiny/a", "tiny/b", "other/c", "other/d")
 DESCRIBED = "".join(
@@ -32,9 +34,10 @@ def make_many(scene: Scene) -> None:
     """Runs of four models with a file of their attributes, and a matrix that is finished."""
     clean = Result.load(scene.run)
     for number, name in enumerate(MODELS):
-        text = json.dumps(dict(clean.manifest)).replace(json.dumps(scene.model), json.dumps(name))
-        manifest = {key: value for key, value in json.loads(text).items() if key != "digests"}
-        manifest["models"][0]["parameters"] = 10 ** (5 + number)
+        text = json.dumps(to_json(clean.manifest)).replace(json.dumps(scene.model), json.dumps(name))
+        values = {key: value for key, value in json.loads(text).items() if key != "digests"}
+        values["models"][0]["parameters"] = 10 ** (5 + number)
+        manifest = parse_manifest(values)
         scores = clean.scores.assign(model=name)
         scores["score"] += np.random.default_rng(number).normal(0, 0.5, len(scores))
         run = Result(scores, measure_again(scores, manifest), manifest, clean.texts)

@@ -5,8 +5,9 @@ of one type with the same name are an error that names both packages.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
@@ -21,6 +22,40 @@ class Component(NamedTuple):
     name: str
     package: str
     value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentVersion:
+    """The name of a component, and the package that provides it; unknown versions are empty."""
+
+    name: str
+    package: str
+    version: str
+
+    @property
+    def is_plugin(self) -> bool:
+        """Whether another package than Tiltmeter provides it."""
+        return self.package != OWN_PACKAGE
+
+
+def identify_component(group: str, name: str, component: Any) -> ComponentVersion:
+    """The name, package and version of a component: those of the entry point that loads it, or Tiltmeter's own.
+
+    >>> from tiltmeter.forms import form_named
+    >>> identify_component("forms", "pairs", form_named("pairs")).package
+    'tiltmeter'
+    """
+    packages = (plugin.package for plugin in list_plugins(group) if plugin.value() is component)
+    package = next(packages, OWN_PACKAGE)
+    return ComponentVersion(name, package, installed_version(package) or "")
+
+
+def installed_version(package: str) -> str | None:
+    """The version of an installed package; None if it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def package_objects(package: str, attribute: str) -> list[Any]:
@@ -55,7 +90,8 @@ def index_components(group: str, components: Iterable[Component]) -> dict[str, A
     found: dict[str, Component] = {}
     for component in components:
         first = found.setdefault(component.name, component)
-        if first is not component:
+        # Modules of one package may list the same object.
+        if first.package != component.package or first.value is not component.value:
             raise UsageError(
                 f"{first.package} and {component.package} both provide {component.name!r} (tiltmeter.{group}); "
                 "uninstall one of them."

@@ -119,7 +119,7 @@ def test_an_output_that_cannot_be_written_is_a_sentence(words: str, streams: str
 
 def test_messages_that_cannot_be_written_do_not_end_the_work(tmp_path: Path) -> None:
     result = made_run(association_scores(), family="association")
-    noted = replace(result, manifest={**result.manifest, "notes": ["A note, which is printed as a message."]})
+    noted = replace(result, manifest=replace(result.manifest, notes=("A note, which is printed as a message.",)))
     folder = shlex.quote(str(noted.save(tmp_path / "run")))
     for streams in ("2>&-", "2>/dev/full") if Path("/dev/full").exists() else ("2>&-",):
         done = in_shell(f"show {folder}", streams)

@@ -257,7 +257,8 @@ def test_a_job_imports_nothing_from_the_current_folder(causal: str, tmp_path: Pa
         patch.chdir(tmp_path)
         engine = LocalEngine(1)
         engine.start([entry])
-        engine._running[0].process.wait(PATIENCE)
+        ((_, process),) = engine._runner._processes
+        process.wait(PATIENCE)
         ((_, outcome),) = engine.ended()
     assert "list indices" in outcome["failed"][""]
     assert "This should not run" not in (entry.folder / "log.txt").read_text()

@@ -118,7 +118,7 @@ def test_a_fault_of_a_cell_is_a_reason_too(causal: str, tmp_path: Path, monkeypa
     monkeypatch.setattr("tiltmeter.cluster.cell_run.finished", lambda *_given: 1 / 0)
     failed = done(entry)
     assert failed == {cell.folder: failed[cell.folder] for cell in entry.cells}
-    assert failed[entry.cells[0].folder].startswith("ZeroDivisionError (division by zero); log.txt")
+    assert failed[entry.cells[0].folder].startswith("ZeroDivisionError: division by zero; log.txt")
 
 
 def test_a_full_disk_costs_the_batch_in_flight(

@@ -6,6 +6,7 @@ import pytest
 
 from tiltmeter.comparing.attributes import DescribedModel, attributes_of_runs, language_attributes, read_attributes
 from tiltmeter.errors import DataError
+from tiltmeter.runs.manifest import model_entry
 
 PLAN = """
 benchmarks = ["starter"]
@@ -42,7 +43,7 @@ def test_measured_attributes_are_added_and_given_ones_win(tmp_path: Path) -> Non
     found = read_attributes(
         written(tmp_path, '[[models]]\nname = "m"\nattributes = { parameters = 7, family = "a" }\n')
     )
-    entry = {"kind": "causal", "parameters": 5, "dtype": None, "type": "gpt2", "answers": {"a": 1}}
+    entry = model_entry({"name": "m", "kind": "causal", "parameters": 5, "type": "gpt2", "answers": {"a": 1}})
     assert found.of("m", entry).attributes == {
         "kind": "causal",
         "model type": "gpt2",

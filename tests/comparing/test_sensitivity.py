@@ -74,8 +74,8 @@ def test_the_sentence_says_whether_the_verdict_stays() -> None:
     assert "the verdict, inconclusive, stays" in row.sentence
     moved = replace(row, variations=(replace(stays, value=70.0, verdict="significant bias towards stereotypes"),))
     assert "changes (quoted: significant bias towards stereotypes)" in moved.sentence
-    manifest = with_notes({"notes": ["a", f"{NOTE}old"]}, [row])
-    assert manifest["notes"] == ["a", f"{NOTE}{row.sentence}"]
+    before = replace(run(association_scores(n=5)).manifest, notes=("a", f"{NOTE}old"))
+    assert with_notes(before, [row]).notes == ("a", f"{NOTE}{row.sentence}")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_the_sentence_says_whether_the_verdict_stays() -> None:
 def test_runs_that_cannot_be_asked_again(request_: dict[str, object], message: str) -> None:
     result = run(association_scores(n=5))
     with pytest.raises(UsageError, match=message):
-        sensitivity(replace(result, manifest={**result.manifest, "request": request_}))
+        sensitivity(replace(result, manifest=replace(result.manifest, request=request_)))
 
 
 def test_the_command_keeps_it_in_the_notes(

@@ -1,5 +1,6 @@
 """Slopes by size: re-derived by least squares, and which models they are of."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tiltmeter.comparing.size_comparison import compare_sizes, number_of_paramet
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizeSlope
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.families import holm
+from tiltmeter.runs.manifest import model_entry
 from tiltmeter.runs.result import Result
 
 SIZES = {"a": (1e7, 1e8, 1e9, 4e9, 1e10), "b": (2e8, 1e9), "c": (5e8,)}
@@ -187,8 +189,10 @@ def test_other_sizes_are_refused(given: str | int | bool) -> None:
 def test_sizes_come_from_the_manifest_and_families_from_the_plan(tmp_path: Path) -> None:
     folders = []
     for name, result in models()[:2]:
-        result.manifest["models"][0]["parameters"] = int(float(name[2:]))  # type: ignore[index]
-        folders.append(saved(tmp_path / name, result))
+        (entry,) = result.manifest.models
+        sized = model_entry({**entry.details, "parameters": int(float(name[2:]))})
+        manifest = replace(result.manifest, models=(sized,))
+        folders.append(saved(tmp_path / name, replace(result, manifest=manifest)))
     (tmp_path / "plan.toml").write_text(
         "".join(f'[[models]]\nname = "{name}"\nattributes = {{ family = "a" }}\n' for name, _ in models()[:2])
     )

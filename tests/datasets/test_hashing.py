@@ -56,7 +56,7 @@ def test_a_run_hashes_a_file_once(pairs: str, tmp_path: Path, counted: Counter[s
     result = evaluate(tmp_path / "model", pairs)
     assert set(result.scores["language"]) == {"sk", "cs"}
     sha256 = hashlib.sha256(PAIRS.encode()).hexdigest()
-    assert [entry["files"] for entry in result.manifest["data"]] == [{"me/pairs/pairs.csv": sha256}] * 2
+    assert [entry.files for entry in result.manifest.data] == [{"me/pairs/pairs.csv": sha256}] * 2
     assert counted == {"pairs.csv": 1}
 
 

@@ -73,7 +73,7 @@ def test_the_command_accepts_and_names_the_data_set(monkeypatch: pytest.MonkeyPa
     files = [file for file in DATASETS["crows-negation"].files if isinstance(file, UpstreamFile)]
     with pytest.raises(UsageError, match=r"`tiltmeter data get crows-negation --accept-no-licence`"):
         tiltmeter("get", "crows-negation")
-    monkeypatch.setattr("tiltmeter.datasets.fetch.fetch", lambda file: Path(file.path))
+    monkeypatch.setattr("tiltmeter.datasets.fetch.fetch", lambda file, dataset: Path(file.path))
     output = tiltmeter("get", "crows-negation", "--accept-no-licence").output
     assert output.split() == [file.path for file in files]
     assert all(no_licence.is_accepted(file) for file in files)
@@ -100,7 +100,7 @@ def test_texts_are_not_written(causal: str, tmp_path: Path) -> None:
     for read in (result, Result.load(out)):
         assert read.texts is not None
         assert read.texts.empty
-        assert sentence in read.manifest["notes"]
+        assert sentence in read.manifest.notes
     report, _ = make_report([("run", Result.load(out))])
     compared = comparison_page(compare([("run", result)], by="language"))
     for page in (report, compared):

@@ -252,7 +252,7 @@ def test_a_password_of_a_mirror_is_in_no_message(
     web.pages = {f"/{TABLE.name}": PAGE} if failure == "wrong" else {}
     if failure == "redirect":
         web.redirects[f"/{TABLE.name}"] = f"ftp://ada:{PASSWORD}@127.0.0.1/"
-    monkeypatch.setattr(fetching, "fetch", lambda file: fetch(TABLE))
+    monkeypatch.setattr(fetching, "fetch", lambda file, dataset: fetch(TABLE))
     assert command(monkeypatch, "--debug", "data", "get", "gest:en") == 2
     printed = "".join(capsys.readouterr())
     assert len(printed) > 100

@@ -5,13 +5,14 @@ python -m tests.engine.stopped_run STORE
 
 import signal
 import sys
+from contextlib import closing
 from functools import partial
 from typing import Any
 
 from tests.engine.workers import Waiting
 from tiltmeter.cli import main
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.devices import answer_on_devices
+from tiltmeter.engine.devices import Workers
 from tiltmeter.questions import Question
 from tiltmeter.runs import evaluate as evaluating
 
@@ -19,9 +20,8 @@ QUESTIONS = [Question((1, i, 2), ((1, i),)) for i in range(40)]
 
 
 def _evaluate(*_arguments: Any, **_options: Any) -> None:
-    with AnswerStore(sys.argv.pop()) as store:
-        loads = [partial(Waiting)] * 2
-        answer_on_devices(QUESTIONS, kind="masked", fingerprint="f", loads=loads, store=store)
+    with AnswerStore(sys.argv.pop()) as store, closing(Workers([partial(Waiting)] * 2)) as workers:
+        workers.answer(QUESTIONS, kind="masked", fingerprint="f", store=store)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,7 +22,7 @@ from tests.models.tiny_tokenizers import word_level, word_piece
 from tests.support.patience import PATIENCE
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.batch_layout import Layout
-from tiltmeter.engine.devices import _Share, answer_on_devices
+from tiltmeter.engine.devices import Workers, _Share
 from tiltmeter.engine.execute import answer_all
 from tiltmeter.engine.plan import plan
 from tiltmeter.errors import ModelError, UsageError
@@ -56,17 +58,17 @@ def test_several_devices_write_the_bytes_of_one(
     assert written[0] == written[1]
 
 
+def answer_on_devices(questions: Any, *, loads: Any, **options: Any) -> Any:
+    with closing(Workers(loads)) as workers:
+        return workers.answer(questions, **options)
+
+
 @pytest.mark.parametrize(("ending", "error"), [("dies", r"exit code 9.*same command goes on"), ("complains", "enough")])
 def test_a_failing_worker_stops_the_run_and_answers_are_kept(ending: str, error: str, tmp_path: Path) -> None:
     def ask(*endings: str) -> dict[bytes, float]:
+        loads = [partial(Worker, ending) for ending in endings]
         with AnswerStore(tmp_path / "a.sqlite") as store:
-            found = answer_on_devices(
-                QUESTIONS,
-                kind="masked",
-                fingerprint="f",
-                loads=[partial(Worker, ending) for ending in endings],
-                store=store,
-            )
+            found = answer_on_devices(QUESTIONS, kind="masked", fingerprint="f", loads=loads, store=store)
         return {digest: float(answer[0]) for digest, answer in found.items()}
 
     with pytest.raises((ModelError, UsageError), match=error):

@@ -33,9 +33,9 @@ def use_data(patch: pytest.MonkeyPatch, own: Path) -> None:
     absent = own.parent / "absent"
     fetched, examined = fetch.fetch, readers.examine_file
 
-    def fetch_or_make(file: UpstreamFile) -> Path:
+    def fetch_or_make(file: UpstreamFile, dataset: str = "") -> Path:
         try:
-            return fetched(file)
+            return fetched(file, dataset=dataset)
         except fetch.AbsentError:
             if not file.name.startswith(_MAY_BE_ABSENT):
                 raise

@@ -53,7 +53,7 @@ def found(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str],
             pytest.skip(f"the mirror has no translations of {system} into {language}")
         result = score_translations(path, system=system, on=f"gest-mt:{language}", edition="1.0")
         assert len(result.scores) == 3_565
-        assert not result.manifest["skipped"]
+        assert not result.manifest.skipped
         records = pd.DataFrame(
             [(r.view, r.group, r.measure, r.value, r.n) for r in result.records],
             columns=["view", "group", "measure", "value", "n"],

@@ -15,14 +15,14 @@ from tests.measures.simulated import labels
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import (
     FEWEST_FOR_ICAT,
+    _prefers_sense,
+    _prefers_stereotype,
+    _strictly_prefers_stereotype,
     balanced_by_length,
     even_icat,
     icat,
     icat_interval,
-    language_modelling_score,
     measure,
-    published_stereotype_score,
-    stereotype_score,
 )
 from tiltmeter.measures.estimates import Share, two_sided
 from tiltmeter.measures.records import OVERALL, Record
@@ -481,16 +481,16 @@ scores = st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, 0.2, 0.3])] * 3), min_s
 def test_core_functions_match_direct_counts(items: list[tuple[float, float, float]]) -> None:
     stereo, anti, unrelated = np.array(items).T
     expected = naive([dict(zip(ROLES, item, strict=True)) for item in items])
-    lms, ss = language_modelling_score(stereo, anti, unrelated), stereotype_score(stereo, anti)
-    published = published_stereotype_score(stereo, anti)
+    lms, ss = _prefers_sense(stereo, anti, unrelated).mean(), _prefers_stereotype(stereo, anti).mean()
+    published = _strictly_prefers_stereotype(stereo, anti).mean()
     assert lms == pytest.approx(expected["LMS"])
     assert ss == pytest.approx(expected["SS"])
     assert published == pytest.approx(expected["SS as published"])
     assert icat(lms, published) == pytest.approx(expected["ICAT"])
     # With ties as halves, swapping the sides mirrors SS around 50.
-    assert ss + stereotype_score(anti, stereo) == pytest.approx(100)
+    assert ss + _prefers_stereotype(anti, stereo).mean() == pytest.approx(100)
     assert ss - published == pytest.approx(50 * np.mean(stereo == anti))
-    tied = published_stereotype_score(anti, stereo)
+    tied = _strictly_prefers_stereotype(anti, stereo).mean()
     assert published + tied == pytest.approx(100 - 100 * np.mean(stereo == anti))
 
 

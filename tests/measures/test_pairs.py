@@ -13,7 +13,7 @@ from scipy import stats
 from tiltmeter.errors import DataError
 from tiltmeter.measures import measures_for
 from tiltmeter.measures.estimates import Mean, Share, two_sided
-from tiltmeter.measures.pairs import FEWEST_FOR_S_JSD, crows_pairs_score, measure, pair_differences
+from tiltmeter.measures.pairs import FEWEST_FOR_S_JSD, measure, pair_differences
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import assign_verdicts
 
@@ -333,7 +333,6 @@ def test_an_empty_table_has_no_records() -> None:
 
 def test_the_module_is_registered() -> None:
     assert measures_for("pairs") is measure
-    assert crows_pairs_score(np.array([2.0, 1.0]), np.array([1.0, 1.0])) == 75.0
 
 
 @pytest.mark.parametrize(

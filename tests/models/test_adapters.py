@@ -100,7 +100,7 @@ def test_a_run(tmp_path: Path) -> None:
     result = evaluate([base, f"{base}+{adapter}"], "starter-pairs:en", limit=3)
     plain, adapted = (table["score"].tolist() for _, table in result.scores.groupby("model", sort=False))
     assert plain != adapted
-    assert result.manifest["models"][1]["adapter"]["name"] == adapter
+    assert result.manifest.models[1].details["adapter"]["name"] == adapter
 
 
 def test_the_tokenizer_that_was_saved_with_the_adapter(tmp_path: Path) -> None:

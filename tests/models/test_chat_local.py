@@ -182,13 +182,13 @@ def test_a_run(instruct: str, tmp_path: Path, protocol: str, monkeypatch: pytest
     result = evaluate(f"chat:{instruct}", path, protocol=protocol, device="cpu")
     assert result.answers is not None
     assert len(result.answers) == 16
-    entry = result.manifest["models"][0]
+    entry = result.manifest.models[0].details
     assert (entry["kind"], entry["type"], len(entry["template"])) == ("chat", "gpt2", 64)
     assert {record.protocol for record in result.records} == {protocol}
     monkeypatch.setattr("tiltmeter.models.loading.CheckpointModel._module", None)  # nothing is loaded again
     again = evaluate(f"chat:{instruct}", path, protocol=protocol, device="cpu")
     assert again.scores.equals(result.scores)
-    assert again.manifest["models"][0]["asked"] == 0
+    assert again.manifest.models[0].details["asked"] == 0
 
 
 def test_what_a_fingerprint_depends_on(instruct: str) -> None:
@@ -417,8 +417,8 @@ def test_long_messages_are_refused(instruct: str) -> None:
 
 def test_the_manifest_has_its_hours_and_does_not_call_it_a_plain_language_model(instruct: str, tmp_path: Path) -> None:
     result = evaluate(f"chat:{instruct}", str(pairs_file(tmp_path)), limit=2, device="cpu")
-    (about,) = result.manifest["models"]
+    (about,) = [model.details for model in result.manifest.models]
     assert about["compute"]["hours"] > 0
-    assert not any("plain language model" in note for note in result.manifest["notes"])
+    assert not any("plain language model" in note for note in result.manifest.notes)
     with pytest.raises(UsageError, match="is asked inside its template anyway; drop --chat-template"):
         evaluate(f"chat:{instruct}", str(pairs_file(tmp_path)), limit=2, device="cpu", chat_template=True)

@@ -122,8 +122,8 @@ def test_the_messages_api_measures_what_chat_completions_measure(
     assert {(h["x-api-key"], h["anthropic-version"]) for h in server.headers} == {(KEY, "2023-06-01")}
     assert not any("authorization" in headers for headers in server.headers)
     assert server.bodies[0].keys() == {"model", "messages", "temperature", "max_tokens"}
-    entry = result.manifest["models"][0]
-    assert (entry["name"], entry["called"], entry["tokens_out"]) == (name, ["made-2026-01-01"], 3 * 12 * 4)
+    entry = result.manifest.models[0]
+    assert (entry.name, entry.details["called"], entry.details["tokens_out"]) == (name, ["made-2026-01-01"], 3 * 12 * 4)
     assert not any(KEY.encode() in file.read_bytes() for file in (tmp_path / "run").iterdir())
 
 
@@ -175,7 +175,7 @@ def test_litellm_measures_what_the_server_itself_does(tmp_path: Path) -> None:
     assert reply.refused
     assert not any("seed" in body for body in server.bodies[1:])
     assert share(result) > 60
-    assert result.manifest["models"][0]["name"] == name
+    assert result.manifest.models[0].name == name
 
 
 @pytest.mark.usefixtures("litellm")
@@ -248,7 +248,7 @@ def test_a_package_provides_a_chat_provider(tmp_path: Path) -> None:
         "from tiltmeter.cluster.plan_file import read_plan\n"
         f"on = {pairs_file(tmp_path, 8)!r}\n"
         "result = tiltmeter.evaluate('oracle:delphi', on, chat=tiltmeter.ChatOptions(samples=2))\n"
-        "print(set(result.scores['model']), result.manifest['request']['samples'])\n"
+        "print(set(result.scores['model']), result.manifest.request['samples'])\n"
         "(entry,) = make_matrix(read_plan(Path('plan.toml')), Path('out')).models\n"
         "print(entry.request(entry.cells[0])['samples'])\n"
     )

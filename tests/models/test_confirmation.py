@@ -203,7 +203,7 @@ def test_the_manifest_says_what_was_confirmed(folder: Path, tmp_path: Path, monk
     with serving(Served(folder)) as address:
         name = f"openai:tiny@{address}"
         result = tiltmeter.evaluate(name, "starter/intrasentence:en", tokenizer=str(folder))
-    described = result.manifest["models"][0]["confirmation"]
+    described = result.manifest.models[0].details["confirmation"]
     assert described["confirmations"] >= 1
     assert described["items"] == confirmation.AGAIN
     assert described["noticed"]["10%"] == round(detection_probability(0.1, confirmation.AGAIN), 3)

@@ -18,6 +18,7 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.checkpoint import find_checkpoint
 from tiltmeter.models.loading import open_model
 from tiltmeter.runs.evaluate import evaluate
+from tiltmeter.runs.manifest import ModelEntry
 from tiltmeter.runs.model_notes import model_notes
 
 BERT = t.BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24)
@@ -233,15 +234,15 @@ def test_modules_that_are_not_loaded_are_named(tmp_path: Path) -> None:
     model.answerer("masked")
     unused = ["bert.encoder.layer.0.adapter", "bert.pooler.dense", "cls.seq_relationship"]
     assert model.unused == {"masked": unused}
-    (note,) = model_notes([{"name": "m", "unused_modules": model.unused}])
+    (note,) = model_notes([ModelEntry(name="m", unused_modules=model.unused)])
     assert note.startswith("The checkpoint of m has 1 modules in its layers that its config has no place for, bert.enc")
-    assert not model_notes([{"name": "m", "unused_modules": {"masked": unused[1:]}}])
+    assert not model_notes([ModelEntry(name="m", unused_modules={"masked": unused[1:]})])
 
 
 def test_what_was_not_loaded_is_in_the_manifest_of_a_run_that_loads_nothing(tmp_path: Path, fixtures_dir: Path) -> None:
     for _ in range(2):
         result = tiltmeter.evaluate(str(fixtures_dir / "bert-tiny"), "starter/intrasentence:en", limit=3)
-        (entry,) = result.manifest["models"]
+        (entry,) = [model.details for model in result.manifest.models]
         assert entry["unused_modules"] == {"masked": ["bert.pooler.dense", "cls.seq_relationship"]}
 
 
@@ -252,9 +253,9 @@ def test_disabled_padding_is_in_the_manifest_of_a_run_that_loads_nothing(tmp_pat
     folder = saved(model, tmp_path / "m", tokenizer)
     for _ in range(2):
         result = tiltmeter.evaluate(folder, "starter/intrasentence:en", limit=3)
-        (entry,) = result.manifest["models"]
+        (entry,) = [model.details for model in result.manifest.models]
         assert "padding" in entry["disabled"]["masked"]
-        assert sum("without padding" in note for note in result.manifest["notes"]) == 1
+        assert sum("without padding" in note for note in result.manifest.notes) == 1
 
 
 def test_plain_runs_use_no_stored_answers(fixtures_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,14 +57,14 @@ def test_a_run_with_any_object_that_implements_the_protocol(fake: Any, tmp_path:
     assert isinstance(fake, Model)
     result = tiltmeter.evaluate(fake, "starter-pairs:en", limit=3, out=tmp_path / "run")
     assert set(result.scores["model"]) == {"fake:one"}
-    (about,) = result.manifest["models"]
+    (about,) = [model.details for model in result.manifest.models]
     assert about == {
         "name": "fake:one",
         "type": "fake",
         "kind": "causal",
         "answers": {"causal": "fake fake:one causal"},
     }
-    assert result.manifest["request"]["fingerprints"] == {"fake:one": "fake fake:one causal"}
+    assert result.manifest.request["fingerprints"] == {"fake:one": "fake fake:one causal"}
     assert fake.closed
     # The likelihood of a sentence is the sum over its tokens, for any model.
     first = result.scores[result.scores["role"] == "more"].iloc[0]
@@ -80,7 +80,7 @@ def test_a_run_with_a_loaded_model_and_with_its_folder(tmp_path: Path) -> None:
     result = tiltmeter.evaluate([(module, tokenizer), tmp_path / "model"], "starter:en", limit=4)
     loaded, stored = (table.drop(columns="model") for _, table in result.scores.groupby("model", sort=False))
     assert loaded.reset_index(drop=True).equals(stored.reset_index(drop=True))
-    about = {entry["name"]: entry for entry in result.manifest["models"]}
+    about = {entry.name: entry.details for entry in result.manifest.models}
     assert about["GPT2LMHeadModel"]["weights"] != about[str(tmp_path / "model")]["weights"]
     assert (about["GPT2LMHeadModel"]["device"], about["GPT2LMHeadModel"]["dtype"]) == ("cpu", "float32")
 
@@ -112,7 +112,7 @@ def test_a_package_provides_a_source_of_models_by_its_scheme(tmp_path: Path) -> 
         f"import sys; sys.path.append({root!r})\n"
         "import tiltmeter\n"
         "result = tiltmeter.evaluate('fake:two:three', 'starter-pairs:en', limit=2)\n"
-        "print(set(result.scores['model']), result.manifest['request']['models'])"
+        "print(set(result.scores['model']), result.manifest.request['models'])"
     )
     done = python(tmp_path, "-c", use)
     assert done.stdout == "{'fake:two:three'} ['fake:two:three']\n", done.stderr

@@ -98,8 +98,8 @@ def test_fewer_bytes_in_memory(tmp_path: Path) -> None:
 
 def test_a_run_says_so(causal: str) -> None:
     result = evaluate(causal, "starter-pairs:en", limit=2, quantize="8bit")
-    assert result.manifest["request"]["quantize"] == "8bit"
-    assert result.manifest["notes"] == [
+    assert result.manifest.request["quantize"] == "8bit"
+    assert list(result.manifest.notes) == [
         f"{causal} was measured with weights quantised to 8 bits; the original ones give other numbers."
     ]
 

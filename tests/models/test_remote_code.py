@@ -96,4 +96,4 @@ def test_a_loaded_one_needs_no_further_trust(folder: str) -> None:
     opened = open_model(folder, trust_remote_code=True)
     module = opened._module("causal")
     result = evaluate((module, opened.tokenizer), "starter/intrasentence:en", limit=4)
-    assert result.manifest["models"][0]["parameters"] == sum(p.numel() for p in module.parameters())
+    assert result.manifest.models[0].details["parameters"] == sum(p.numel() for p in module.parameters())

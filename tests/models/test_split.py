@@ -70,9 +70,9 @@ def test_a_run_with_a_split_model_says_so(causal: str, capsys: pytest.CaptureFix
     split = evaluate(causal, "starter/intrasentence:en", limit=4, max_memory={"cpu": "18KB"})
     difference = (whole.scores["score"] - split.scores["score"]).abs().max()
     assert difference < 1e-6
-    (note,) = split.manifest["notes"]
+    (note,) = split.manifest.notes
     assert note == f"{causal} was split over cpu, disk."
-    assert whole.manifest["notes"] == []
+    assert whole.manifest.notes == ()
     assert capsys.readouterr().err == ""
 
 

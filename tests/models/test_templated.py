@@ -72,13 +72,13 @@ def test_every_benchmark_of_causal_models(on: str, instruct: str) -> None:
     keys = ["part", "item", "candidate", "role"]
     assert plain.scores[keys].equals(templated.scores[keys])
     assert not plain.scores["score"].equals(templated.scores["score"])
-    assert templated.manifest["request"]["chat_template"] is True
+    assert templated.manifest.request["chat_template"] is True
     # Three sentences of GEST may all be about men, so that g_s is not defined.
     notes, plain_notes = (
-        [note for note in result.manifest["notes"] if "is not defined" not in note] for result in (templated, plain)
+        [note for note in result.manifest.notes if "is not defined" not in note] for result in (templated, plain)
     )
     assert notes == []
-    assert templated.manifest["models"][0]["chat_template"] == {
+    assert templated.manifest.models[0].details["chat_template"] == {
         "text in front of each item": f"<s>user: {USER_TURN} . assistant: "
     }
     assert plain_notes == [f"{instruct} {INSTRUCT}"]

@@ -15,9 +15,8 @@ from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.records import Record, estimated, record_of
 from tiltmeter.measures.rule import assign_verdicts
 from tiltmeter.measures.standard_errors import StandardError
-from tiltmeter.runs.asking import to_dicts
 from tiltmeter.runs.items import item_table
-from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.manifest import DataEntry, SkippedItem, make_manifest, model_entry
 from tiltmeter.runs.measuring import measure_scores
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.result import Result
@@ -150,7 +149,7 @@ def winobias(models: Sequence[str], kinds: Mapping[str, str] | None = None) -> R
         for place, model in enumerate(models)
         for number in range(80)
     ]
-    data = [{"benchmark": "winobias", "part": "type1-test", "language": "en", "items": 80}]
+    data = [DataEntry(benchmark="winobias", part="type1-test", language="en", items=80)]
     return _made(pd.DataFrame(rows), "winobias", data, {**dict.fromkeys(models, "masked"), **(kinds or {})})
 
 
@@ -175,7 +174,7 @@ def many_languages(models: Sequence[str], languages: Sequence[str], sentences: i
         for number in range(16 * sentences)
     ]
     count = 16 * sentences
-    data = [{"benchmark": "eurogest", "part": "frame", "language": code, "items": count} for code in languages]
+    data = [DataEntry(benchmark="eurogest", part="frame", language=code, items=count) for code in languages]
     return _made(pd.DataFrame(rows), "gest", data, dict.fromkeys(models, "causal"))
 
 
@@ -200,7 +199,7 @@ def translations(systems: Sequence[str], languages: Sequence[str] = ("sk", "pl")
         for number in range(160)
     ]
     scores = pd.DataFrame(rows)
-    data = [{"benchmark": "gest-mt", "part": "all", "language": language, "items": 160} for language in languages]
+    data = [DataEntry(benchmark="gest-mt", part="all", language=language, items=160) for language in languages]
     return _made(scores, "gest_mt", data, dict.fromkeys(systems, "translator"), "translation")
 
 
@@ -218,7 +217,7 @@ def _result(models, on, protocol, rows, *, parts=(), intervals=True, kinds=None)
             for part in portion.in_parts(parts):
                 tables.append(score_table(model, part, protocol, rows(part)))
     family = benchmark_for(asked[0].form).measures
-    data = [{**portion.describe(), "available": len(portion.items)} for portion in asked]
+    data = [portion.describe(len(portion.items)) for portion in asked]
     kinds = {**dict.fromkeys(models, "masked"), **(kinds or {})}
     result = _made(pd.concat(tables, ignore_index=True), family, data, kinds, intervals=intervals)
     return replace(result, texts=item_table(asked))
@@ -227,7 +226,7 @@ def _result(models, on, protocol, rows, *, parts=(), intervals=True, kinds=None)
 def _made(
     scores: pd.DataFrame,
     family: str,
-    data: list[dict[str, object]],
+    data: list[DataEntry],
     kinds: Mapping[str, str],
     answers: str = "likelihood",
     *,
@@ -235,17 +234,17 @@ def _made(
 ) -> Result:
     asked = [replace(asking, kind=kinds[asking.model]) for asking in askings(scores, answers=answers)]
     names = list(dict.fromkeys(scores["model"]))
-    skipped = [{"model": names[0], "benchmark": "starter", "part": "all", "language": "en", "item": "x"}]
+    skipped = SkippedItem(names[0], "starter", "all", "en", "x", "it was made up to be left out")
     benchmarks = dict.fromkeys(scores["benchmark"], family)
     return Result(
         scores,
         measure_scores(scores, benchmarks, asked) if intervals else measures_for(family)(scores, intervals=False),
         make_manifest(
             {"models": names, "on": ["made up"]},
-            models=[{"name": name, "kind": kinds[name], "weights": "0" * 64} for name in names],
+            models=[model_entry({"name": name, "kind": kinds[name], "weights": "0" * 64}) for name in names],
             data=data,
-            asked=to_dicts(asked),
-            skipped=[{**skip, "reason": "it was made up to be left out"} for skip in skipped],
+            asked=asked,
+            skipped=[skipped],
             seconds=1.0,
         ),
     )

@@ -1,7 +1,6 @@
 """Formatting shared by all outputs."""
 
 from tests.reports.made import record
-from tiltmeter.papers.output import latex
 from tiltmeter.reports import tables
 from tiltmeter.reports.formatting import escape_latex, escape_markdown, format_interval, four_digits, with_interval
 
@@ -17,5 +16,4 @@ def test_intervals_are_those_of_the_measure_or_have_four_digits() -> None:
 def test_special_characters_of_latex_and_markdown() -> None:
     assert escape_latex("a_b^c~d<e>") == r"a\_b\textasciicircum{}c\textasciitilde{}d\textless{}e\textgreater{}"
     assert escape_markdown("a|b\n[c](d) <e>") == r"a\|b \[c\](d) &lt;e&gt;"
-    # Tables of runs and of reproductions escape text by the same function.
-    assert tables.escape_latex is latex.escape_latex is escape_latex
+    assert tables.escape_latex is escape_latex

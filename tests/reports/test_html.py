@@ -199,7 +199,7 @@ def test_the_weakest_preferences_are_left_out_where_there_are_too_many_items(mon
     result = made.association(["ada"])
     monkeypatch.setattr(explorer, "MOST_ITEMS", 20)
     monkeypatch.setattr(explorer, "FEWEST_ITEMS", 1)
-    packed = explorer.explore(result.scores, {})
+    packed = explorer.explore(result.scores, {}, modules={})
     assert packed is not None
     assert (packed.shown, packed.left_out) == (20, 140)
 
@@ -238,7 +238,9 @@ def test_the_items_are_packed_by_the_attributes_of_their_form() -> None:
     """Filters are the form's attributes that are not numbers; the direction is the sign of the item's weight."""
     gest = gest_scores(n=64).assign(family_words=lambda table: table["item"] == "7")
     winobias = winobias_scores(n=20)
-    packed = explorer.explore(pd.concat([gest, winobias, association_scores().assign(length_difference=3)]), {})
+    table = pd.concat([gest, winobias, association_scores().assign(length_difference=3)])
+    modules = {"gest": "gest", "winobias": "winobias", "stereoset": "association"}
+    packed = explorer.explore(table, {}, modules=modules)
     assert packed is not None
     content = json.loads(gzip.decompress(base64.b64decode(packed.packed)))
     sets = {packed_set["benchmark"]: packed_set for packed_set in content["sets"]}
@@ -277,8 +279,8 @@ def test_one_bias_type_is_not_printed_beside_all_items() -> None:
 
 def test_a_report_on_translations_has_limits_and_citation_of_the_sentences() -> None:
     result = made.translations(["A"], ["sk"])
-    data = [{**entry, "source": "gest-1.0"} for entry in result.manifest["data"]]
-    page, _ = make_report([("run", replace(result, manifest={**result.manifest, "data": data}))])
+    data = tuple(replace(entry, source="gest-1.0") for entry in result.manifest.data)
+    page, _ = make_report([("run", replace(result, manifest=replace(result.manifest, data=data)))])
     assert "Limits of the benchmarks, and how to cite them" in page
     assert "Women Are Beautiful, Men Are Leaders" in page
     assert "a low yield, not a low f_m" in page

@@ -10,6 +10,7 @@ from tiltmeter.reports.exports import FORMATS, Options
 from tiltmeter.reports.html import make_report
 from tiltmeter.reports.model_facts import model_facts
 from tiltmeter.runs.evaluate import evaluate
+from tiltmeter.runs.manifest import model_entry
 from tiltmeter.runs.result import Result
 
 COMPUTE = {"hardware": ["NVIDIA H200"] * 2, "hours": 0.5, "energy_wh": 651.25, "energy": "measured by the driver"}
@@ -28,12 +29,16 @@ FACTS: dict[str, Any] = {
 
 def with_facts(**facts: Any) -> Result:
     result = run(association_scores("maker/one", seed=1))
-    (entry,) = result.manifest["models"]
-    return replace(result, manifest={**result.manifest, "models": [{**entry, **facts}]})
+    (entry,) = result.manifest.models
+    return replace(result, manifest=replace(result.manifest, models=(model_entry({**entry.details, **facts}),)))
+
+
+def facts_of(**details: Any) -> dict[str, str]:
+    return model_facts(model_entry({"name": "m", **details}))
 
 
 def test_in_words() -> None:
-    assert model_facts(FACTS) == {
+    assert facts_of(**FACTS) == {
         "architecture": "LlamaForCausalLM (llama)",
         "parameters": "8,030,261,248",
         "layers": "32",
@@ -45,14 +50,12 @@ def test_in_words() -> None:
     }
     quantised = {"bits": "4", "method": "nf4", "by": "bitsandbytes 0.50.2"}
     adapted = {"base": "gpt2", "revision": "abc", "adapter": {"name": "my-lora", "revision": None}}
-    known = model_facts({"dtype": "float32", "quantized": quantised, **adapted})
+    known = facts_of(dtype="float32", quantized=quantised, **adapted)
     assert known == {"revision": "gpt2 abc + my-lora", "precision": "4 bits (nf4, bitsandbytes 0.50.2)"}
-    assert model_facts({"dtype": "float32", "quantized": {"saved as": "gguf"}}) == {
-        "precision": "float32, saved as gguf"
-    }
+    assert facts_of(dtype="float32", quantized={"saved as": "gguf"}) == {"precision": "float32, saved as gguf"}
     not_measured = {"hardware": ["Some CPU"], "hours": 0.25, "energy": "not measured"}
-    assert model_facts({"compute": not_measured})["compute"] == "Some CPU, 0.25 hours, energy not measured"
-    assert model_facts({"kind": "causal"}) == {}
+    assert facts_of(compute=not_measured)["compute"] == "Some CPU, 0.25 hours, energy not measured"
+    assert facts_of(kind="causal") == {}
 
 
 def test_in_the_model_card() -> None:
@@ -66,7 +69,7 @@ def test_in_the_model_card() -> None:
 
 def test_in_the_report() -> None:
     html, _ = make_report([("one", with_facts(**FACTS))])
-    for fact in model_facts(FACTS).values():
+    for fact in facts_of(**FACTS).values():
         assert f"<td><bdi>{fact}</bdi></td>" in html
     assert "<h4>Models</h4>" not in make_report([("one", with_facts())])[0]
 

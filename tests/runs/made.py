@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tiltmeter.runs.asking import Asking, to_dicts
+from tiltmeter.runs.asking import Asking
+from tiltmeter.runs.manifest_file import parse_manifest
 from tiltmeter.runs.measuring import measure_scores
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.typed_json import to_json
 
 CASE = ["model", "benchmark", "part", "language", "protocol"]
 ROLES = ("stereotype", "anti-stereotype", "unrelated")
@@ -203,19 +205,21 @@ def run(
     return Result(
         scores=scores,
         records=measure_scores(scores, families, asked, margins),
-        manifest={
-            "request": {"models": [entry["name"] for entry in models], "on": ["made"], "made": str(manifest)},
-            "models": models,
-            "data": [],
-            "asked": to_dicts(asked),
-            "refused": [],
-            "skipped": [],
-            "statistics": {"resamples": 9999, "seed": 1},
-            "versions": {"transformers": "5.0"},
-            "finished": "2026-01-02T03:04:05+00:00",
-            "seconds": 1.5,
-            **manifest,
-        },
+        manifest=parse_manifest(
+            {
+                "request": {"models": [entry["name"] for entry in models], "on": ["made"], "made": str(manifest)},
+                "models": models,
+                "data": [],
+                "asked": to_json(asked),
+                "refused": [],
+                "skipped": [],
+                "statistics": {"resamples": 9999, "seed": 1},
+                "versions": {"transformers": "5.0"},
+                "finished": "2026-01-02T03:04:05+00:00",
+                "seconds": 1.5,
+                **manifest,
+            }
+        ),
     )
 
 

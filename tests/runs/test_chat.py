@@ -140,7 +140,7 @@ def test_refusals(tmp_path: Path) -> None:
     assert not [record for record in result.records if record.measure == "chosen stereotype"]
     assert result.answers is not None
     assert set(result.answers["outcome"]) == {"refusal"}
-    (note,) = result.manifest["notes"]
+    (note,) = result.manifest.notes
     assert "chose no option in any of 240 answers" in note
     assert "(100% are refusals), so nothing can be said" in note
 
@@ -261,9 +261,9 @@ def test_a_server_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         server.dies_after = None
         result = evaluate(name, path, concurrency=4)
     # Of the four requests at a time, the one that fails ends the others, whose replies may be on their way.
-    stored = result.manifest["models"][0]["stored"]
+    stored = result.manifest.models[0].details["stored"]
     assert 47 <= stored <= 50
-    assert result.manifest["models"][0]["asked"] == 120 - stored
+    assert result.manifest.models[0].details["asked"] == 120 - stored
     assert len(set(server.answered)) == 120
     assert len(server.answered) == 120 + 50 - stored + AGAIN  # the model is confirmed by some of them
 
@@ -307,7 +307,7 @@ def test_limits_that_suffice(tmp_path: Path) -> None:
         options = ChatOptions(max_requests=40, max_cost=1.0, price_in=1.0, price_out=2.0)
         result = evaluate(name, pairs_file(tmp_path, 10), chat=options, tell=told.append)
     assert re.search(r"40 requests, about [\d,]+ tokens of messages and at most 2,560 of answers: at most", told[0])
-    entry = result.manifest["models"][0]
+    entry = result.manifest.models[0].details
     assert (entry["tokens_in"], entry["tokens_out"]) == (2000, 40)
     assert entry["cost"] == pytest.approx((2000 * 1.0 + 40 * 2.0) / 1e6)
 
@@ -418,12 +418,12 @@ def test_one_item_of_a_hundred_that_is_too_long_for_a_server_is_left_out_and_lis
     with chat_serving(server) as name:
         result = evaluate(name, pairs_file(tmp_path, 100))
         again = evaluate(name, pairs_file(tmp_path, 100))
-    (skip,) = result.manifest["skipped"]
-    assert "too long" in skip["reason"]
-    assert skip["item"] not in set(result.scores["item"])
+    (skip,) = result.manifest.skipped
+    assert "too long" in skip.reason
+    assert skip.item not in set(result.scores["item"])
     assert result.scores["item"].nunique() == 99
     # It is asked again: another server may take it.
-    assert again.manifest["models"][0]["asked"] > 0
+    assert again.manifest.models[0].details["asked"] > 0
 
 
 def test_tokens_that_a_server_does_not_count_are_estimated(tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_tokens_that_a_server_does_not_count_are_estimated(tmp_path: Path) -> No
     server.reply = {"choices": [{"message": {"content": "A"}}]}
     with chat_serving(server) as name:
         result = evaluate(name, pairs_file(tmp_path, 2), chat=ChatOptions(price_in=1.0, price_out=1.0))
-    (entry,) = result.manifest["models"]
+    (entry,) = [model.details for model in result.manifest.models]
     assert entry["tokens_estimated"] is True
     assert entry["tokens_in"] > 8 * 40
     assert entry["cost"] > 0
@@ -442,7 +442,7 @@ def test_answers_that_are_cut_off_are_told(tmp_path: Path) -> None:
     server.reply = {"choices": [{"message": {"content": "Let me think about"}, "finish_reason": "length"}]}
     with chat_serving(server) as name:
         result = evaluate(name, pairs_file(tmp_path, 2))
-    _, note = result.manifest["notes"]
+    _, note = result.manifest.notes
     assert note.startswith("8 of 8 answers about")
     assert "cut off at --max-tokens 64" in note
 
@@ -547,7 +547,7 @@ def test_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_instructions_in_english_are_marked(tmp_path: Path) -> None:
     result = asked(biased(0.6), association_file(tmp_path, 6, language="eo"))
     assert value(result, "coverage").protocol == "forced-choice/instructions in English"
-    assert "was asked in English" in result.manifest["notes"][0]
+    assert "was asked in English" in result.manifest.notes[0]
 
 
 def test_forms_without_a_choice_are_refused(tmp_path: Path) -> None:
@@ -580,7 +580,7 @@ def test_options_with_the_same_text_are_left_out(tmp_path: Path) -> None:
     other = {**item, "id": "q", "less": "Bye."}
     path.write_text(f"{json.dumps(item)}\n{json.dumps(other)}")
     result = asked(first, str(path))
-    assert result.manifest["skipped"][0]["reason"] == "two of its options have the same text"
+    assert result.manifest.skipped[0].reason == "two of its options have the same text"
 
 
 def test_protocols(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_server_that_replies_otherwise_stops_the_run(path: str, monkeypatch: p
         result = evaluate(name, path)
     assert result.answers is not None
     assert set(result.answers["outcome"]) == {"stereotype"}
-    assert result.manifest["models"][0]["stored"] == (40 if window == 40 else 0)
+    assert result.manifest.models[0].details["stored"] == (40 if window == 40 else 0)
 
 
 def test_noise_does_not_stop_a_run(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_noise_does_not_stop_a_run(path: str, monkeypatch: pytest.MonkeyPatch) -
     server.policy = noisy
     with chat_serving(server) as name:
         result = evaluate(name, path)
-    described = result.manifest["models"][0]["confirmation"]
+    described = result.manifest.models[0].details["confirmation"]
     assert (described["confirmations"], described["items"]) == (1, 12)
     assert described["noticed"]["70%"] > 0.99
 
@@ -106,7 +106,7 @@ def test_messages_that_are_asked_again_are_in_the_budget(path: str) -> None:
         result = evaluate(name, path, chat=ChatOptions(max_requests=125), tell=told.append)
     assert "125 requests" in told[0]
     assert len(server.bodies) == 125
-    assert result.manifest["models"][0]["tokens_in"] == 125 * 50
+    assert result.manifest.models[0].details["tokens_in"] == 125 * 50
 
 
 def test_samples_are_confirmed_at_temperature_0(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

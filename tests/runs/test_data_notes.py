@@ -30,8 +30,8 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 def test_a_run_counts_the_warnings(causal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path / "pairs.jsonl", LINES)
     result = evaluate(causal, str(file), out=tmp_path / "run")
-    (data,) = result.manifest["data"]
-    assert data["warnings"] == {"identical-pair": 1, "invisible-difference": 1}
+    (data,) = result.manifest.data
+    assert data.warnings == {"identical-pair": 1, "invisible-difference": 1}
     notes = provenance.notes(result.manifest)  # the report shows these
     for code in ("identical-pair", "invisible-difference"):
         assert any(code in note and str(file) in note for note in notes)
@@ -67,7 +67,7 @@ def test_bad_rows_of_a_released_set_are_left_out_and_listed(released: str) -> No
     (portion,) = portions(released)
     assert [item.id for item in portion.items] == ["1"]
     rows = left_out_rows([portion])
-    assert [(row["file"], row["row"], row["code"]) for row in rows if row["code"] != "duplicate-pair"] == [
+    assert [(row.file, row.row, row.code) for row in rows if row.code != "duplicate-pair"] == [
         ("a.jsonl", "line 2", "duplicate-id"),
         ("a.jsonl", "line 3", "unknown-direction"),
         ("b.csv", "", "missing-column"),
@@ -85,4 +85,4 @@ def test_a_file_of_ones_own_stays_strict(tmp_path: Path) -> None:
 
 def test_a_run_of_a_released_set_lists_its_bad_rows(released: str, causal: str) -> None:
     result = evaluate(causal, released)
-    assert {row["row"] for row in result.manifest["left_out"]} == {"line 2", "line 3", ""}
+    assert {row.row for row in result.manifest.left_out} == {"line 2", "line 3", ""}

@@ -19,6 +19,7 @@ from tiltmeter.datasets import load
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Question
 from tiltmeter.runs.doubts import ALL_ZERO, NO_TOKEN, UNKNOWN_TOKENS, all_zero, doubts_of
+from tiltmeter.runs.manifest import FlaggedItem
 
 WORDS = [
     "the",
@@ -94,27 +95,18 @@ def test_the_published_protocol_flags_and_others_leave_out(masked: str, tmp_path
     data = written(tmp_path / "d.jsonl", [GOOD] * 19 + [("kind", UNREAD, "green")])
     published = tiltmeter.evaluate(masked, data, out=tmp_path / "run")
     assert published.scores["item"].nunique() == 20
-    assert not published.manifest["skipped"]
-    (flag,) = published.manifest["flagged"]
-    assert flag == {
-        "model": masked,
-        "benchmark": data,
-        "part": "intrasentence",
-        "language": "en",
-        "item": "i19",
-        "reason": UNKNOWN_TOKENS,
-        "unknown": 1,
-        "scored": 3,
-    }
+    assert not published.manifest.skipped
+    (flag,) = published.manifest.flagged
+    assert flag == FlaggedItem(masked, data, "intrasentence", "en", "i19", UNKNOWN_TOKENS, unknown=1, scored=3)
     page = tiltmeter.report(tmp_path / "run").read_text(encoding="utf-8")
     assert "i19 (1 of 3)" in page
     other = tiltmeter.evaluate(masked, data, protocol="in-context")
     assert other.scores["item"].nunique() == 19
-    assert [(skip["item"], skip["reason"]) for skip in other.manifest["skipped"]] == [("i19", UNKNOWN_TOKENS)]
-    assert not other.manifest["flagged"]
+    assert [(skip.item, skip.reason) for skip in other.manifest.skipped] == [("i19", UNKNOWN_TOKENS)]
+    assert not other.manifest.flagged
     for result in (published, other):
-        (asked,) = result.manifest["asked"]
-        assert (asked["unknown"], asked["items"]) == (1, 20)
+        (asked,) = result.manifest.asked
+        assert (asked.unknown, asked.items) == (1, 20)
         assert "tokens that the model does not know" not in verdict(result).words
 
 
@@ -165,9 +157,9 @@ def test_a_portion_in_another_script_is_not_asked(masked: str, tmp_path: Path) -
         tiltmeter.evaluate(masked, str(ukrainian))
     both = tiltmeter.evaluate(masked, [english, str(ukrainian)])
     assert set(both.scores["language"]) == {"en"}
-    (refused,) = both.manifest["refused"]
-    assert refused["language"] == "uk"
-    assert "are unknown to it" in refused["reason"]
+    (refused,) = both.manifest.refused
+    assert refused.language == "uk"
+    assert "are unknown to it" in refused.reason
 
 
 def test_scores_that_are_all_zero_are_in_doubt(masked: str, tmp_path: Path) -> None:
@@ -181,7 +173,7 @@ def test_scores_that_are_all_zero_are_in_doubt(masked: str, tmp_path: Path) -> N
     data = written(tmp_path / "d.jsonl", [GOOD] * 12)
     result = tiltmeter.evaluate(masked, data)
     assert (result.scores["score"] == 0.0).all()
-    assert {entry["reason"] for entry in result.manifest["flagged"]} == {ALL_ZERO}
+    assert {entry.reason for entry in result.manifest.flagged} == {ALL_ZERO}
     assert "12 of 12 items have only scores of 0 (over 10%)" in verdict(result).reason
     with pytest.raises(ModelError, match="No item could be scored, because all its scores are 0"):
         tiltmeter.evaluate(masked, data, protocol="in-context")
@@ -199,9 +191,9 @@ def test_byte_level_tokenizers_have_no_unknown_tokens(tmp_path: Path) -> None:
     config = t.GPT2Config(vocab_size=300, n_embd=16, n_layer=2, n_head=2, n_positions=128)
     folder = saved(tmp_path / "bytes", made(lambda: t.GPT2LMHeadModel(config)), byte_level())
     result = tiltmeter.evaluate(folder, "starter:en", limit=12)
-    assert {(asked["unknown"], asked["zero"]) for asked in result.manifest["asked"]} == {(0, 0)}
+    assert {(asked.unknown, asked.zero) for asked in result.manifest.asked} == {(0, 0)}
     assert not [r for r in result.records if r.measure == "items with unknown tokens"]
-    assert len({asked["tokenizer"] for asked in result.manifest["asked"]}) == 1
+    assert len({asked.tokenizer for asked in result.manifest.asked}) == 1
 
 
 def test_decisions_of_a_next_sentence_head_are_no_tokens() -> None:

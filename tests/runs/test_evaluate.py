@@ -68,28 +68,28 @@ def test_contents_of_a_run_folder(causal: str, tmp_path: Path) -> None:
 
 def test_samples_are_reported_with_the_number_of_available_items(causal: str) -> None:
     result = evaluate(causal, ["starter/intrasentence:en", "starter/intersentence:en"], limit=5)
-    assert [(entry["part"], entry["items"]) for entry in result.manifest["data"]] == [
+    assert [(entry.part, entry.items) for entry in result.manifest.data] == [
         ("intrasentence", 5),
         ("intersentence", 5),
     ]
-    available = [entry["available"] for entry in result.manifest["data"]]
+    available = [entry.available for entry in result.manifest.data]
     assert available == [len(load("starter", part, "en")) for part in ("intrasentence", "intersentence")]
-    assert len(list(sample_notes(result.manifest))) == 2
+    assert len(list(sample_notes(result.manifest.data))) == 2
     complete = evaluate(causal, "starter/intrasentence:en")
-    assert complete.manifest["data"][0]["available"] == complete.manifest["data"][0]["items"] == available[0]
-    assert list(sample_notes(complete.manifest)) == []
+    assert complete.manifest.data[0].available == complete.manifest.data[0].items == available[0]
+    assert list(sample_notes(complete.manifest.data)) == []
 
 
 def test_the_manifest_has_how_models_were_asked(causal: str, masked: str) -> None:
     result = evaluate([causal, masked], "starter/intrasentence:en", limit=4, margins={"SS": 3})
-    asked = result.manifest["asked"]
-    assert [(entry["model"], entry["kind"], entry["family"], entry["protocol"]) for entry in asked] == [
+    asked = result.manifest.asked
+    assert [(entry.model, entry.kind, entry.family, entry.protocol) for entry in asked] == [
         (causal, "causal", "likelihood", "published"),
         (masked, "masked", "likelihood", "published"),
     ]
-    assert len({entry["tokenizer"] for entry in asked}) == 2
+    assert len({entry.tokenizer for entry in asked}) == 2
     assert {record.model: record.kind for record in result.records} == {causal: "causal", masked: "masked"}
-    assert result.manifest["request"]["margins"] == result.manifest["statistics"]["margins"] == {"SS": 3}
+    assert result.manifest.request["margins"] == result.manifest.statistics.margins == {"SS": 3}
     assert all(record.verdict is not None for record in result.records if record.measure == "SS")
 
 
@@ -104,9 +104,9 @@ def test_a_limit_keeps_the_same_items_in_every_language(causal: str) -> None:
 def test_refused_parts_are_listed_and_the_others_run(masked: str) -> None:
     result = evaluate(masked, "starter:en", limit=4)
     assert set(result.scores["part"]) == {"intrasentence"}
-    (refusal,) = result.manifest["refused"]
-    assert refusal["part"] == "intersentence"
-    assert "no next-sentence head" in refusal["reason"]
+    (refusal,) = result.manifest.refused
+    assert refusal.part == "intersentence"
+    assert "no next-sentence head" in refusal.reason
     with pytest.raises(ModelError, match="no next-sentence head"):
         evaluate(masked, "starter/intersentence:en")
 
@@ -114,7 +114,7 @@ def test_refused_parts_are_listed_and_the_others_run(masked: str) -> None:
 def test_several_models_and_benchmarks_in_one_table(causal: str, masked: str) -> None:
     result = evaluate([masked, causal], ["starter/intrasentence:en", "starter/intrasentence:de"], limit=4)
     assert result.scores.groupby(["model", "language"]).size().tolist() == [12] * 4
-    assert len(result.manifest["data"]) == 2
+    assert len(result.manifest.data) == 2
 
 
 def test_a_jsonl_file_as_benchmark(causal: str, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_jsonl_file_as_benchmark(causal: str, tmp_path: Path) -> None:
     path.write_text(json.dumps(item) + "\n" + json.dumps({**item, "id": "mine-2"}) + "\n")
     result = evaluate(causal, str(path))
     assert set(result.scores["item"]) == {"mine-1", "mine-2"}
-    assert result.manifest["data"][0]["files"].keys() == {"mine.jsonl"}
+    assert result.manifest.data[0].files.keys() == {"mine.jsonl"}
 
 
 def test_a_folder_with_another_run_is_not_overwritten(causal: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,8 +12,8 @@ from tests.runs.made import association_scores
 from tests.runs.made import run as made_run
 from tiltmeter.api import compare
 from tiltmeter.reports.html import make_report
-from tiltmeter.runs.file_digests import with_own_digest
-from tiltmeter.runs.result import Result, write_manifest
+from tiltmeter.runs.manifest_file import read_manifest, write_manifest
+from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
 
 CHANGED = "changed since the run was saved"
@@ -58,20 +59,23 @@ def test_a_changed_file_is_named(
 
 
 def test_a_run_of_an_earlier_version_has_no_digests(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    del manifest["digests"]
-    write_manifest(folder, manifest)
+    write_manifest(folder, replace(read_manifest(folder), digests={}))
     better_numbers(folder)
     assert Result.load(folder).changed == ()
     assert caplog.text == ""
 
 
 def test_a_note_that_tiltmeter_adds_is_no_change(folder: Path) -> None:
-    manifest = dict(Result.load(folder).manifest)
-    write_manifest(folder, with_own_digest({**manifest, "notes": ["A new one."]}))
+    write_manifest(folder, replace(read_manifest(folder), notes=("A new one.",)))
     assert Result.load(folder).changed == ()
     better_numbers(folder)
     assert Result.load(folder).changed == (MEASURES,)
+
+
+def test_a_note_does_not_hide_that_the_manifest_was_edited(folder: Path) -> None:
+    other_model(folder)
+    write_manifest(folder, replace(read_manifest(folder), notes=("A new one.",)))
+    assert Result.load(folder).changed == (MANIFEST,)
 
 
 def test_reports_and_comparisons_say_it(folder: Path, tmp_path: Path) -> None:

@@ -103,8 +103,8 @@ def test_a_run_of_a_system(items: str, tmp_path: Path) -> None:
     # "Él" of the context's translation does not count.
     assert values["context", "acc"] == 100
     assert {record.family for record in result.records} == {"translation"}
-    data = result.manifest["data"]
-    assert [(entry["part"], entry["items"], entry["item_language"]) for entry in data] == [
+    data = result.manifest.data
+    assert [(entry.part, entry.items, entry.item_language) for entry in data] == [
         ("sentences", 4, "es"),
         ("context", 1, "es"),
     ]
@@ -116,8 +116,8 @@ def test_a_file_of_one_part(items: str, tmp_path: Path) -> None:
         csv.writer(file).writerows([("from", "to"), *list(SPANISH.items())[:4]])
     result = score_translations(path, system="Sys", on=items)
     assert set(result.scores["part"]) == {"sentences"}
-    assert result.manifest["models"][0]["translated"] == 4
-    assert result.manifest["models"][0]["missing"] == 0
+    assert result.manifest.models[0].details["translated"] == 4
+    assert result.manifest.models[0].details["missing"] == 0
 
 
 def test_a_language_without_items(items: str) -> None:

@@ -56,8 +56,8 @@ def test_all_templates_are_asked_by_default(masked: str, causal: str, sentences:
     parts = result.scores.groupby("model")["part"].agg(lambda parts: sorted(set(parts)))
     assert parts[masked] == TEMPLATES
     assert parts[causal] == TEMPLATES[2:]
-    assert not result.manifest["refused"]
-    assert [entry["part"] for entry in result.manifest["data"]] == ["all"]
+    assert not result.manifest.refused
+    assert [entry.part for entry in result.manifest.data] == ["all"]
     scores = pd.read_parquet(sentences.parent / "run/scores.parquet")
     assert set(scores["role"]) == {"log_ratio"}
     assert sorted(set(scores["stereotype"])) == list(range(1, 17))
@@ -71,9 +71,9 @@ def test_all_templates_are_asked_by_default(masked: str, causal: str, sentences:
 
 def test_templates_that_a_model_cannot_answer_are_refused(masked: str, causal: str, sentences: Path) -> None:
     result = evaluate([masked, causal], f"{sentences}/template-1")
-    (refusal,) = result.manifest["refused"]
-    assert (refusal["model"], refusal["part"]) == (causal, "template-1")
-    assert "the word stands before the sentence" in refusal["reason"]
+    (refusal,) = result.manifest.refused
+    assert (refusal.model, refusal.part) == (causal, "template-1")
+    assert "the word stands before the sentence" in refusal.reason
 
 
 def test_words_that_split_unequally_are_reported(odd: str, sentences: Path) -> None:
@@ -103,7 +103,7 @@ def test_gest_with_other_benchmarks_in_one_run(masked: str, sentences: Path, tmp
         str(blanks): 3,
     }
     # `he` and `she` start with different letters, so they are not two forms of one word.
-    assert {skip["reason"] for skip in result.manifest["skipped"]} == {
+    assert {skip.reason for skip in result.manifest.skipped} == {
         "the two forms of the word begin with different letters"
     }
     assert len(Result.load(tmp_path / "run").scores) == len(result.scores)
@@ -132,7 +132,7 @@ def test_all_predictions_of_a_model(model: str, parts: list[str], released: Path
     assert sorted(set(result.scores["part"])) == parts
     first = result.scores[result.scores["part"] == parts[-1]].set_index("item")["score"]
     assert first["3"] == pytest.approx((0.03 + len(parts) - 1) * math.log(10))
-    (about,) = result.manifest["models"]
+    (about,) = [model.details for model in result.manifest.models]
     assert about["name"] == model
     assert len(about["predictions"]) == len(parts)
     assert {record.model for record in result.records} == {model}

@@ -49,7 +49,7 @@ def test_stereotypical_pronouns(tmp_path: Path) -> None:
         assert verdict is not None
         assert verdict.words == "significant bias towards stereotypes, beyond 0.05"
         assert values[language, "18 occupations", "p_i"].n == 11
-    assert [entry["item_language"] for entry in result.manifest["data"]] == ["tr", "hu"]
+    assert [entry.item_language for entry in result.manifest.data] == ["tr", "hu"]
     assert set(result.scores["language"]) == {"tr-en", "hu-en"}
     assert (tmp_path / "run" / "manifest.json").is_file()
 
@@ -57,9 +57,9 @@ def test_stereotypical_pronouns(tmp_path: Path) -> None:
 def test_the_source_language_is_part_of_what_is_stored(tmp_path: Path) -> None:
     system = FromAnywhere(key=f"fake {tmp_path}")
     result = evaluate_translator(system, on="starter-neutral-mt:tr-en")
-    assert result.manifest["models"][0]["sent"] == {"tr-en": 48}
+    assert result.manifest.models[0].details["sent"] == {"tr-en": 48}
     again = evaluate_translator(system, on="starter-neutral-mt:tr-en,hu-en")
-    assert again.manifest["models"][0]["sent"] == {"tr-en": 0, "hu-en": 48}
+    assert again.manifest.models[0].details["sent"] == {"tr-en": 0, "hu-en": 48}
 
 
 def test_systems_and_languages_that_do_not_fit() -> None:

@@ -13,7 +13,6 @@ from tests.reports.made import file_of
 from tests.reports.test_html import unpacked
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.datasets import load
-from tiltmeter.reports import item_texts as lookup
 from tiltmeter.reports.comparison_page import comparison_page
 from tiltmeter.reports.html import make_report
 from tiltmeter.reports.item_texts import item_texts
@@ -49,14 +48,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return folders
 
 
-def no_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_args: object) -> None:
-        raise AssertionError("went back to the data")
-
-    monkeypatch.setattr(lookup, "_load", refuse)
-
-
-def test_results_do_not_need_the_data_file(models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_need_the_data_file(models: list[str], tmp_path: Path) -> None:
     file = file_of(tmp_path, ITEMS)
     first = evaluate(models[0], str(file), out=tmp_path / "run-0")
     # A second run with all preferences reversed.
@@ -64,7 +56,6 @@ def test_results_do_not_need_the_data_file(models: list[str], tmp_path: Path, mo
     scores = first.scores.assign(role=first.scores["role"].replace(other))
     Result(scores, first.records, first.manifest, first.texts).save(tmp_path / "run-1")
     file.rename(tmp_path / "elsewhere.jsonl")
-    no_lookup(monkeypatch)
     runs = [(f"run-{number}", Result.load(tmp_path / f"run-{number}")) for number in range(2)]
     html, _ = make_report(runs[:1])
     assert ["the nurse number 3 was BLANK .", "kind", "gruff3", "wooden"] in unpacked(html)["texts"]
@@ -111,8 +102,7 @@ def test_texts_are_those_that_were_measured(models: list[str]) -> None:
 
 def test_runs_with_different_items_of_one_data_set(models: list[str]) -> None:
     few, all_of_them = (evaluate(models[0], "starter-pairs:en", limit=limit) for limit in (2, None))
-    old = Result(few.scores, few.records, few.manifest)
-    for results in ([few, all_of_them], [all_of_them, few], [few, old], [old, few]):
+    for results in ([few, all_of_them], [all_of_them, few]):
         assert len(item_texts(results, {})[0]["starter-pairs", "en"]) == 40
 
 
@@ -132,13 +122,12 @@ def test_a_run_of_published_predictions(tmp_path: Path) -> None:
     assert {item: text.context for item, text in texts_by_id(kept).items()} == {item.id: item.context for item in items}
 
 
-def test_a_run_of_translations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_translations(tmp_path: Path) -> None:
     items = load("starter-gest", None, "en")
     lines = ["from,to", *(f'"{item.sentence}",Bol som doma.' for item in items)]
     (tmp_path / "sk.csv").write_text("\n".join(lines), encoding="utf-8")
     score_translations(tmp_path / "sk.csv", system="X", on="starter-gest-mt:sk", out=tmp_path / "run")
     result = Result.load(tmp_path / "run")
-    no_lookup(monkeypatch)
     outcome, missing = item_texts([result], {})
     assert {item: text.context for item, text in outcome["starter-gest-mt", "sk"].items()} == {
         item.id: item.sentence for item in items

@@ -90,5 +90,5 @@ def test_messages_to_a_chat_model(long: int, tmp_path: Path) -> None:
             evaluate(ShortChat(biased(0.8)), str(path))
         return
     result = evaluate(ShortChat(biased(0.8)), str(path))
-    assert [(skip["item"], skip["part"]) for skip in result.manifest["skipped"]] == [("p-0", "all")]
+    assert [(skip.item, skip.part) for skip in result.manifest.skipped] == [("p-0", "all")]
     assert result.scores["item"].nunique() == 99

@@ -56,16 +56,16 @@ def test_margins_are_part_of_the_request(tmp_path: Path) -> None:
         return score_predictions(path, margins=margins, **given)  # type: ignore[arg-type]
 
     result = scored({"SS": 3.0})
-    assert result.manifest["request"]["margins"] == {"SS": 3.0}
-    assert result.manifest["statistics"]["margins"] == {"SS": 3.0}
+    assert result.manifest.request["margins"] == {"SS": 3.0}
+    assert result.manifest.statistics.margins == {"SS": 3.0}
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["statistics"]["margins"] == {"SS": 3.0}
     assert {r.margin for r in Result.load(tmp_path / "run").records if r.measure == "SS"} == {3.0}
     with pytest.raises(UsageError, match="already holds another run"):
         scored(None)
     again = scored(None, force=True)
-    assert "margins" not in again.manifest["request"]
-    assert again.manifest["statistics"]["margins"] == {}
+    assert "margins" not in again.manifest.request
+    assert again.manifest.statistics.margins == {}
 
 
 def test_margins_of_translation_runs(tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_margins_of_translation_runs(tmp_path: Path) -> None:
     file = tmp_path / "sk.csv"
     file.write_text("from,to\n" + "".join(f"{sentence},Bola som tam.\n" for sentence in stereotypes))
     result = score_translations(file, system="ada", on=f"{path}:sk", margins={"f_s": 0.1})
-    assert result.manifest["request"]["margins"] == {"f_s": 0.1}
-    assert result.manifest["statistics"]["margins"] == {"f_s": 0.1}
+    assert result.manifest.request["margins"] == {"f_s": 0.1}
+    assert result.manifest.statistics.margins == {"f_s": 0.1}
     assert {r.margin for r in result.records if r.measure == "f_s"} == {0.1}
 
 

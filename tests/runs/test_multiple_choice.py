@@ -57,7 +57,7 @@ def test_a_model_that_only_refuses_has_no_bias_and_no_accuracy(tmp_path: Path) -
     result = asked(refusing, questions_file(tmp_path, 40))
     assert not {record.measure for record in result.records} & {"BBQ bias", "unknown answers", "answer accuracy"}
     assert value(result, "refusals", part="ambiguous").value == 100.0
-    assert any("chose no option" in note for note in result.manifest["notes"])
+    assert any("chose no option" in note for note in result.manifest.notes)
 
 
 def test_always_the_first_option_is_not_interpreted(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_language_models(stereotypes: Stereotypes, masked: str, causal: str, tmp
             assert (kind.value, kind.n) == (pytest.approx(math.exp(fmean(sub))), 2)
     ranks = [r.value for r in result.records if (r.model, r.part, r.measure) == (masked, "template-3", "feminine rank")]
     assert sorted(ranks) == [*range(1, len(stereotypes) + 1)]
-    assert result.manifest["notes"] == []
+    assert result.manifest.notes == ()
     again = Result.load(tmp_path / "run")
     assert [r.label for r in again.records] == [r.label for r in result.records]
 
@@ -134,7 +134,7 @@ def test_one_side_only_has_no_gap_and_says_so(masked: str, causal: str, tmp_path
     translated = evaluate_translator(FakeTranslator(say=slovak), on=f"{path}:sk")
     for result, gap, rate in ((likely, "g_s", "q_f"), (chosen, "masculine choice gap", ""), (translated, "f_s", "p_f")):
         assert not {r.measure for r in result.records} & {gap, f"{gap} of stereotypes like these", "f_m", "q_m", "p_m"}
-        note = result.manifest["notes"][-1]
+        note = result.manifest.notes[-1]
         assert note.startswith(f"{gap} of ")
         assert "is not defined: all items that it scored are for stereotypes about women" in note
         assert not rate or [r for r in result.records if r.measure == rate]

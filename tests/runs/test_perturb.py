@@ -34,7 +34,7 @@ def test_the_final_character_is_dropped_and_the_protocol_names_it(masked: str, p
     assert tokens(changed.scores) == [2, 3]
     assert set(changed.scores["protocol"]) == {record.protocol for record in changed.records} == {f"published/{DROP}"}
     assert json.loads((tmp_path / "run/manifest.json").read_text())["request"]["perturb"] == DROP
-    assert "perturb" not in plain.manifest["request"]
+    assert "perturb" not in plain.manifest.request
 
 
 def test_a_perturbed_run_does_not_overwrite_a_plain_one(masked: str, pairs: Path, tmp_path: Path) -> None:

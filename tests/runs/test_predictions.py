@@ -109,12 +109,12 @@ def test_scores_records_manifest_and_output_have_the_method(tmp_path: Path) -> N
         "intrasentence": ["published"],
         "intersentence": ["published/c"],
     }
-    assert {(entry["part"], entry["kind"], entry["family"]) for entry in result.manifest["asked"]} == {
+    assert {(entry.part, entry.kind, entry.family) for entry in result.manifest.asked} == {
         ("intrasentence", "causal", "likelihood"),
         ("intersentence", "causal", "likelihood"),
     }
     assert {record.kind for record in result.records} == {"causal"}
-    assert result.manifest["notes"] == [
+    assert list(result.manifest.notes) == [
         "Read from the name gpt2_GPT2LM_GPT2LM_c_en.json, or as given: intrasentence: causal model, likelihood, "
         "protocol published; intersentence: causal model, likelihood, protocol published/c."
     ]
@@ -122,12 +122,12 @@ def test_scores_records_manifest_and_output_have_the_method(tmp_path: Path) -> N
 
 def test_unknown_kinds_are_noted(tmp_path: Path) -> None:
     result = scored(tmp_path, "mine")
-    assert any("name it with --kind" in note for note in result.manifest["notes"])
-    assert "unknown model" in result.manifest["notes"][0]
+    assert any("name it with --kind" in note for note in result.manifest.notes)
+    assert "unknown model" in result.manifest.notes[0]
     given = scored(tmp_path, "mine", kind="masked", protocol="in-context")
-    assert len(given.manifest["notes"]) == 1
-    assert (given.manifest["request"]["kind"], given.manifest["request"]["protocol"]) == ("masked", "in-context")
-    assert {(entry["kind"], entry["protocol"]) for entry in given.manifest["asked"]} == {("masked", "in-context")}
+    assert len(given.manifest.notes) == 1
+    assert (given.manifest.request["kind"], given.manifest.request["protocol"]) == ("masked", "in-context")
+    assert {(entry.kind, entry.protocol) for entry in given.manifest.asked} == {("masked", "in-context")}
 
 
 def test_a_head_is_compared_with_case_d_only_across_protocols(tmp_path: Path) -> None:

@@ -169,9 +169,9 @@ def test_a_plain_run_recomputes_the_same_scores(kind: str, tmp_path: Path) -> No
     folder = saved(kind, tmp_path / "m")
     fast = evaluate(folder, "starter/intrasentence:en", limit=6)
     plain = evaluate(folder, "starter/intrasentence:en", limit=6, plain=True, out=tmp_path / "plain")
-    assert plain.manifest["request"]["plain"] is True
-    assert "plain" not in fast.manifest["request"]
-    (one,), (other,) = ([entry["answers"] for entry in run.manifest["models"]] for run in (fast, plain))
+    assert plain.manifest.request["plain"] is True
+    assert "plain" not in fast.manifest.request
+    (one,), (other,) = ([entry.details["answers"] for entry in run.manifest.models] for run in (fast, plain))
     assert one != other
     np.testing.assert_allclose(plain.scores["score"], fast.scores["score"], atol=1e-5, rtol=1e-5)
     assert plain.scores.drop(columns="score").equals(fast.scores.drop(columns="score"))
@@ -181,7 +181,7 @@ def test_plain_runs_of_a_loaded_model() -> None:
     given = made(MODELS["causal"]), word_level(bos_token="<s>")
     fast, plain = (evaluate(given, "starter/intrasentence:en", limit=3, plain=how) for how in (False, True))
     np.testing.assert_allclose(plain.scores["score"], fast.scores["score"], atol=1e-5, rtol=1e-5)
-    assert fast.manifest["request"]["fingerprints"] != plain.manifest["request"]["fingerprints"]
+    assert fast.manifest.request["fingerprints"] != plain.manifest.request["fingerprints"]
 
 
 def test_the_plain_option(tmp_path: Path) -> None:
@@ -197,4 +197,4 @@ def test_the_plain_option(tmp_path: Path) -> None:
 def test_the_manifest_has_exact_versions(tmp_path: Path) -> None:
     manifest = evaluate(saved("causal", tmp_path / "m"), "starter/intrasentence:en", limit=2).manifest
     for library in ("torch", "transformers", "tokenizers", "numpy"):
-        assert manifest["versions"][library] == version(library)
+        assert manifest.versions[library] == version(library)

@@ -97,7 +97,7 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     "a list for a manifest": (lambda run: (run / MANIFEST).write_text("[]"), r"manifest\.json is not an object"),
     "a deep manifest": (lambda run: (run / MANIFEST).write_text("[" * 100_000), "nested too deep"),
     "no models": (lambda run: edited(run, MANIFEST, lambda m: m.pop("models")), "has no 'models'"),
-    "a number for a note": (lambda run: edited(run, MANIFEST, lambda m: m.update(notes=[7])), "a note .* not a text"),
+    "a number for a note": (lambda run: edited(run, MANIFEST, lambda m: m.update(notes=[7])), "'notes' .* not a text"),
     "a text for items": (
         lambda run: edited(run, MANIFEST, lambda m: m["asked"][0].update(items="x")),
         "'items' of entry 1 of 'asked'.* is not a whole number",

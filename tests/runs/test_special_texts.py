@@ -75,8 +75,8 @@ def test_a_run_lists_them_and_scores_the_others(masked: str, tmp_path: Path) -> 
     plain = ["the nurse was kind to me", "she is very gentle", "a nurse is kind"]
     clean = evaluate(masked, written(tmp_path / "pairs.jsonl", plain), out=tmp_path / "clean")
     mixed = evaluate(masked, written(tmp_path / "pairs.jsonl", [*plain, "she is [MASK] kind"]), out=tmp_path / "mixed")
-    (skipped,) = mixed.manifest["skipped"]
-    assert (skipped["item"], "[MASK]" in skipped["reason"]) == ("3", True)
+    (skipped,) = mixed.manifest.skipped
+    assert (skipped.item, "[MASK]" in skipped.reason) == ("3", True)
     columns = ["item", "role", "score"]
     assert mixed.scores[columns].equals(clean.scores[columns])
 

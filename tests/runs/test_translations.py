@@ -83,8 +83,8 @@ def test_a_file_of_translations(sentences: str, write, tmp_path: Path) -> None:
     read = Result.load(tmp_path / "run")
     assert read.records == result.records
     assert read.scores["score"].isna().sum() == 1
-    assert read.manifest["models"][0]["translated"] == 6
-    assert read.manifest["notes"] == []
+    assert read.manifest.models[0].details["translated"] == 6
+    assert read.manifest.notes == ()
 
 
 def test_sources_are_matched_after_normalisation(sentences: str, write) -> None:
@@ -96,18 +96,18 @@ def test_unmatched_sources_are_counted(sentences: str, write) -> None:
     rows = list(SLOVAK.items())[:4]
     rows += [("I wept at the opera.", "V opere som plakal."), ("I slept.", "Spal som."), ("I led the meeting.", " ")]
     result = score_translations(write(rows), system="Sys", on=sentences)
-    about = result.manifest["models"][0]
+    about = result.manifest.models[0].details
     assert {name: about[name] for name in ("translated", "missing", "unmatched", "duplicates")} == {
         "translated": 4,
         "missing": 2,
         "unmatched": 1,
         "duplicates": 1,
     }
-    assert {(skip["item"], skip["reason"]) for skip in result.manifest["skipped"]} == {
+    assert {(skip.item, skip.reason) for skip in result.manifest.skipped} == {
         ("e", "the file has no translation of it"),
         ("f", "the file has no translation of it"),
     }
-    assert [note.partition(" of ")[0] for note in result.manifest["notes"]] == ["1 sources", "1 sources"]
+    assert [note.partition(" of ")[0] for note in result.manifest.notes] == ["1 sources", "1 sources"]
     assert result.scores.set_index("item").loc["a", "score"] == 1
 
 
@@ -121,9 +121,9 @@ def test_the_edition_is_inferred_from_the_file(mirror: Path, write, monkeypatch:
     for items, edition in ((old, "1.0"), (new, "1.1")):
         path = write([(items[number].sentence, "Bol som doma.") for number in chosen])
         result = score_translations(path, system="Sys", on="gest-mt:sk")
-        assert {entry["edition"] for entry in result.manifest["data"]} == {edition}
-        assert result.manifest["data"][0]["benchmark"] == "gest-mt"
-        assert any(f"edition {edition}" in note for note in result.manifest["notes"])
+        assert {entry.edition for entry in result.manifest.data} == {edition}
+        assert result.manifest.data[0].benchmark == "gest-mt"
+        assert any(f"edition {edition}" in note for note in result.manifest.notes)
         second = "1.0" if edition == "1.1" else "1.1"
         forced = score_translations(path, system="Sys", on="gest-mt:sk", edition=second)
         assert len(result.scores) - len(forced.scores) >= 5
@@ -176,9 +176,7 @@ def test_gender_from_a_conllu_file(sentences: str, write, tmp_path: Path) -> Non
     result = score_translations(write(list(two.items())), system="Sys", on=sentences, gender_from=str(path))
     assert result.scores.set_index("item")["score"].to_dict() == {"a": 0, "b": 0, "c": 0, "e": 1}
     assert set(result.scores["protocol"]) == {"conllu"}
-    assert {skip["reason"] for skip in result.manifest["skipped"]} == {
-        "the CoNLL-U file has no parse of its translation"
-    }
+    assert {skip.reason for skip in result.manifest.skipped} == {"the CoNLL-U file has no parse of its translation"}
     with pytest.raises(UsageError, match="neither rules, nor stanza, nor a CoNLL-U file"):
         score_translations(write(list(two.items())), system="Sys", on=sentences, gender_from="wishes")
 
@@ -186,7 +184,7 @@ def test_gender_from_a_conllu_file(sentences: str, write, tmp_path: Path) -> Non
 def test_sources_beyond_the_limit_are_not_unmatched(sentences: str, write) -> None:
     result = score_translations(write(list(SLOVAK.items())), system="Sys", on=sentences, limit=2)
     assert len(result.scores) == 2
-    assert result.manifest["models"][0]["unmatched"] == 0
+    assert result.manifest.models[0].details["unmatched"] == 0
     with pytest.raises(UsageError, match="A limit of 0 items"):
         score_translations(write(list(SLOVAK.items())), system="Sys", on=sentences, limit=0)
 
@@ -196,7 +194,7 @@ def test_evaluate_a_translator(sentences: str, tmp_path: Path) -> None:
     result = evaluate_translator(translator, on=sentences, out=tmp_path / "run")
     assert set(result.scores["model"]) == {"fake"}
     assert result.scores["score"].count() == 5
-    (about,) = Result.load(tmp_path / "run").manifest["models"]
+    (about,) = [model.details for model in Result.load(tmp_path / "run").manifest.models]
     assert about["sent"] == {"sk": 6}
     assert about["characters"] == sum(map(len, SLOVAK))
     assert about["made"]["sk"]
@@ -211,7 +209,7 @@ def test_sentences_that_a_system_gives_no_translation_of_are_listed(sentences: s
     given = {**SLOVAK, "I led the meeting.": None, "I carried the piano.": ""}
     result = evaluate_translator(FakeTranslator(say=given.__getitem__), on=sentences)  # type: ignore[arg-type]
     assert set(result.scores["item"]) == {"a", "b", "d", "f"}
-    assert {(e["item"], e["reason"]) for e in result.manifest["skipped"] if e["item"] in "ce"} == {
+    assert {(e.item, e.reason) for e in result.manifest.skipped if e.item in "ce"} == {
         ("c", module.NO_TRANSLATION),
         ("e", module.NO_TRANSLATION),
     }
@@ -234,7 +232,7 @@ def test_several_languages(sentences: str) -> None:
 
     result = evaluate_translator(FakeTranslator(say=either), on=sentences.replace(":sk", ":sk,cs"))
     assert set(result.scores["language"]) == {"sk", "cs"}
-    assert len(result.manifest["data"]) == 2
+    assert len(result.manifest.data) == 2
     assert {record.language for record in result.records if record.view == "pairs"} == {"all"}
 
 

@@ -121,8 +121,8 @@ def test_a_run_of_a_system(items: str, tmp_path: Path) -> None:
     assert values["delta_G"] == 0
     cues = dict(zip(result.scores["item"], result.scores["candidate"], strict=True))
     assert cues["0"] == "El jardinero"
-    assert any("words are not aligned reliably" in note for note in result.manifest["notes"])
-    assert result.manifest["data"][0]["item_language"] == "en"
+    assert any("words are not aligned reliably" in note for note in result.manifest.notes)
+    assert result.manifest.data[0].item_language == "en"
 
 
 def test_a_language_without_rules_and_another_way_are_refused(items: str) -> None:

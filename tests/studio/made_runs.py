@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ def small(model: str, seed: int, kind: str = "masked") -> Result:
 
 def save(folder: Path, result: Result, finished: datetime | None = None) -> Path:
     """Write a run, finished at this time."""
-    manifest = {**result.manifest, "finished": (finished or datetime(2026, 5, 4, 12, 30, tzinfo=UTC)).isoformat()}
+    manifest = replace(result.manifest, finished=(finished or datetime(2026, 5, 4, 12, 30, tzinfo=UTC)).isoformat())
     return Result(result.scores, result.records, manifest, result.texts).save(folder)
 
 

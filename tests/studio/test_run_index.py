@@ -102,15 +102,6 @@ def test_the_summary_of_a_run_that_is_gone_is_forgotten(work: Path) -> None:
         assert set(store.summaries()) == {"runs/bert", "a/b/even"}
 
 
-def test_rows_of_single_groups_are_not_parsed(work: Path) -> None:
-    before = by_path(index_of(work))["gpt"].summary
-    path = work / "gpt" / MEASURES
-    start, row, rest = path.read_text(encoding="utf-8").partition('  "view": "target",\n')
-    assert row
-    path.write_text(f"{start}{row}  no JSON\n{rest}", encoding="utf-8")
-    assert by_path(index_of(work))["gpt"].summary == before
-
-
 def test_the_tables_of_a_run_are_not_read(work: Path) -> None:
     before = index_of(work).runs()
     for path in work.rglob("*.parquet"):
@@ -128,16 +119,17 @@ def test_reading_stops_in_time_and_goes_on(work: Path) -> None:
     assert all(run.is_whole for run in runs)
 
 
+EMPTY: dict[str, Any] = {"request": {}, "models": [], "data": [], "asked": [], "refused": [], "skipped": []}
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "unfinished": ({"scores.parquet": "", MEASURES: []}, "has no manifest.json, so it was not finished"),
-    "no measures": ({MANIFEST: {}}, "has no measures.json"),
+    "no measures": ({MANIFEST: EMPTY}, "has no measures.json"),
     "cut": ({MANIFEST: '{"models": [', MEASURES: []}, "Its manifest.json cannot be read"),
     "no object": ({MANIFEST: [1], MEASURES: []}, "Its manifest.json is not that of a run"),
-    "no rows": ({MANIFEST: {}, MEASURES: {"a": 1}}, "Its measures.json is not that of a run"),
-    "other rows": ({MANIFEST: {}, MEASURES: [{"view": "all"}]}, "Its measures.json cannot be read"),
-    "deep": ({MANIFEST: {}, MEASURES: "[" * 100_000}, "Its measures.json cannot be read"),
-    "other data": ({MANIFEST: {"data": [{"items": "x"}]}, MEASURES: []}, "lacks something"),
-    "other models": ({MANIFEST: {"models": 4, "data": 5}, MEASURES: []}, "lacks something"),
+    "no rows": ({MANIFEST: EMPTY, MEASURES: {"a": 1}}, "Its measures.json is not that of a run"),
+    "other rows": ({MANIFEST: EMPTY, MEASURES: [{"view": "all"}]}, "Its measures.json cannot be read"),
+    "deep": ({MANIFEST: EMPTY, MEASURES: "[" * 100_000}, "Its measures.json cannot be read"),
+    "other data": ({MANIFEST: {**EMPTY, "data": [{"items": "x"}]}, MEASURES: []}, "entry 1 of 'data'"),
+    "other models": ({MANIFEST: {**EMPTY, "models": 4}, MEASURES: []}, "'models' of manifest.json is not a list"),
 }
 
 

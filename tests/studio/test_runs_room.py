@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.files import write_text
 from tiltmeter.reports.comparison_page import comparison_page
+from tiltmeter.runs.manifest import model_entry
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.app import Studio
@@ -249,7 +251,7 @@ def test_downloads(client: TestClient, work: Path) -> None:
 
 def test_a_card_for_each_model(tmp_path: Path) -> None:
     one, two = small("one", 1), small("two", 2)
-    manifest = {**one.manifest, "models": [{"name": "one"}, {"name": "two"}]}
+    manifest = replace(one.manifest, models=(model_entry({"name": "one"}), model_entry({"name": "two"})))
     save(tmp_path / "both", Result(one.scores, [*one.records, *two.records], manifest))
     with client_of(studio_on(tmp_path)) as client:
         page = html.unescape(client.get("/runs/open?run=both").text)

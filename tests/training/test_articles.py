@@ -11,7 +11,8 @@ import pytest
 
 from tests.training.made_articles import write_jsonl
 from tiltmeter.errors import DataError, DownloadError, UsageError
-from tiltmeter.training.articles import Article, open_sources
+from tiltmeter.training.article_sources import open_sources
+from tiltmeter.training.articles import Article
 from tiltmeter.training.articles_html import html_blocks
 from tiltmeter.training.articles_text import sentences_of
 from tiltmeter.training.articles_wikipedia import wikitext_blocks

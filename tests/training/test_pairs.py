@@ -11,7 +11,8 @@ import pytest
 from tests.training.made_articles import made, write_html, write_jsonl
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.training import pairs_making
-from tiltmeter.training.articles import Article, open_sources
+from tiltmeter.training.article_sources import open_sources
+from tiltmeter.training.articles import Article
 from tiltmeter.training.pairs_files import read_pairs
 from tiltmeter.training.pairs_making import PairOptions, make_pairs
 from tiltmeter.training.pairs_matching import StoredSentence, match

@@ -13,6 +13,7 @@ from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import ModelError
 from tiltmeter.models.named import open_by_name
 from tiltmeter.reports.model_facts import model_facts
+from tiltmeter.runs.manifest import model_entry
 from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
@@ -66,10 +67,10 @@ def test_the_head_answers_between_sentences_and_its_base_within_them(head: Path,
     for role in CANDIDATES:
         assert scores["b", role] == expected["b", role]
         assert scores["a", role] != expected["a", role]
-    (entry,) = result.manifest["models"]
+    (entry,) = [model.details for model in result.manifest.models]
     assert entry["base"] == "../base"
     assert entry["head"]["design"] == "recommended"
-    (base_entry,) = alone.manifest["models"]
+    (base_entry,) = [model.details for model in alone.manifest.models]
     assert entry["answers"]["causal"] == base_entry["answers"]["causal"]
     assert set(entry["answers"]) == {"causal", "next-sentence"}
     kinds = {record.part: record for record in result.records}
@@ -99,8 +100,8 @@ def test_a_chat_template_and_a_head_exclude_each_other(head: Path, items: Path) 
 
 
 def test_a_report_names_the_base_model(head: Path, items: Path) -> None:
-    (entry,) = tiltmeter.evaluate(str(head), str(items), device="cpu").manifest["models"]
-    assert model_facts(entry)["next-sentence head"] == "recommended, trained from ../base"
+    (entry,) = [model.details for model in tiltmeter.evaluate(str(head), str(items), device="cpu").manifest.models]
+    assert model_facts(model_entry(entry))["next-sentence head"] == "recommended, trained from ../base"
 
 
 def test_a_head_and_its_base_are_not_compared_silently(head: Path, items: Path, tmp_path: Path) -> None:

@@ -42,9 +42,8 @@ def sensitivity(
     from tiltmeter.comparing.sensitivity import sensitivity as measured
     from tiltmeter.comparing.sensitivity import with_notes
     from tiltmeter.progress.terminal_progress import show_in_terminal
-    from tiltmeter.runs.file_digests import with_own_digest
-    from tiltmeter.runs.result import Result, write_manifest
-    from tiltmeter.runs.run_files import MANIFEST
+    from tiltmeter.runs.manifest_file import write_manifest
+    from tiltmeter.runs.result import Result
 
     result = Result.load(run)
     rows = measured(
@@ -55,9 +54,7 @@ def sensitivity(
     else:
         _print(rows, plain_console())
     if limit is None:
-        noted = with_notes(result.manifest, rows)
-        # A manifest that was changed by hand before stays one.
-        write_manifest(run, noted if MANIFEST in result.changed else with_own_digest(noted))
+        write_manifest(run, with_notes(result.manifest, rows))
 
 
 def _print(rows: "list[SensitivityRow]", console: "Console") -> None:

@@ -1,8 +1,8 @@
 """Output shared by commands: results on standard output, notes on standard error."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 
@@ -10,6 +10,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.printable import plain_console
 
 if TYPE_CHECKING:
+    from tiltmeter.runs.manifest import FlaggedItem, SkippedItem
     from tiltmeter.runs.result import Result
 
 Choice = TypeVar("Choice", bound=str)
@@ -71,27 +72,27 @@ def _print_table(result: "Result", view: str) -> None:
 
     console = plain_console()
     print_measures(result.records, console, view)
-    for sample in sample_notes(result.manifest):
+    for sample in sample_notes(result.manifest.data):
         console.print(sample, markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_omissions(result: "Result", notes: Console) -> None:
-    for refusal in result.manifest["refused"]:
-        location = f"{refusal['benchmark']}/{refusal['part']}:{refusal['language']}"
-        notes.print(f"Not asked: {refusal['model']} on {location}. {refusal['reason']}", markup=False)
-    for (model, location, reason), count in _counted(result.manifest["skipped"]).items():
+    for refusal in result.manifest.refused:
+        location = f"{refusal.benchmark}/{refusal.part}:{refusal.language}"
+        notes.print(f"Not asked: {refusal.model} on {location}. {refusal.reason}", markup=False)
+    for (model, location, reason), count in _counted(result.manifest.skipped).items():
         notes.print(f"Not scored: {count} items of {location} by {model}, because {reason}.", markup=False)
-    for (model, location, reason), count in _counted(result.manifest.get("flagged", ())).items():
+    for (model, location, reason), count in _counted(result.manifest.flagged).items():
         notes.print(f"Flagged: {count} items of {location} by {model}, scored although {reason}.", markup=False)
-    for note in result.manifest.get("notes", ()):
+    for note in result.manifest.notes:
         notes.print(note, markup=False)
 
 
-def _counted(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], int]:
+def _counted(entries: "Iterable[SkippedItem | FlaggedItem]") -> dict[tuple[str, str, str], int]:
     """The number of items by model, portion and reason."""
     reasons: dict[tuple[str, str, str], int] = {}
     for entry in entries:
-        key = (entry["model"], f"{entry['benchmark']}/{entry['part']}:{entry['language']}", entry["reason"])
+        key = (entry.model, f"{entry.benchmark}/{entry.part}:{entry.language}", entry.reason)
         reasons[key] = reasons.get(key, 0) + 1
     return reasons
 

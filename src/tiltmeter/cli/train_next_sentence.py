@@ -189,7 +189,7 @@ def convert(
 
 def _own_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
     """Make the pairs of a training, or check that those of an interrupted one are of the same articles and seed."""
-    from tiltmeter.training.articles import open_sources
+    from tiltmeter.training.article_sources import open_sources
     from tiltmeter.training.pairs_files import read_pairs
 
     if force:

@@ -76,7 +76,7 @@ def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed; install it with: pip install 'tiltmeter[train]'") from error
 
-    from tiltmeter.training.articles import open_sources
+    from tiltmeter.training.article_sources import open_sources
     from tiltmeter.training.pairs_making import PairOptions, make_pairs
     from tiltmeter.training.pairs_summary import summary_table
 

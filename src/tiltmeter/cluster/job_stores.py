@@ -37,7 +37,7 @@ class _Unlocked:
         self.is_read_only = True
         self._try_tables()
 
-    def _set_aside(self, error: StoreError) -> None:
+    def _replace(self, error: StoreError) -> None:
         raise error
 
 

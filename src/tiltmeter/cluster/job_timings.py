@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.cluster.job_state import read_state
-from tiltmeter.cluster.plan_cells import ModelCells, forms_of
+from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.timings import Timing, Timings
 from tiltmeter.datasets.cache import cache_dir
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
 from tiltmeter.reading import read_json
-from tiltmeter.runs.run_files import MANIFEST
+from tiltmeter.runs.manifest_file import read_manifest
 
 _TIMINGS = "timings.sqlite"
 # Which jobs' timings are kept already, in the folder of the matrix.
@@ -34,17 +34,16 @@ def keep_timings(out: Path, entry: ModelCells) -> None:
 
 def _timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
     """What a cell took, from the state of its job and the manifest of its run."""
-    manifest = read_json(entry.folder / values["cell"] / MANIFEST)
-    model = manifest["models"][0]
-    compute = model.get("compute") or {}
+    manifest = read_manifest(entry.folder / values["cell"])
+    model = manifest.models[0]
     return Timing(
-        model=str(model["name"]),
-        kind=str(model.get("kind", "chat")),
-        bytes=model.get("bytes"),
-        device=", ".join(compute.get("hardware") or [str(model.get("device", "server"))]),
-        forms=" ".join(forms_of(manifest["request"]["on"])),
-        protocol=str(manifest["request"]["protocol"]),
-        items=sum(int(portion["items"]) for portion in manifest["data"]),
+        model=model.name,
+        kind=model.kind or "chat",
+        bytes=model.bytes,
+        device=model.hardware,
+        forms=" ".join(manifest.forms()),
+        protocol=str(manifest.request["protocol"]),
+        items=sum(portion.items for portion in manifest.data),
         questions=values["questions"],
         start_seconds=values["start_seconds"],
         asked=values["asked"],

@@ -21,6 +21,7 @@ from typing import Any
 from tiltmeter.datasets.language_facts import language
 from tiltmeter.errors import DataError
 from tiltmeter.reading import read_toml
+from tiltmeter.runs.manifest import ModelEntry
 
 AttributeValue = str | bool | int | float
 
@@ -30,15 +31,6 @@ _LEVELS = 3
 _KEYS = ("name", "revision", "series", "step", "attributes")
 # Other keys are those of a plan, and checked there; a key as close as this to one of ours is a misspelling.
 _CLOSE = 0.8
-# What a manifest says of a model, and the name of the attribute.
-_MEASURED = {
-    "kind": "kind",
-    "type": "model type",
-    "architecture": "architecture",
-    "parameters": "parameters",
-    "layers": "layers",
-    "dtype": "dtype",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +58,10 @@ class ModelAttributes:
     models: Mapping[str, DescribedModel]
     sources: tuple[Path, ...] = ()
 
-    def of(self, model: str, measured: Mapping[str, Any] | None = None) -> DescribedModel:
+    def of(self, model: str, measured: ModelEntry | None = None) -> DescribedModel:
         """A model with the attributes given for it and those that its entry in a manifest has; given ones win."""
         given = self.models.get(model) or DescribedModel(model)
-        return DescribedModel(
-            model, {**_measured(measured or {}), **given.attributes}, series=given.series, step=given.step
-        )
+        return DescribedModel(model, {**_measured(measured), **given.attributes}, series=given.series, step=given.step)
 
     def without_run(self, models: Iterable[str]) -> list[str]:
         """The described models that are not among these, as a misspelt name is."""
@@ -182,7 +172,16 @@ def _given(where: str, attributes: Any) -> dict[str, AttributeValue]:
     return attributes
 
 
-def _measured(entry: Mapping[str, Any]) -> dict[str, AttributeValue]:
-    """What a manifest's entry of a model says of it."""
-    found = {name: entry.get(key) for key, name in _MEASURED.items()}
-    return {name: value for name, value in found.items() if isinstance(value, str | int | float)}
+def _measured(entry: ModelEntry | None) -> dict[str, AttributeValue]:
+    """The attributes of a model that its entry in a manifest has."""
+    if entry is None:
+        return {}
+    found = {
+        "kind": entry.kind,
+        "model type": entry.type,
+        "architecture": entry.architecture,
+        "parameters": entry.parameters,
+        "layers": entry.layers,
+        "dtype": entry.dtype,
+    }
+    return {name: value for name, value in found.items() if value is not None}

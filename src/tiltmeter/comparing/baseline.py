@@ -44,7 +44,7 @@ def against(
             not_defined = next(undefined(left, right, names), not_defined)
             for difference in doubted(differences_between(left, right, names, across), runs):
                 matched = True
-                sample = sample_note(result.manifest, cell.benchmark, cell.part, cell.language)
+                sample = sample_note(result.manifest.data, cell.benchmark, cell.part, cell.language)
                 yield _judged(rule, difference, where, lenient, sample)
     if not matched:
         if not_defined:

@@ -10,18 +10,14 @@ from numpy.typing import NDArray
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.measures.measure import ItemScale, Quantity, clusters_of, find_item_scale, quantities_for
-from tiltmeter.measures.records import (
-    KEY_COLUMNS,
-    OVERALL,
-    Record,
-    protocol_family,
-    split_by_key,
-)
+from tiltmeter.measures import comparable_quantities, find_module_scale
+from tiltmeter.measures.measure import ItemScale, Quantity, clusters_of
+from tiltmeter.measures.records import KEY_COLUMNS, OVERALL, Record, protocol_family, split_by_key
 from tiltmeter.measures.standard_errors import Floats, Labels
 from tiltmeter.printable import visible
-from tiltmeter.runs.asking import Asking, askings_from_manifest, pooled
-from tiltmeter.runs.manifest import data_sets
+from tiltmeter.runs.asking import Asking, pooled
+from tiltmeter.runs.manifest import DataSetFiles
+from tiltmeter.runs.measuring import measure_modules, refuse_missing_packages
 from tiltmeter.runs.result import Result
 
 # The attribute of an item that holds its translation by the system that is measured.
@@ -35,8 +31,9 @@ class Cell:
     """The scores of one model on one part of a benchmark in one language, under one protocol.
 
     `scores` has a row for each item, indexed by part and id, and a column for each role; `attributes` has the same rows
-    with the items' attributes (bias type, target, stereotype). `data` is the manifest's entry for the data set,
-    `asking` how the model was asked, and `texts` the run's table of items for this benchmark and language, if any.
+    with the items' attributes (bias type, target, stereotype). `data` are the files of the data set, `asking` is how
+    the model was asked, `module` the name of the module of measures, which is empty if none measures these scores, and
+    `texts` the run's table of items for this benchmark and language, if any.
     """
 
     run: str
@@ -47,8 +44,9 @@ class Cell:
     protocol: str
     scores: pd.DataFrame
     attributes: pd.DataFrame
-    data: Mapping[str, Any]
+    data: DataSetFiles
     asking: Asking
+    module: str
     texts: pd.DataFrame | None = None
 
     def __str__(self) -> str:
@@ -64,7 +62,9 @@ class Cell:
 
     def quantities(self) -> list[Quantity]:
         """The measures in which the cell can be compared."""
-        return quantities_for(self.scores.columns, self.attributes.columns)
+        if not self.module:
+            return []
+        return comparable_quantities(self.module, self.scores.columns, self.attributes.columns)
 
     def items(self, quantity: Quantity) -> pd.Index:
         """The items that contribute to a measure."""
@@ -105,7 +105,9 @@ class Cell:
 
     def item_scale(self) -> ItemScale | None:
         """The scale on which the items are listed, by the measure that defines one; None if none does."""
-        return find_item_scale(self.scores.columns, self.attributes.columns)
+        if not self.module:
+            return None
+        return find_module_scale(self.module, self.scores.columns, self.attributes.columns)
 
     def strengths(self, scale: ItemScale, items: pd.Index) -> Floats:
         """How strongly each item is towards stereotypes on a scale; negative against them."""
@@ -194,17 +196,20 @@ def attribute_columns(rows: pd.DataFrame) -> list[str]:
 def cells_of(run: str, result: Result) -> list[Cell]:
     """The cells of a run, followed by those of its pooled parts."""
     cells = []
-    data_of = data_sets(result.manifest)
+    refuse_missing_packages(result.manifest)
+    modules = measure_modules(result.scores, result.manifest)
+    data_of = result.manifest.data_sets()
     asked = {
         (asking.model, asking.benchmark, asking.part, asking.language, asking.protocol): asking
-        for asking in askings_from_manifest(result.manifest, result.scores)
+        for asking in result.manifest.asked
     }
     texts_of = _texts(result)
     for key, rows in split_by_key(result.scores):
         place = (key.benchmark, key.language)
-        data = data_of.get(place, {"benchmark": key.benchmark, "language": key.language})
+        data = data_of.get(place, DataSetFiles())
         asking = asked.get(key.names) or Asking(*key.names, "likelihood", None)
-        cells.append(Cell(run, *key.names, *_tables(run, rows, key.part), data, asking, texts_of.get(place)))
+        tables, module = _tables(run, rows, key.part), modules.get(key.benchmark, "")
+        cells.append(Cell(run, *key.names, *tables, data, asking, module, texts_of.get(place)))
     return [*cells, *_pooled(cells, result.records)]
 
 

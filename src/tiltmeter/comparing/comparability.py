@@ -8,8 +8,8 @@
 Likelihoods and answers to prompts can be shown side by side, but are never tested against each other.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, get_args
 
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.measures.measure import Measure
@@ -46,7 +46,7 @@ def differing(cell: Cell, other: Cell, measure: Measure | None = None) -> list[s
         same_protocol = (ours.protocol, ours.family) == (theirs.protocol, theirs.family)
     if not same_protocol:
         respects.append("protocols")
-    if cell.language == other.language and edition(cell.data, cell.part) != edition(other.data, other.part):
+    if cell.language == other.language and cell.data.edition(cell.part) != other.data.edition(other.part):
         respects.append("editions")
     same_tokens = cell.model == other.model or (ours.tokenizer is not None and ours.tokenizer == theirs.tokenizer)
     if measure is not None and measure.per_token and not same_tokens:
@@ -97,9 +97,3 @@ def _reason(name: str, cell: Cell, other: Cell, measure: Measure | None) -> str:
     if name == "editions":
         return _WHY[name].format(f"{cell.benchmark}:{cell.language}")
     return _WHY[name].format(measure.name if measure else "the measure")
-
-
-def edition(data: Mapping[str, Any], part: str) -> frozenset[str]:
-    """The hashes of the files of a part of a data set, regardless of their names, from its entry in `data_sets`."""
-    files = data.get("parts", {}).get(part) or data.get("files") or {}
-    return frozenset(files.values())

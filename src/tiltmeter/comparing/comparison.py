@@ -56,7 +56,7 @@ def compare(
     notes += [*_notes(differences), *_notes_on_tokenizers(allowed, measures, across)]
     notes += dict.fromkeys(why for left, right in allowed for why in undefined(left, right, measures))
     notes += warnings((d.left.cell, d.right.cell, d.quantity.measure) for d in differences)
-    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
+    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest.data))
     if left_out := [pair for pair in pairs if pair not in allowed]:
         notes.append(f"Not compared: {len(left_out)} of {len(pairs)} pairs. {refusal(*left_out[0], across)}")
     return Comparison(contradicted(doubted(corrected_over_families(differences), runs)), notes)

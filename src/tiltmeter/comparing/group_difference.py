@@ -66,6 +66,21 @@ class GroupDifference(PairedDifference):
             "over_members": None if self.over_members is None else asdict(self.over_members),
         }
 
+    def to_row(self) -> dict[str, Any]:
+        """The difference as a row of a table."""
+        row = PairedDifference.to_row(self)
+        verdict = row.pop("verdict")  # the last column
+        return {**row, **members_row(self.over_members), "verdict": verdict}
+
+
+def members_row(over: OverMembers | None) -> dict[str, float | None]:
+    """The interval and p-value over members in a row of a table."""
+    return {
+        "low over members": over.low if over else None,
+        "high over members": over.high if over else None,
+        "p over members": over.p_holm if over else None,
+    }
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GroupComparison:
@@ -81,30 +96,7 @@ class GroupComparison:
 
     def to_frame(self) -> pd.DataFrame:
         """The differences as a table, one row each; `low over members` and so on are empty where there are too few."""
-        rows = []
-        for one in self.differences:
-            over = one.over_members
-            rows.append(
-                {
-                    "subject": one.subject,
-                    "part": one.part,
-                    "left": one.left.label,
-                    "right": one.right.label,
-                    "measure": one.quantity.name,
-                    "left value": one.contrast.left,
-                    "right value": one.contrast.right,
-                    "difference": one.contrast.difference,
-                    "low": one.contrast.low,
-                    "high": one.contrast.high,
-                    "n": one.contrast.n,
-                    "p": one.p_holm,
-                    "low over members": over.low if over else None,
-                    "high over members": over.high if over else None,
-                    "p over members": over.p_holm if over else None,
-                    "verdict": one.verdict,
-                }
-            )
-        return pd.DataFrame([visible_values(row) for row in rows])
+        return pd.DataFrame([visible_values(one.to_row()) for one in self.differences])
 
     def _repr_html_(self) -> str:
         """The differences as a table, for notebooks."""

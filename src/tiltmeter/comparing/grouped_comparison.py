@@ -72,7 +72,7 @@ def compare_groups(
     differences = list(question.differences(cells, notes))
     if not differences:
         raise UsageError(question.why_none(cells, notes))
-    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
+    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest.data))
     corrected = with_members_corrected(corrected_over_families(differences))
     if name.strip() != "family":
         notes += on_relatives(corrected, {member: texts.get("family", "") for member, texts in source.items()})
@@ -183,9 +183,7 @@ def _texts(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes
 ) -> tuple[_Texts, _Texts]:
     """The attributes of each model, and of each language."""
-    entries = {
-        str(entry.get("name")): entry for _, result in runs for entry in result.manifest.get("models", ()) if entry
-    }
+    entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     models = dict.fromkeys(cell.model for cell in cells)
     of_models = {model: attributes.of(model, entries.get(model)).texts() for model in models}
     return of_models, {cell.language: language_attributes(cell.language) for cell in cells}

@@ -104,7 +104,7 @@ def _judged(rule: Rule, record: Record, result: Result, lenient: bool) -> RuleVe
     ]
     contradictory = [verdict.words for verdict in verdicts if verdict.kind == "contradictory"]
     unpooled = record.part != OVERALL and rule.part is None and _key(record) in contradicting(result.records)
-    sample = sample_note(result.manifest, record.benchmark, record.part, record.language)
+    sample = sample_note(result.manifest.data, record.benchmark, record.part, record.language)
     notes = ("judged by itself, since the parts contradict each other" * unpooled, *contradictory[:1], sample)
     if rule.distance:
         if record.ideal is None:

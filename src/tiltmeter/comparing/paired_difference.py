@@ -84,6 +84,25 @@ class PairedDifference:
         equivalent = self.p_equivalence is not None and self.p_equivalence < ALPHA / 2
         return "no difference" if equivalent else "inconclusive"
 
+    def to_row(self) -> dict[str, Any]:
+        """The difference as a row of a table."""
+        c = self.contrast
+        return {
+            "subject": self.subject,
+            "part": self.part,
+            "left": self.left.label,
+            "right": self.right.label,
+            "measure": self.quantity.name,
+            "left value": c.left,
+            "right value": c.right,
+            "difference": c.difference,
+            "low": c.low,
+            "high": c.high,
+            "n": c.n,
+            "p": self.p_holm,
+            "verdict": self.verdict,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -171,28 +190,7 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """The differences as a table, one row each."""
-        return pd.DataFrame(
-            [
-                visible_values(
-                    {
-                        "subject": one.subject,
-                        "part": one.part,
-                        "left": one.left.label,
-                        "right": one.right.label,
-                        "measure": one.quantity.name,
-                        "left value": one.contrast.left,
-                        "right value": one.contrast.right,
-                        "difference": one.contrast.difference,
-                        "low": one.contrast.low,
-                        "high": one.contrast.high,
-                        "n": one.contrast.n,
-                        "p": one.p_holm,
-                        "verdict": one.verdict,
-                    }
-                )
-                for one in self.differences
-            ]
-        )
+        return pd.DataFrame([visible_values(one.to_row()) for one in self.differences])
 
     def _repr_html_(self) -> str:
         """The differences as a table, for notebooks."""

@@ -21,6 +21,7 @@ from tiltmeter.options import ModelOptions, RunSettings, build_options
 from tiltmeter.progress.notebook_progress import show_in_notebook
 from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.runs.evaluate import measure_models
+from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.preparing import limited
 from tiltmeter.runs.result import Result
@@ -134,15 +135,15 @@ def sensitivity(
     return rows
 
 
-def with_notes(manifest: Mapping[str, Any], rows: Sequence[SensitivityRow]) -> dict[str, Any]:
+def with_notes(manifest: Manifest, rows: Sequence[SensitivityRow]) -> Manifest:
     """A manifest whose notes, which are printed with the numbers, say how sensitive they are."""
-    kept = [note for note in manifest.get("notes", ()) if not str(note).startswith(NOTE)]
-    return {**manifest, "notes": [*kept, *(f"{NOTE}{row.sentence}" for row in rows)]}
+    kept = [note for note in manifest.notes if not note.startswith(NOTE)]
+    return replace(manifest, notes=(*kept, *(f"{NOTE}{row.sentence}" for row in rows)))
 
 
-def _request(result: Result) -> dict[str, Any]:
+def _request(result: Result) -> Mapping[str, Any]:
     """The request of a run, which can be made again; a UsageError if not."""
-    request = result.manifest["request"]
+    request = result.manifest.request
     if "models" not in request:
         what = "published predictions" if "predictions" in request else "translations"
         raise UsageError(f"The run was made of {what}, so there is no model that could be asked again.")

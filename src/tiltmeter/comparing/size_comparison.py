@@ -72,7 +72,7 @@ def compare_sizes(
     if not slopes:
         why = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
         raise UsageError(why or "The runs hold no scores; make them again.")
-    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
+    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest.data))
     return SizeComparison(_corrected(slopes), list(dict.fromkeys(notes)))
 
 
@@ -96,7 +96,7 @@ def _sized(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes, notes: list[str]
 ) -> dict[str, tuple[str, float]]:
     """The family and the number of parameters of each model that has both."""
-    entries = {str(entry.get("name")): entry for _, result in runs for entry in result.manifest.get("models", ())}
+    entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     found: dict[str, tuple[str, float]] = {}
     lacking: dict[str, list[str]] = {"family": [], "number of parameters": []}
     for model in dict.fromkeys(cell.model for cell in cells):

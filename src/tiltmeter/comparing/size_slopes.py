@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from tiltmeter.comparing.group_difference import members_row
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.rule import ALPHA
 from tiltmeter.measures.slopes import Slope
@@ -85,7 +86,6 @@ class SizeComparison:
         """The slopes as a table, one row each."""
         rows = []
         for one in self.slopes:
-            over = one.estimate.over_members
             rows.append(
                 {
                     "subject": one.subject,
@@ -98,9 +98,7 @@ class SizeComparison:
                     "high": one.estimate.high,
                     "n": one.estimate.n,
                     "p": one.p_holm,
-                    "low over members": over.low if over else None,
-                    "high over members": over.high if over else None,
-                    "p over members": over.p_holm if over else None,
+                    **members_row(one.estimate.over_members),
                 }
             )
         return pd.DataFrame([visible_values(row) for row in rows])

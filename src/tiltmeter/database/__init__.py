@@ -48,9 +48,13 @@ class Database:
         try:
             self._open()
         except StoreError as error:
-            if not (error.is_not_writable and self._open_to_read()):
-                raise
-            self._check_rows()
+            self._open_otherwise(error)
+
+    def _open_otherwise(self, error: StoreError) -> None:
+        """Open a file for reading that cannot be written; raise the error if it is another one."""
+        if not (error.is_not_writable and self._open_to_read()):
+            raise error
+        self._check_rows()
 
     def _open(self) -> None:
         self._is_new = self._file != ":memory:" and not Path(self._file).exists()

@@ -1,7 +1,7 @@
 """The classes `Dataset` and `Source` (one file of a data set)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Source:
     """One file of a data set. `part` is None if the file holds all parts, or the data set has none.
 
-    `companions` are other files that the reader needs; they are in the same repository.
+    `companions` are other files that the reader needs; they are in the same repository. `dataset` is the name of the
+    data set, which `Dataset` fills in.
     """
 
     language: str
@@ -26,6 +27,7 @@ class Source:
     format: str
     file: UpstreamFile | Path
     companions: tuple[UpstreamFile, ...] = ()
+    dataset: str = field(default="", compare=False)
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
@@ -36,7 +38,7 @@ class Source:
         """The local paths of the files, which are downloaded if necessary."""
         from tiltmeter.datasets.fetch import fetch  # what downloads and reads files is not needed to list them
 
-        return [file if isinstance(file, Path) else fetch(file) for file in self.files]
+        return [file if isinstance(file, Path) else fetch(file, dataset=self.dataset) for file in self.files]
 
     def is_local(self) -> bool:
         """Whether the files are available without a download."""
@@ -77,6 +79,9 @@ class Dataset:
     items: Mapping[str, int] = field(default_factory=dict, hash=False)
     control: tuple[str, ...] = ()
     why_control: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sources", tuple(replace(source, dataset=self.name) for source in self.sources))
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:

@@ -29,16 +29,16 @@ class AbsentError(DownloadError):
     """The file is not available locally and could not be downloaded."""
 
 
-def fetch(file: UpstreamFile, show: ShowProgress = show_download) -> Path:
+def fetch(file: UpstreamFile, show: ShowProgress = show_download, *, dataset: str = "") -> Path:
     """The local path of `file`, verified against its pin or its recorded hash; downloads it if necessary.
 
     If `TILTMETER_MIRROR` is a folder, the file is used in place there; if it is an http(s) address, it replaces GitHub.
     `show` is called with the file's name when a download begins. A file of a repository without a licence needs the
-    user's acceptance, unless it is from a mirror.
+    user's acceptance, unless it is from a mirror; `dataset` names the data set in the message that asks for it.
     """
     mirror = mirror_setting()
     if mirror is None:
-        refuse_unaccepted(file)
+        refuse_unaccepted(file, dataset)
     elif not file.licence_stated:
         show_notice(file.repository)
     if isinstance(mirror, Path) and (path := mirror / file.name).is_file():

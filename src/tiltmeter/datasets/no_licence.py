@@ -34,15 +34,12 @@ def is_accepted(file: UpstreamFile) -> bool:
     return file.licence_stated or (_folder(file) / MARK).is_file()
 
 
-def refuse_unaccepted(file: UpstreamFile) -> None:
-    """A UsageError if the notice about the repository of a file has not been accepted."""
+def refuse_unaccepted(file: UpstreamFile, dataset: str) -> None:
+    """A UsageError if the notice about the repository of a file of a data set has not been accepted."""
     if not is_accepted(file):
-        from tiltmeter.datasets.catalogue import DATASETS  # imported here, since data sets are made of files
-
-        users = [data.name for data in DATASETS.values() if any(file in source.files for source in data.sources)]
         raise UsageError(
             f"{file.repository} states no licence, so that {file.path} is used only if you accept that: "
-            f"`tiltmeter data get {next(iter(users), 'NAME')} --accept-no-licence`."
+            f"`tiltmeter data get {dataset or 'NAME'} --accept-no-licence`."
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tiltmeter.database import Journal
-from tiltmeter.database.cache import CacheDatabase
+from tiltmeter.database.cache_database import CacheDatabase
 from tiltmeter.questions import NUMBER, Answer
 
 _SCHEMA = """
@@ -123,13 +123,7 @@ class AnswerStore(CacheDatabase):
 
     def merge(self, path: Path | str) -> None:
         """Add the answers of another store; of a question that is answered in both, the sound answer here is kept."""
-        self._db.execute("ATTACH ? AS other", [str(path)])
-        try:
-            with self.transaction():
-                for statement in _MERGE:
-                    self._db.execute(statement)
-        finally:
-            self._db.execute("DETACH other")
+        self._merge(path, _MERGE)
 
     def put_loading(self, fingerprint: str, loading: Loading) -> None:
         """Keep what was found when the model was loaded, for runs that do not load it again."""

@@ -5,7 +5,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -153,30 +153,6 @@ class Workers:
                 else:
                     answered += message
                     report(Progress(answered, len(work.questions), padding))
-
-
-def answer_on_devices(
-    questions: Iterable[Question],
-    *,
-    kind: Kind,
-    fingerprint: str,
-    loads: Sequence[Callable[[], BatchAnswerer]],
-    store: AnswerStore,
-    batch_tokens: int | None = None,
-    names: Mapping[bytes, str] | None = None,
-    report: ReportProgress = ignore_progress,
-) -> Mapping[bytes, Answer]:
-    """The answers to all questions, by `Workers` that end when these are answered."""
-    with closing(Workers(loads)) as workers:
-        return workers.answer(
-            questions,
-            kind=kind,
-            fingerprint=fingerprint,
-            store=store,
-            batch_tokens=batch_tokens,
-            names=names,
-            report=report,
-        )
 
 
 def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) -> Any:

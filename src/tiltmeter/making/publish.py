@@ -6,7 +6,6 @@ Editions are kept in the project, each in a folder that appears at once by renam
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from tiltmeter.datasets.readers.jsonl import parse, to_line
 from tiltmeter.datasets.spec import PUBLISHED_ITEMS
 from tiltmeter.datasets.validate import examine
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import atomic_write, write_text
+from tiltmeter.files import atomic_write, temporary_folder, write_text
 from tiltmeter.forms import Item
 from tiltmeter.making.card import CARD, CHANGELOG, make_card, make_changelog
 from tiltmeter.making.exchange.csv_table import write_table
@@ -79,7 +78,8 @@ def publish_project(
         if last is not None and last.is_same(lines, allowed):
             edition = _refreshed(project, assembled, items, lines, left_out, last, open_items)
         else:
-            edition = _new_edition(project, assembled, items, lines, left_out, allowed, last, open_items)
+            with temporary_folder(project.folder / _EDITIONS) as part:
+                edition = _write_edition(project, assembled, items, lines, left_out, allowed, last, open_items, part)
         _copy(edition.folder, Path(out))
     is_new = last is None or edition.number != last.number
     return Edition(edition.number, Path(out), edition.facts, is_new=is_new)
@@ -137,27 +137,6 @@ def _chosen(project: Project, assembled: Assembled, open_items: OpenItems) -> tu
     if not items:
         raise UsageError("There is no item to publish; `tiltmeter make status` says what is open.")
     return items, left_out
-
-
-def _new_edition(
-    project: Project,
-    assembled: Assembled,
-    items: Sequence[Item],
-    lines: str,
-    left_out: Mapping[str, str],
-    licence: str,
-    last: _Last | None,
-    open_items: OpenItems,
-) -> _Last:
-    editions = project.folder / _EDITIONS
-    editions.mkdir(exist_ok=True)
-    for leftover in editions.glob(".part-*"):  # of a publication that was interrupted
-        shutil.rmtree(leftover, ignore_errors=True)
-    part = Path(tempfile.mkdtemp(prefix=".part-", dir=editions))
-    try:
-        return _write_edition(project, assembled, items, lines, left_out, licence, last, open_items, part)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _write_edition(

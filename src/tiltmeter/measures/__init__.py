@@ -1,6 +1,6 @@
 """Measures: from scores to values with intervals, tests and verdicts. One module per form, with `measure(scores)`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib import import_module
@@ -11,11 +11,33 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.measure import Measure, deciding, measure_named, measures
+from tiltmeter.measures.measure import (
+    ItemScale,
+    Measure,
+    Quantity,
+    deciding,
+    find_item_scale,
+    measure_named,
+    measures,
+    quantities_for,
+)
 from tiltmeter.measures.records import Record
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 
-__all__ = ["Measure", "Record", "deciding", "measure_named", "measures", "measures_for", "measuring_for", "notes_for"]
+__all__ = [
+    "Measure",
+    "Record",
+    "comparable_quantities",
+    "deciding",
+    "find_module_scale",
+    "is_measure_module",
+    "measure_module",
+    "measure_named",
+    "measures",
+    "measures_for",
+    "measuring_for",
+    "notes_for",
+]
 
 Measuring = Callable[..., list[Record]]
 
@@ -26,21 +48,51 @@ def measures_for(name: str) -> Measuring:
     >>> measures_for("association").__module__
     'tiltmeter.measures.association'
     """
-    try:
-        measure: Measuring = _modules()[name].measure
-    except KeyError:
-        raise UsageError(f"There are no measures called {name!r}.") from None
+    measure: Measuring = measure_module(name).measure
     return measure
+
+
+def measure_module(name: str) -> Any:
+    """The module of measures with this name."""
+    try:
+        return _modules()[name]
+    except KeyError:
+        raise UsageError(f"There are no measures called {name!r}; install the package that supplies them.") from None
+
+
+def is_measure_module(name: str) -> bool:
+    """Whether there is a module of measures with this name."""
+    return name in _modules()
 
 
 def notes_for(name: str, scores: pd.DataFrame) -> list[str]:
     """Sentences of the module with this name on measures that are not defined for these scores."""
-    notes: Callable[[pd.DataFrame], list[str]] | None = getattr(_modules()[name], "notes", None)
+    notes: Callable[[pd.DataFrame], list[str]] | None = getattr(measure_module(name), "notes", None)
     return notes(scores) if notes else []
+
+
+def comparable_quantities(module: str, roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
+    """The measures of a module in which scores with these roles and columns can be compared.
+
+    >>> [quantity.name for quantity in comparable_quantities("pairs", ["more", "less", "s_jsd"], ["bias_type"])]
+    ['CPS', 'S_JSD x 1e3']
+    """
+    return quantities_for(roles, columns, measure_module(module).MEASURES)
+
+
+def find_module_scale(module: str, roles: Iterable[str], columns: Iterable[str]) -> ItemScale | None:
+    """The scale on which the measures of a module list items with these roles and columns; None if there is none.
+
+    >>> find_module_scale("pairs", ["more", "less"], ["bias_type"]).quantity.name
+    'CPS'
+    """
+    return find_item_scale(roles, columns, measure_module(module).MEASURES)
 
 
 def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
     """The name of the module that measures scores with these roles and columns; None if there is none.
+
+    Only for runs whose manifest does not name the module.
 
     >>> measuring_for({"more", "less", "s_jsd"}, {"bias_type", "direction"})
     'pairs'

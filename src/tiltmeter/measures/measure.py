@@ -299,8 +299,10 @@ class Quantity:
         return np.where(weights * towards < 0, -1.0, 1.0)
 
 
-def quantities_for(roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
-    """The measures in which scores with these roles and columns can be compared.
+def quantities_for(
+    roles: Iterable[str], columns: Iterable[str], among: Iterable[Measure] | None = None
+) -> list[Quantity]:
+    """Those of some measures, or of all, in which scores with these roles and columns can be compared.
 
     >>> [quantity.name for quantity in quantities_for(["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
@@ -308,7 +310,7 @@ def quantities_for(roles: Iterable[str], columns: Iterable[str]) -> list[Quantit
     roles, columns = set(roles), set(columns)
     return [
         Quantity(measure, values)
-        for measure in measures().values()
+        for measure in (measures().values() if among is None else among)
         for values in measure.items
         if roles.issuperset(values.roles) and columns.issuperset(values.columns)
     ]
@@ -333,8 +335,10 @@ class ItemScale:
         return self.quantity.directions(columns, n) * values
 
 
-def find_item_scale(roles: Iterable[str], columns: Iterable[str]) -> ItemScale | None:
-    """The scale of the first measure that has one for scores with these roles and columns; None if none has.
+def find_item_scale(
+    roles: Iterable[str], columns: Iterable[str], among: Iterable[Measure] | None = None
+) -> ItemScale | None:
+    """The scale of the first of some measures, or of all, that has one for such scores; None if none has.
 
     >>> find_item_scale(["more", "less"], ["bias_type"]).quantity.name
     'CPS'
@@ -343,7 +347,7 @@ def find_item_scale(roles: Iterable[str], columns: Iterable[str]) -> ItemScale |
     return next(
         (
             ItemScale(Quantity(measure, values), strength)
-            for measure in measures().values()
+            for measure in (measures().values() if among is None else among)
             for values in measure.items
             for strength in values.strengths
             if roles.issuperset(strength.roles) and columns.issuperset(values.columns)

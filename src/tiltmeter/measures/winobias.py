@@ -18,6 +18,7 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
+from tiltmeter.measures.gest_measures import GEST_MEASURES
 from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
@@ -34,6 +35,8 @@ from tiltmeter.measures.standard_errors import standard_error
 GENDERS = ("male", "female")
 # The part used in the paper.
 COMPARED = "type1-test"
+
+MEASURES = GEST_MEASURES
 
 # Roles and columns that a table of scores needs.
 NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)

@@ -24,7 +24,7 @@ from tiltmeter.models.hub_access import access_hint
 from tiltmeter.models.kinds import AUTO_CLASSES, has_next_sentence_head, possible_kinds, tell_kind
 from tiltmeter.models.loaded_checks import refuse_absurd_depth, refuse_missing, refuse_more_layers
 from tiltmeter.models.loaded_files import digest, loaded_files, tokenizer_files
-from tiltmeter.models.local import LocalModel
+from tiltmeter.models.local import LoadWorkers, LocalModel
 from tiltmeter.models.pickled_weights import refuse_greedy_weights
 from tiltmeter.models.placement import (
     Split,
@@ -211,11 +211,13 @@ def open_model(
     max_memory: Mapping[str, str] | None = None,
     without: Collection[str] = (),
     keep_heads: bool = False,
+    load_workers: LoadWorkers | None = None,
 ) -> CheckpointModel:
     """The model of a name: a folder, a .gguf file, a hub id (`id@revision`), `embedded`, an adapter, or BASE+ADAPTER.
 
     The options are those of `ModelOptions`. `cache` is a folder for the config and tokenizer of a GGUF file, which take
-    seconds to extract. `without` names speed-ups to leave out (`tiltmeter.engine.speedups.NAMES`).
+    seconds to extract. `without` names speed-ups to leave out (`tiltmeter.engine.speedups.NAMES`). `load_workers` is
+    that of `LocalModel`.
     """
     if devices and (split or max_memory):
         raise UsageError("--devices puts a whole copy on each device, --split divides one; choose one of them.")
@@ -248,6 +250,7 @@ def open_model(
         trust_remote_code=trust_remote_code,
         without=check_names(without),
         keep_heads=keep_heads,
+        load_workers=load_workers,
     )
 
 

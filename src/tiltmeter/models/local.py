@@ -3,7 +3,7 @@
 import hashlib
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -42,6 +42,8 @@ ANSWERERS: dict[Kind, type[Answerer]] = {
     "next-sentence": NextSentenceAnswerer,
 }
 _LIBRARIES = (torch, transformers)
+# From name, options, kind of question and devices to the functions with which worker processes load the model.
+LoadWorkers = Callable[[str, Mapping[str, Any], Kind, Sequence[str]], list[Callable[[], Answerer]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +51,7 @@ class LocalModel(ABC):
     """A transformers model and its tokenizer (see `tiltmeter.models.protocol.Model`).
 
     `without` names the speed-ups that are left out. `devices` names several devices to answer on at once, each with a
-    whole copy of the model.
+    whole copy of the model; `load_workers` returns the function that loads the copy for each of them.
     """
 
     name: str
@@ -64,6 +66,7 @@ class LocalModel(ABC):
     devices: tuple[str, ...] = ()
     trust_remote_code: bool = False
     keep_heads: bool = False
+    load_workers: LoadWorkers | None = field(default=None, repr=False, compare=False)
     # The modules of the checkpoint that were not loaded, once the weights are loaded.
     unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
@@ -258,10 +261,10 @@ class LocalModel(ABC):
     def _device_workers(self, kind: Kind) -> Workers:
         """The processes that answer on several devices; those of another head are ended."""
         if kind not in self._workers:
-            from tiltmeter.models.named import loads_on  # which imports this module
-
+            if self.load_workers is None:
+                raise ModelError(f"{self.name} cannot be loaded on several devices; open it by its name.")
             self._end_workers()
-            self._workers[kind] = Workers(loads_on(self.name, self.load_options(), kind, self.devices))
+            self._workers[kind] = Workers(self.load_workers(self.name, self.load_options(), kind, self.devices))
         return self._workers[kind]
 
     def _end_workers(self) -> None:

@@ -28,7 +28,7 @@ def open_by_name(name: str, **options: Any) -> LocalModel:
     trusted = bool(options.get("trust_remote_code"))
     found = find_head(name, trust_remote_code=trusted)
     if found is None:
-        return open_model(name, **options)
+        return open_model(name, **options, load_workers=loads_on)
     checkpoint, head, base = found
     if refused := [f"--{option.replace('_', '-')}" for option in _NOT_WITH_A_HEAD if options.get(option)]:
         raise UsageError(f"{name} is a next-sentence head, which cannot be loaded with {' or '.join(refused)}.")
@@ -46,7 +46,7 @@ def open_by_name(name: str, **options: Any) -> LocalModel:
         name=name,
         checkpoint=checkpoint,
         head=head,
-        open_base=partial(open_model, base, **{**options, **of_both}),
+        open_base=partial(open_model, base, **{**options, **of_both}, load_workers=loads_on),
         config=config,
         tokenizer=load_tokenizer(name, trusted, files),
         kind=head.kind,
@@ -57,6 +57,7 @@ def open_by_name(name: str, **options: Any) -> LocalModel:
         devices=devices,
         trust_remote_code=trusted,
         without=check_names(options.get("without", ())),
+        load_workers=loads_on,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tiltmeter.database import Journal
-from tiltmeter.database.cache import CacheDatabase, checksum
+from tiltmeter.database.cache_database import CacheDatabase, checksum
 from tiltmeter.questions import Reply
 
 _SCHEMA = """
@@ -49,12 +49,7 @@ class ReplyStore(CacheDatabase):
 
     def merge(self, path: Path | str) -> None:
         """Add the replies of another store; of a question that is answered in both, the sound reply here is kept."""
-        self._db.execute("ATTACH ? AS other", [str(path)])
-        try:
-            with self.transaction():
-                self._db.execute(_MERGE)
-        finally:
-            self._db.execute("DETACH other")
+        self._merge(path, [_MERGE])
 
     def confirm(self, unconfirmed: str, fingerprint: str, questions: Iterable[bytes]) -> None:
         """Move replies from the key of unconfirmed ones to a model's own."""

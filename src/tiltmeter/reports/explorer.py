@@ -46,6 +46,7 @@ from tiltmeter.benchmarks.choosing.shares import SHARE
 from tiltmeter.comparing.cells import ITEM_TRANSLATION, attribute_columns
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import ItemText, forms
+from tiltmeter.measures import find_module_scale, is_measure_module
 from tiltmeter.measures.item_contributions import StrengthUnit
 from tiltmeter.measures.measure import ItemScale, find_item_scale, quantities_for
 from tiltmeter.measures.standard_errors import Labels
@@ -104,10 +105,13 @@ def explore(
     texts: Mapping[DataKey, Mapping[str, ItemText]],
     answers: pd.DataFrame | None = None,
     tokens: pd.DataFrame | None = None,
+    *,
+    modules: Mapping[str, str],
 ) -> Explorer | None:
     """Pack the items of a table of scores; None if none of them has scores that can be shown.
 
-    `answers` are the replies of chat models, `tokens` what models say of each token of sentence pairs.
+    `answers` are the replies of chat models, `tokens` what models say of each token of sentence pairs. `modules` are
+    the modules of measures of benchmarks.
     """
     words, sentences = _Index(), _Index()
     sets = []
@@ -120,7 +124,7 @@ def explore(
     left_out = 0
     for names, rows in groups:
         benchmark, part, language = map(str, names)
-        spec = _shown(rows)
+        spec = _shown(rows, modules.get(benchmark))
         if spec is None:
             if not quantities_for(rows["role"].unique(), attribute_columns(rows)):
                 messages[
@@ -168,10 +172,16 @@ def explore(
     return Explorer(packed_text, shown, left_out, tuple(messages))
 
 
-def _shown(rows: pd.DataFrame) -> _Shown | None:
-    """The scale and the scores shown for the items of a table of scores, by the measure that defines a scale."""
-    roles = set(rows["role"])
-    scale = find_item_scale(roles, attribute_columns(rows))
+def _shown(rows: pd.DataFrame, module: str | None) -> _Shown | None:
+    """The scale and the scores shown for the items of a table of scores, by the measures of a module.
+
+    If the module is not known, the first measure that has a scale for such scores defines it.
+    """
+    roles, columns = set(rows["role"]), attribute_columns(rows)
+    if module is not None and is_measure_module(module):
+        scale = find_module_scale(module, roles, columns)
+    else:
+        scale = find_item_scale(roles, columns)
     if scale is None:
         return None
     return _Shown(scale, (*scale.strength.roles, *(role for role in scale.strength.optional if role in roles)))

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record, protocol_family
 from tiltmeter.reports.clean import label, short_names
+from tiltmeter.runs.manifest import Manifest
+from tiltmeter.runs.measuring import measure_modules
 from tiltmeter.runs.result import Result
 
 # The names of models that commands call otherwise.
@@ -28,8 +30,9 @@ class Gathered:
 
     records: list[Record]
     scores: pd.DataFrame
-    runs: list[tuple[str, Mapping[str, Any]]]
+    runs: list[tuple[str, Manifest]]
     benchmarks: dict[str, str]  # the report's name for each
+    modules: dict[str, str]  # the module of measures of each benchmark
     answers: pd.DataFrame | None = None  # the replies of chat models
     tokens: pd.DataFrame | None = None  # what models say of each token of sentence pairs
 
@@ -59,6 +62,11 @@ def gather(results: Sequence[tuple[str, Result]]) -> Gathered:
         _joined(tables),
         [(name, result.manifest) for name, result in results],
         names.benchmarks,
+        {
+            names.benchmarks.get(benchmark, benchmark): module
+            for _, result in results
+            for benchmark, module in measure_modules(result.scores, result.manifest).items()
+        },
         _joined(replied) if replied else None,
         _joined(tokens) if tokens else None,
     )

@@ -8,7 +8,6 @@ from tiltmeter.datasets.by_name import keeps_texts, without_texts
 from tiltmeter.forms import ItemText
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.runs.items import texts_by_id
-from tiltmeter.runs.manifest import data_sets
 from tiltmeter.runs.result import Result
 
 # Benchmark and language, as a report names them.
@@ -22,7 +21,7 @@ def item_texts(
     texts_at: dict[DataKey, dict[str, ItemText]] = {}
     missing: dict[str, None] = {}
     for result in results:
-        for name, language in data_sets(result.manifest):
+        for name, language in result.manifest.data_sets():
             key = (names.get(name, label(name)), label(language))
             if not keeps_texts(name):
                 missing[without_texts(name)] = None

@@ -1,10 +1,8 @@
 """What a manifest says of a model, in words: for reports and model cards."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from tiltmeter.reports.clean import clip, label
 from tiltmeter.reports.formatting import four_digits
+from tiltmeter.runs.manifest import ComputeUse, ModelEntry
 
 # The heading of each fact.
 # fmt: off
@@ -15,39 +13,36 @@ HEADINGS = (
 # fmt: on
 
 
-def model_facts(entry: Mapping[str, Any]) -> dict[str, str]:
+def model_facts(entry: ModelEntry) -> dict[str, str]:
     """The facts of a model by heading; those that are not known are left out.
 
-    >>> model_facts({"type": "gpt2", "architecture": "GPT2LMHeadModel", "parameters": 124439808, "bytes": 548105171,
-    ...     "dtype": "float32", "compute": {"hardware": ["NVIDIA H200"], "hours": 0.25, "energy_wh": 90.5, "energy":
-    ...     "measured by the driver"}})["compute"]
+    >>> compute = ComputeUse(("NVIDIA H200",), 0.25, 90.5, "measured by the driver")
+    >>> model_facts(ModelEntry(name="gpt2", type="gpt2", dtype="float32", compute=compute))["compute"]
     'NVIDIA H200, 0.25 hours, 90.5 Wh (measured by the driver)'
     """
-    architecture = entry.get("architecture")
     known = {
-        "architecture": f"{architecture} ({entry.get('type')})" if architecture else None,
-        "parameters": _number(entry.get("parameters")),
-        "layers": _number(entry.get("layers")),
-        "vocabulary": _number(entry.get("vocabulary")),
-        "size": byte_count(entry["bytes"]) if isinstance(entry.get("bytes"), int) else None,
+        "architecture": f"{entry.architecture} ({entry.type})" if entry.architecture else None,
+        "parameters": _number(entry.parameters),
+        "layers": _number(entry.layers),
+        "vocabulary": _number(entry.vocabulary),
+        "size": byte_count(entry.bytes) if isinstance(entry.bytes, int) else None,
         "revision": _revision(entry),
         "next-sentence head": _head(entry),
         "precision": _precision(entry),
-        "compute": compute_in_words(entry.get("compute")),
+        "compute": compute_in_words(entry.compute),
     }
     return {heading: clip(str(known[heading])) for heading in HEADINGS if known[heading]}
 
 
-def compute_in_words(compute: Any) -> str:
+def compute_in_words(compute: ComputeUse | None) -> str:
     """The hardware, hours and energy of a run; empty if they are not known."""
-    if not isinstance(compute, Mapping) or not compute.get("hardware"):
+    if compute is None or not compute.hardware:
         return ""
-    names = [str(name) for name in compute["hardware"]]
+    names = compute.hardware
     counted = [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
-    energy = compute.get("energy_wh")
-    how = str(compute.get("energy") or "")
+    energy, how = compute.energy_wh, compute.energy
     used = f"{four_digits(energy)} Wh ({how})" if energy is not None else f"energy {how}" if how else ""
-    return ", ".join(filter(None, (*counted, _duration(compute.get("hours", 0.0)), used)))
+    return ", ".join(filter(None, (*counted, _duration(compute.hours), used)))
 
 
 def _duration(hours: float) -> str:
@@ -71,35 +66,35 @@ def byte_count(size: int) -> str:
     return f"{size} bytes"
 
 
-def _number(value: Any) -> str | None:
+def _number(value: float | None) -> str | None:
     return f"{value:,}" if isinstance(value, int) else None
 
 
-def _revision(entry: Mapping[str, Any]) -> str | None:
-    adapter = entry.get("adapter")
-    if not isinstance(adapter, Mapping):
-        return entry.get("revision")
-    names = (entry.get("base"), entry.get("revision"), "+", adapter.get("name"), adapter.get("revision"))
+def _revision(entry: ModelEntry) -> str | None:
+    adapter = entry.adapter
+    if adapter is None:
+        return entry.revision
+    names = (entry.base, entry.revision, "+", adapter.get("name"), adapter.get("revision"))
     return " ".join(label(str(name)) for name in names if name)
 
 
-def _head(entry: Mapping[str, Any]) -> str | None:
+def _head(entry: ModelEntry) -> str | None:
     """The base model of a trained head, which answers within sentences.
 
-    >>> _head({"base": "gpt2", "head": {"design": "recommended", "base_revision": None}})
+    >>> _head(ModelEntry(name="head", base="gpt2", head={"design": "recommended", "base_revision": None}))
     'recommended, trained from gpt2'
     """
-    head = entry.get("head")
-    if not isinstance(head, Mapping):
+    head = entry.head
+    if head is None:
         return None
-    names = (entry.get("base"), head.get("base_revision"))
+    names = (entry.base, head.get("base_revision"))
     return f"{head.get('design')}, trained from {' '.join(label(str(name)) for name in names if name)}"
 
 
-def _precision(entry: Mapping[str, Any]) -> str | None:
-    quantized = entry.get("quantized")
-    if not isinstance(quantized, Mapping):
-        return entry.get("dtype")
+def _precision(entry: ModelEntry) -> str | None:
+    quantized = entry.quantized
+    if quantized is None:
+        return entry.dtype
     if "bits" not in quantized:
-        return f"{entry.get('dtype')}, saved as {quantized.get('saved as')}"
+        return f"{entry.dtype}, saved as {quantized.get('saved as')}"
     return f"{quantized['bits']} bits ({quantized.get('method')}, {quantized.get('by')})"

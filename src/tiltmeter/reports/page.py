@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import vl_convert
 
-from tiltmeter.measures import Measure, measure_named, measuring_for, notes_for
+from tiltmeter.measures import Measure, is_measure_module, measure_named, notes_for
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.controls import contrasts_of, excess_words, location, missing_control, sentence
 from tiltmeter.reports.figures import Figure, FigureData, select_figures
@@ -79,10 +79,10 @@ def benchmark_sections(gathered: Gathered) -> list[BenchmarkSection]:
         slug = _slug(name, [section.slug for section in sections])
         figures, failures = _draw_figures(data)
         samples = [
-            sentence for _, manifest in gathered.runs for sentence in sample_notes(manifest, name, gathered.benchmarks)
+            note for _, manifest in gathered.runs for note in sample_notes(manifest.data, name, gathered.benchmarks)
         ]
         section = _section(name, slug, records, figures, list(dict.fromkeys(samples)))
-        section = replace(section, undefined=_undefined(data.scores), failures=failures)
+        section = replace(section, undefined=_undefined(data.scores, gathered.modules.get(name)), failures=failures)
         sections.append(_with_controls(section, gathered.records))
     return sections
 
@@ -121,10 +121,10 @@ def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> Benc
     return replace(section, controls=rows, headline=headline, missing_control=missing_control(records, section.name))
 
 
-def _undefined(scores: pd.DataFrame) -> list[str]:
-    kept = scores.dropna(axis="columns", how="all")
-    module = measuring_for(set(kept["role"]), set(kept.columns)) if len(kept) else None
-    return notes_for(module, kept) if module else []
+def _undefined(scores: pd.DataFrame, module: str | None) -> list[str]:
+    if module is None or scores.empty or not is_measure_module(module):
+        return []
+    return notes_for(module, scores.dropna(axis="columns", how="all"))
 
 
 def models_of(records: Sequence[Record]) -> list[str]:

@@ -12,6 +12,8 @@ from tiltmeter.reports.clean import clip, label, short_names
 from tiltmeter.reports.formatting import count_of
 from tiltmeter.reports.languages import language_name
 from tiltmeter.reports.model_facts import HEADINGS, model_facts
+from tiltmeter.runs.manifest import FlaggedItem, Manifest, RefusedPart, SkippedItem
+from tiltmeter.runs.typed_json import to_json
 
 # Items in doubt that a report names one by one.
 _MOST_LISTED = 200
@@ -47,15 +49,15 @@ class DataSetFacts:
     citation: str
 
 
-def omissions(manifest: Mapping[str, Any]) -> list[Omission]:
+def omissions(manifest: Manifest) -> list[Omission]:
     """The parts that do not apply to a model, and the items that could not be scored."""
     refused = [
-        Omission(label(entry["model"]), _location(entry), "the whole part", clip(str(entry["reason"]), 400))
-        for entry in manifest.get("refused", ())
+        Omission(label(entry.model), _location(entry), "the whole part", clip(entry.reason, 400))
+        for entry in manifest.refused
     ]
     counts: dict[tuple[str, str, str], int] = {}
-    for entry in manifest.get("skipped", ()):
-        key = (label(entry["model"]), _location(entry), clip(str(entry["reason"]), 400))
+    for entry in manifest.skipped:
+        key = (label(entry.model), _location(entry), clip(entry.reason, 400))
         counts[key] = counts.get(key, 0) + 1
     return refused + [
         Omission(model, location, count_of(count, "item"), reason)
@@ -74,13 +76,13 @@ class Flag:
     listed: str
 
 
-def flags(manifest: Mapping[str, Any]) -> list[Flag]:
+def flags(manifest: Manifest) -> list[Flag]:
     """The items that were scored although the model cannot read them, by model, portion and reason."""
     groups: dict[tuple[str, str, str], list[str]] = {}
-    for entry in manifest.get("flagged", ()):
-        key = (label(entry["model"]), _location(entry), clip(str(entry["reason"]), 400))
-        counts = f" ({entry['unknown']} of {entry['scored']})" if "scored" in entry else ""
-        groups.setdefault(key, []).append(f"{label(str(entry['item']))}{counts}")
+    for entry in manifest.flagged:
+        key = (label(entry.model), _location(entry), clip(entry.reason, 400))
+        counts = f" ({entry.unknown} of {entry.scored})" if entry.scored is not None else ""
+        groups.setdefault(key, []).append(f"{label(entry.item)}{counts}")
     return [
         Flag(model, location, count_of(len(items), "item"), reason, _listed(items))
         for (model, location, reason), items in groups.items()
@@ -92,58 +94,53 @@ def _listed(items: Sequence[str]) -> str:
     return ", ".join(items[:_MOST_LISTED]) + rest
 
 
-def facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(manifest: Manifest) -> list[tuple[str, str]]:
     """The entries of the manifest that have no table of their own, with their values as text."""
-    rows = [("asked for", _text(manifest.get("request", {})))]
-    for model in manifest.get("models", ()):
-        rows.append(
-            (f"model {label(str(model.get('name', '')))}", _text({k: v for k, v in model.items() if k != "name"}))
-        )
-    rows += [
-        (name, _text(manifest[name])) for name in ("statistics", "versions", "python", "platform") if name in manifest
-    ]
-    rows += [(name, _text(manifest[name])) for name in ("finished", "seconds") if name in manifest]
-    return rows
+    rows = [("asked for", _text(manifest.request))]
+    for model in manifest.models:
+        details = {name: value for name, value in model.details.items() if name != "name"}
+        rows.append((f"model {label(model.name)}", _text(details)))
+    rows.append(("statistics", _text(to_json(manifest.statistics))))
+    if manifest.versions:
+        rows.append(("versions", _text(manifest.versions)))
+    texts = {"python": manifest.python, "platform": manifest.platform, "finished": manifest.finished}
+    rows += [(name, _text(text)) for name, text in texts.items() if text]
+    return rows if manifest.seconds is None else [*rows, ("seconds", _text(manifest.seconds))]
 
 
-def model_table(manifest: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+def model_table(manifest: Manifest) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """The headings of what is known of the models, and for each model its name and the facts under the headings."""
-    entries = {str(entry.get("name", "")): entry for entry in manifest.get("models", ())}
+    entries = {entry.name: entry for entry in manifest.models}
     names = short_names(entries)
     facts_of = [(label(names[name]), model_facts(entry)) for name, entry in entries.items()]
     used = [heading for heading in HEADINGS if any(heading in facts for _, facts in facts_of)]
     return used, [(name, [facts.get(heading, "") for heading in used]) for name, facts in facts_of]
 
 
-def notes(manifest: Mapping[str, Any]) -> list[str]:
+def notes(manifest: Manifest) -> list[str]:
     """The notes in the manifest."""
-    return [clip(str(note)) for note in manifest.get("notes", ())]
+    return [clip(note) for note in manifest.notes]
 
 
-def data_files(manifest: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+def data_files(manifest: Manifest) -> list[tuple[str, str, str, str]]:
     """Benchmark and language, number of items, file and SHA-256, for each file."""
     counts: dict[tuple[str, str, str], int] = {}
-    for data in manifest.get("data", ()):
-        name = next(iter(short_names([str(data["benchmark"])]).values()))
-        location = f"{name}:{label(str(data['language']))}"
-        for name, digest in (data.get("files") or {"": ""}).items():
-            key = (location, label(str(name), 100), str(digest))
-            counts[key] = counts.get(key, 0) + int(data.get("items", 0))
+    for data in manifest.data:
+        name = next(iter(short_names([data.benchmark]).values()))
+        location = f"{name}:{label(data.language)}"
+        for name, digest in (data.files or {"": ""}).items():
+            key = (location, label(name, 100), digest)
+            counts[key] = counts.get(key, 0) + data.items
     return [(location, f"{count:,}", name, digest) for (location, name, digest), count in counts.items()]
 
 
-def data_set_facts(names: Iterable[str], manifests: Iterable[Mapping[str, Any]] = ()) -> list[DataSetFacts]:
+def data_set_facts(names: Iterable[str], manifests: Iterable[Manifest] = ()) -> list[DataSetFacts]:
     """Facts on the data sets with these names; users' own files have none.
 
     Of translations, such as `gest-mt`, they are those of the data set whose sentences were translated, which the
     manifests name, with the limits of a test of translations.
     """
-    sources = {
-        str(data["benchmark"]): str(data["source"])
-        for manifest in manifests
-        for data in manifest.get("data", ())
-        if data.get("source")
-    }
+    sources = {data.benchmark: data.source for manifest in manifests for data in manifest.data if data.source}
     facts = []
     for name in dict.fromkeys(names):
         data_set = DATASETS.get(name) or DATASETS.get(sources.get(name, ""))
@@ -160,9 +157,9 @@ def definitions(records: Sequence[Record]) -> list[tuple[str, str]]:
     return [(name, measure.meaning) for name, measure in measures().items() if name in used and measure.meaning]
 
 
-def _location(entry: Mapping[str, Any]) -> str:
-    part = "" if entry["part"] == "all" else f", {entry['part']}"
-    return label(f"{entry['benchmark']}{part}, {language_name(str(entry['language']))}", 100)
+def _location(entry: RefusedPart | SkippedItem | FlaggedItem) -> str:
+    part = "" if entry.part == "all" else f", {entry.part}"
+    return label(f"{entry.benchmark}{part}, {language_name(entry.language)}", 100)
 
 
 def _text(value: Any) -> str:

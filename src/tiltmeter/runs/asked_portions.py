@@ -16,6 +16,7 @@ from tiltmeter.models.protocol import Model
 from tiltmeter.questions import Kind, Question
 from tiltmeter.runs.doubts import Doubt, doubts_of, refuse_unreadable, without_doubtful
 from tiltmeter.runs.long_items import items_without_questions, lengths_beyond, long_items
+from tiltmeter.runs.manifest import RefusedPart
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import Portion
 from tiltmeter.runs.preparing import PreparedRun
@@ -84,7 +85,7 @@ def asked_portions(model: Model, prepared: PreparedRun, run: ModelRun) -> list[A
         try:
             asked.append(_checked(model, portion, benchmark, prepared, kept))
         except CannotAsk as refusal:
-            run.refused.append({"model": model.name, **portion.label(), "reason": str(refusal)})
+            run.refused.append(RefusedPart(model.name, **portion.label(), reason=str(refusal)))
         else:
             kept += sum(block.size for block in asked[-1].blocks)
     return asked

@@ -8,19 +8,14 @@ kind       kind of model: masked, causal, seq2seq, chat, translator; None if unk
 protocol   how items become questions
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
-
-import pandas as pd
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from tiltmeter.measures.measure import ALL_ZERO, UNKNOWN
-from tiltmeter.measures.records import KEY_COLUMNS, OVERALL, Record, RecordKey, protocol_family, record_of, split_by_key
+from tiltmeter.measures.records import KEY_COLUMNS, OVERALL, Record, RecordKey, protocol_family, record_of
 
 Family = Literal["likelihood", "next-sentence", "prompted", "translation"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
-
-_TRANSLATED = "speaker_gender"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +44,6 @@ def family_of(kind: str) -> Family:
     if kind == "chat":
         return "prompted"
     return "next-sentence" if kind == "next-sentence" else "likelihood"
-
-
-def askings_from_manifest(manifest: Mapping[str, Any], scores: pd.DataFrame) -> list[Asking]:
-    """How models were asked, from a run's manifest; for older manifests inferred from the scores."""
-    if "asked" in manifest:
-        return [Asking(**entry) for entry in manifest["asked"]]
-    models = {str(entry.get("name")): entry for entry in manifest.get("models", ())}
-    askings = []
-    for key, rows in split_by_key(scores):
-        entry = models.get(key.model, {})
-        kind, family = entry.get("kind"), "likelihood"
-        if (rows["role"] == _TRANSLATED).any():
-            kind, family = "translator", "translation"
-        elif kind == "masked" and key.part == "intersentence":
-            family = "next-sentence"
-        askings.append(Asking(*key.names, family, kind))
-    return askings
-
-
-def to_dicts(askings: Iterable[Asking]) -> list[dict[str, Any]]:
-    """The askings in the format of the manifest."""
-    return [asdict(asking) for asking in askings]
 
 
 def pooled(askings: Sequence[Asking]) -> Asking:

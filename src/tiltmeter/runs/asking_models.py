@@ -15,6 +15,7 @@ from tiltmeter.questions import Answer, Kind
 from tiltmeter.runs.asked_portions import AskedPortion, Block, asked_portions, chunks
 from tiltmeter.runs.asking import Asking, family_of
 from tiltmeter.runs.doubts import ALL_ZERO, all_zero, flagged, leaves_out
+from tiltmeter.runs.manifest import SkippedItem, model_entry
 from tiltmeter.runs.model_notes import model_notes
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.preparing import PreparedRun
@@ -41,10 +42,10 @@ def ask_model(
         run.tokens += entry.tokens
         names = {"model": model.name, **entry.portion.label()}
         run.flagged += flagged(entry.doubts.values(), entry.present, names)
-        run.skipped += [{**names, "item": skip.item, "reason": skip.reason} for skip in entry.skipped]
+        run.skipped += [SkippedItem(**names, item=skip.item, reason=skip.reason) for skip in entry.skipped]
     run.askings += [_asking(model, entry) for entry in asked]
     run.model = _describe(model, asked, answers)
-    run.notes += model_notes([run.model])
+    run.notes += model_notes([model_entry(run.model)])
     return run
 
 

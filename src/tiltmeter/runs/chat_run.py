@@ -27,6 +27,7 @@ from tiltmeter.runs.asking import Asking, family_of
 from tiltmeter.runs.budget import Budget, Spending
 from tiltmeter.runs.chat_confirmation import AGAIN, ChangedChat, ChatConfirmation, probe_requests
 from tiltmeter.runs.long_items import LARGEST_SHARE, long_items
+from tiltmeter.runs.manifest import RefusedPart, SkippedItem
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import UNDIVIDED, Portion, measures_of
 from tiltmeter.runs.preparing import PreparedRun
@@ -212,8 +213,8 @@ def _leave_out_too_long(plan: _Plan, digest: bytes, reply: Reply) -> None:
             continue
         plan.asked[place] = _without(entry, left_out)
         names = {"model": plan.model.name, **entry.portion.label()}
-        plan.run.skipped += [{**names, "item": item, "reason": _TOO_LONG} for item in sorted(left_out)]
-        all_left_out = sum(skip == {**names, "item": skip["item"], "reason": _TOO_LONG} for skip in plan.run.skipped)
+        plan.run.skipped += [SkippedItem(**names, item=item, reason=_TOO_LONG) for item in sorted(left_out)]
+        all_left_out = sum(skip == SkippedItem(**names, item=skip.item, reason=_TOO_LONG) for skip in plan.run.skipped)
         if all_left_out > LARGEST_SHARE * len(entry.portion.items):
             raise ModelError(
                 f"Item {min(left_out)} of {entry.location} is too long for {plan.model.name} ({reply.too_long}), and "
@@ -331,13 +332,13 @@ def _asked(
         try:
             choices = _choices(portion)
         except CannotAsk as refusal:
-            run.refused.append({"model": model, **portion.label(), "reason": str(refusal)})
+            run.refused.append(RefusedPart(model, **portion.label(), reason=str(refusal)))
             continue
         prompts: list[Prompt] = []
         items: dict[str, Item] = {}
         for item, choice in choices:
             if (reason := _unfit(choice)) is not None:
-                run.skipped.append({"model": model, **portion.label(), "item": item.id, "reason": reason})
+                run.skipped.append(SkippedItem(model, **portion.label(), item=item.id, reason=reason))
                 continue
             items[item.id] = item
             prompts += prompts_for(item.id, portion.language, choice, Design(options.full), options.samples)
@@ -358,7 +359,7 @@ def _without_special(entry: _Asked, model: ChatModel, run: ModelRun) -> _Asked:
     if text is None:
         return entry
     _, skipped = without_special(list(entry.items.values()), entry.portion.form, text)
-    run.skipped += [{"model": model.name, **entry.portion.label(), **skip._asdict()} for skip in skipped]
+    run.skipped += [SkippedItem(model.name, **entry.portion.label(), **skip._asdict()) for skip in skipped]
     return _without(entry, {skip.item for skip in skipped})
 
 
@@ -377,7 +378,7 @@ def _without_long(entry: _Asked, model: ChatModel, run: ModelRun, sampling: Samp
             lengths[prompt.item] = max(model.tokens(text), lengths.get(prompt.item, 0))
     skipped = long_items(lengths, longest, entry.portion, model.name, remedy="lower --max-tokens")
     left_out = {skip.item for skip in skipped}
-    run.skipped += [{"model": model.name, **entry.portion.label(), **skip._asdict()} for skip in skipped]
+    run.skipped += [SkippedItem(model.name, **entry.portion.label(), **skip._asdict()) for skip in skipped]
     return _without(entry, left_out)
 
 

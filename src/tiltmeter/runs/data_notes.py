@@ -1,25 +1,25 @@
 """Notes of a run on its data: rows of released files that were left out, warnings that change a number's meaning."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from tiltmeter.datasets.by_name import keeps_texts
 from tiltmeter.datasets.findings import errors, warnings
+from tiltmeter.runs.manifest import LeftOutRow
 from tiltmeter.runs.portions import UNDIVIDED, Portion
 
 
-def left_out_rows(portions: Iterable[Portion]) -> list[dict[str, Any]]:
+def left_out_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
     """The manifest's entries of rows without a usable item."""
     return [
-        {
-            "benchmark": portion.name,
-            "file": finding.file.rpartition("/")[2],
-            "row": finding.row,
-            "item": finding.item,
-            "code": finding.code,
+        LeftOutRow(
+            benchmark=portion.name,
+            file=finding.file.rpartition("/")[2],
+            row=finding.row,
+            item=finding.item,
+            code=finding.code,
             # A message may quote the row, whose texts are not written to files without a licence.
-            "reason": finding.message if keeps_texts(portion.name) else _meaning(finding.code),
-        }
+            reason=finding.message if keeps_texts(portion.name) else _meaning(finding.code),
+        )
         for portion in portions
         for finding in portion.left_out
     ]

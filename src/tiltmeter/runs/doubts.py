@@ -8,7 +8,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -18,6 +17,7 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.measures.measure import find_item_scale
 from tiltmeter.measures.records import protocol_family
 from tiltmeter.questions import Text
+from tiltmeter.runs.manifest import FlaggedItem
 
 UNKNOWN_TOKENS = "some of its scored tokens are unknown to the tokenizer"
 NO_TOKEN = "one of its texts has no token"
@@ -37,11 +37,6 @@ class Doubt:
     reason: str
     unknown: int = 0
     scored: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entry of the manifest, without the names of model and data."""
-        counts = {"unknown": self.unknown, "scored": self.scored} if self.reason == UNKNOWN_TOKENS else {}
-        return {"item": self.item, "reason": self.reason, **counts}
 
 
 def refuse_unreadable(items: Sequence[Item], form: str, text: Text) -> None:
@@ -116,10 +111,13 @@ def all_zero(scores: pd.DataFrame) -> dict[str, Doubt]:
     return {str(item): Doubt(str(item), ALL_ZERO) for item in zero.index[zero]}
 
 
-def flagged(doubts: Iterable[Doubt], scored: Iterable[str], names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The manifest's entries of items in doubt that were scored all the same."""
+def flagged(doubts: Iterable[Doubt], scored: Iterable[str], names: Mapping[str, str]) -> Iterator[FlaggedItem]:
+    """The manifest's entries of items in doubt that were scored all the same; `names` are those of model and data."""
     present = set(scored)
-    return ({**names, **doubt.to_dict()} for doubt in doubts if doubt.item in present)
+    for doubt in doubts:
+        if doubt.item in present:
+            unknown, scored_tokens = (doubt.unknown, doubt.scored) if doubt.reason == UNKNOWN_TOKENS else (None, None)
+            yield FlaggedItem(**names, item=doubt.item, reason=doubt.reason, unknown=unknown, scored=scored_tokens)
 
 
 def _without_tokens(items: Sequence[Item], form: str, text: Text) -> list[str]:

@@ -6,30 +6,29 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.run_files import MANIFEST, NAMES
 
-# The entry of the manifest; runs of earlier versions have none.
+# The key of the manifest.
 DIGESTS = "digests"
 
 
-def with_digests(manifest: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The manifest with the digests of the files of a folder, and its own."""
-    files = {name: _of_file(folder / name) for name in NAMES if name != MANIFEST and (folder / name).is_file()}
-    return {**_without(manifest), DIGESTS: {**files, MANIFEST: _of_manifest(manifest)}}
+def digest_files(folder: Path) -> dict[str, str]:
+    """The SHA-256 hashes of the files of a run's folder, without its manifest."""
+    return {name: _of_file(folder / name) for name in NAMES if name != MANIFEST and (folder / name).is_file()}
 
 
-def with_own_digest(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest that was changed by Tiltmeter, with a new digest of its own; those of the files stay."""
-    return {**_without(manifest), DIGESTS: {**manifest.get(DIGESTS, {}), MANIFEST: _of_manifest(manifest)}}
+def digest_manifest(values: Mapping[str, Any]) -> str:
+    """The SHA-256 hash of the content of a manifest, without its digests."""
+    without = {name: value for name, value in values.items() if name != DIGESTS}
+    return hashlib.sha256(json.dumps(without, sort_keys=True).encode()).hexdigest()
 
 
-def changed_files(manifest: Mapping[str, Any], folder: Path, names: Sequence[str] = NAMES) -> list[str]:
+def changed_files(manifest: Manifest, folder: Path, names: Sequence[str] = NAMES) -> list[str]:
     """Which of a run's files are gone, or not as they were written; none if the manifest has no digests."""
-    digests = manifest.get(DIGESTS, {})
+    digests = manifest.digests
     changed = [name for name in names if name in digests and name != MANIFEST and _is_changed(folder / name, digests)]
-    if digests and digests.get(MANIFEST) != _of_manifest(manifest):
-        changed.append(MANIFEST)
-    return changed
+    return [*changed, MANIFEST] if manifest.is_edited else changed
 
 
 def on_changed(changed: Sequence[str], folder: Path | str = "") -> list[str]:
@@ -55,11 +54,3 @@ def _is_changed(path: Path, digests: Mapping[str, Any]) -> bool:
 def _of_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _of_manifest(manifest: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(_without(manifest), sort_keys=True).encode()).hexdigest()
-
-
-def _without(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in manifest.items() if name != DIGESTS}

@@ -1,16 +1,14 @@
 """From what models said to the result of a run: scores, measures and manifest."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
 from tiltmeter.errors import ModelError
 from tiltmeter.runs.answer_table import without_replies
-from tiltmeter.runs.asking import to_dicts
 from tiltmeter.runs.data_notes import data_notes, left_out_rows
 from tiltmeter.runs.items import item_table, text_notes
-from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.manifest import RefusedPart, SkippedItem, make_manifest, model_entry
 from tiltmeter.runs.measuring import measure_scores, measuring_notes
 from tiltmeter.runs.model_run import ModelRun
 from tiltmeter.runs.portions import measures_of
@@ -41,12 +39,12 @@ def finished(prepared: PreparedRun, runs: Sequence[ModelRun], seconds: float) ->
         records=measure_scores(table, families, askings, margins),
         manifest=make_manifest(
             prepared.request,
-            models=[run.model for run in runs],
+            models=[model_entry(run.model) for run in runs],
             data=[
-                {**portion.describe(), "available": len(all_items.items)}
+                portion.describe(len(all_items.items), is_chat=prepared.is_chat)
                 for portion, all_items in zip(chosen, prepared.available, strict=True)
             ],
-            asked=to_dicts(askings),
+            asked=askings,
             left_out=left_out_rows(prepared.available),
             refused=refused,
             skipped=skipped,
@@ -67,7 +65,7 @@ def finished(prepared: PreparedRun, runs: Sequence[ModelRun], seconds: float) ->
     )
 
 
-def _why_nothing(refused: Sequence[Mapping[str, Any]], skipped: Sequence[Mapping[str, Any]]) -> str:
-    reasons = [str(entry["reason"]) for entry in refused]
-    reasons += [f"No item could be scored, because {entry['reason']}." for entry in skipped]
+def _why_nothing(refused: Sequence[RefusedPart], skipped: Sequence[SkippedItem]) -> str:
+    reasons = [entry.reason for entry in refused]
+    reasons += [f"No item could be scored, because {entry.reason}." for entry in skipped]
     return " ".join(dict.fromkeys(reasons)) or "No item could be scored."

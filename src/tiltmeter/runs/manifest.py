@@ -1,80 +1,265 @@
-"""The manifest of a run: request, models, data, statistics and versions, for reproducibility."""
+"""The manifest of a run: request, models, data, statistics and versions, for reproducibility.
+
+`manifest_file` reads and writes it. Fields of the same name are the keys of `manifest.json`.
+"""
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tiltmeter.measures.intervals import RESAMPLES, SEED
 from tiltmeter.measures.rule import ALPHA
+from tiltmeter.registry import ComponentVersion, installed_version
+from tiltmeter.runs.asking import Asking
+from tiltmeter.runs.typed_json import ALL_KEYS, NOT_IN_JSON, OPTIONAL, OTHER_KEYS, from_json
 
 # Libraries whose version can change results.
 _LIBRARIES = ("tiltmeter", "torch", "transformers", "tokenizers", "numpy", "scipy", "pandas")
 
 
+@dataclass(frozen=True, slots=True)
+class ComputeUse:
+    """The hardware, hours and energy (watt-hours) of a model's answers; `energy` says how the energy is known."""
+
+    hardware: tuple[str, ...] = ()
+    hours: float = 0.0
+    energy_wh: float | None = None
+    energy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEntry:
+    """A model of a run. `details` is everything that it says of itself; the other fields are what Tiltmeter reads."""
+
+    name: str
+    kind: str | None = None
+    type: str | None = None
+    architecture: str | None = None
+    revision: str | None = None
+    weights: str | None = None
+    dtype: str | None = None
+    device: str | None = None
+    base: str | None = None
+    parameters: int | float | None = None
+    layers: int | float | None = None
+    vocabulary: int | float | None = None
+    bytes: int | float | None = None
+    compute: ComputeUse | None = None
+    quantized: Mapping[str, Any] | None = None
+    adapter: Mapping[str, Any] | None = None
+    head: Mapping[str, Any] | None = None
+    split: Mapping[str, Any] | None = None
+    unused_modules: Mapping[str, Any] | None = None
+    disabled: Mapping[str, Any] | None = None
+    chat_template: Any = None
+    details: Mapping[str, Any] = field(default_factory=dict, metadata=ALL_KEYS)
+
+    @property
+    def hardware(self) -> str:
+        """The devices that answered, in words; `server` if the model ran elsewhere."""
+        return ", ".join((self.compute.hardware if self.compute else ()) or (self.device or "server",))
+
+
+def model_entry(details: Mapping[str, Any]) -> ModelEntry:
+    """The entry of a model from its name and description, which are JSON values."""
+    return from_json(ModelEntry, dict(details), f"the description of {details.get('name', 'a model')}")
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The form of the items, the benchmark that asked about them, and the module that measured their scores."""
+
+    form: ComponentVersion
+    benchmark: ComponentVersion
+    measures: ComponentVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataEntry:
+    """The items of one data set, part and language.
+
+    `items` of `available` ones were used; `files` maps file names to SHA-256 hashes; `warnings` counts items by the
+    code of a warning that changes what a number means. For translations, `source` is the data set with the sentences,
+    `item_language` their language, and `edition` that of GEST. `components` is None in manifests without that record.
+    """
+
+    benchmark: str
+    part: str
+    language: str
+    items: int = 0
+    available: int | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    warnings: Mapping[str, int] = field(default_factory=dict)
+    source: str | None = field(default=None, metadata=OPTIONAL)
+    item_language: str | None = field(default=None, metadata=OPTIONAL)
+    edition: str | None = field(default=None, metadata=OPTIONAL)
+    components: Components | None = field(default=None, metadata=OPTIONAL)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether some of the items were left out by a limit."""
+        return bool(self.available) and self.items < (self.available or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedPart:
+    """A part that a model could not be asked about."""
+
+    model: str
+    benchmark: str
+    part: str
+    language: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedItem:
+    """An item that could not be scored."""
+
+    model: str
+    benchmark: str
+    part: str
+    language: str
+    item: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedItem:
+    """An item that was scored although the model cannot read it; `unknown` of its `scored` tokens are unknown."""
+
+    model: str
+    benchmark: str
+    part: str
+    language: str
+    item: str
+    reason: str
+    unknown: int | None = field(default=None, metadata=OPTIONAL)
+    scored: int | None = field(default=None, metadata=OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutRow:
+    """A row of a released file without a usable item."""
+
+    benchmark: str
+    file: str
+    row: str
+    item: str
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """How intervals and tests were made; `margins` are the equivalence margins that override those of measures."""
+
+    interval: float | None = field(default=None, metadata=OPTIONAL)
+    level: float | None = field(default=None, metadata=OPTIONAL)
+    correction: str | None = field(default=None, metadata=OPTIONAL)
+    margins: Mapping[str, float] = field(default_factory=dict)
+    resamples: int | None = field(default=None, metadata=OPTIONAL)
+    seed: int | None = field(default=None, metadata=OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The manifest of a run.
+
+    `request` are the arguments that made the run, as they were given; `asked` says how models were asked, `refused`
+    which parts they could not be asked about. `digests` are SHA-256 hashes of the run's files; `is_edited` says whether
+    `manifest.json` has another content than the one that its own digest is of. `other` are unknown keys.
+    """
+
+    request: Mapping[str, Any]
+    models: tuple[ModelEntry, ...]
+    data: tuple[DataEntry, ...]
+    asked: tuple[Asking, ...]
+    refused: tuple[RefusedPart, ...]
+    left_out: tuple[LeftOutRow, ...] = ()
+    skipped: tuple[SkippedItem, ...]
+    flagged: tuple[FlaggedItem, ...] = ()
+    notes: tuple[str, ...] = ()
+    statistics: Statistics = field(default_factory=Statistics)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    python: str = ""
+    platform: str = ""
+    finished: str = ""
+    seconds: float | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
+    other: Mapping[str, Any] = field(default_factory=dict, metadata=OTHER_KEYS)
+    is_edited: bool = field(default=False, compare=False, metadata=NOT_IN_JSON)
+
+    def model(self, name: str) -> ModelEntry | None:
+        """The entry of a model; None if there is none."""
+        return next((entry for entry in self.models if entry.name == name), None)
+
+    def forms(self) -> list[str]:
+        """The forms of the items, sorted."""
+        return sorted({entry.components.form.name for entry in self.data if entry.components is not None})
+
+    def measure_modules(self) -> dict[str, str]:
+        """The recorded module of measures of each benchmark."""
+        return {entry.benchmark: entry.components.measures.name for entry in self.data if entry.components is not None}
+
+    def data_sets(self) -> "dict[tuple[str, str], DataSetFiles]":
+        """The files of each data set, by its name and language."""
+        found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
+        for entry in self.data:
+            found.setdefault((entry.benchmark, entry.language), {})[entry.part] = entry.files
+        return {key: DataSetFiles(parts) for key, parts in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class DataSetFiles:
+    """The files of a data set in one language, with their SHA-256 hashes, by part."""
+
+    parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def edition(self, part: str) -> frozenset[str]:
+        """The hashes of the files of a part, or of all parts if it is none of them, regardless of file names."""
+        files = self.parts.get(part) or {name: digest for own in self.parts.values() for name, digest in own.items()}
+        return frozenset(files.values())
+
+
 def make_manifest(
     request: Mapping[str, Any],
     *,
-    models: Iterable[Mapping[str, Any]] = (),
-    data: Iterable[Mapping[str, Any]] = (),
-    refused: Iterable[Mapping[str, Any]] = (),
-    left_out: Sequence[Mapping[str, Any]] = (),
-    skipped: Sequence[Mapping[str, Any]] = (),
-    flagged: Sequence[Mapping[str, Any]] = (),
+    models: Iterable[ModelEntry],
+    data: Iterable[DataEntry],
+    asked: Iterable[Asking],
+    refused: Iterable[RefusedPart] = (),
+    left_out: Iterable[LeftOutRow] = (),
+    skipped: Iterable[SkippedItem] = (),
+    flagged: Iterable[FlaggedItem] = (),
     notes: Sequence[str] = (),
-    asked: Sequence[Mapping[str, Any]] = (),
     margins: Mapping[str, float] | None = None,
     seconds: float,
-) -> dict[str, Any]:
-    """The manifest of a run.
-
-    `left_out` are rows of released files that give no usable item (`tiltmeter.runs.data_notes`), `refused` the parts
-    that a model could not be asked, `skipped` the items that could not be scored, `flagged`
-    those that were scored although the model cannot read them (`tiltmeter.runs.doubts`), `notes` further remarks in
-    sentences, `asked` how models were asked, `margins` the equivalence margins that override those of the measures. In
-    `data`, `available` is the number of items before sampling.
-    """
-    return {
-        "request": dict(request),
-        "models": list(models),
-        "data": list(data),
-        "asked": list(asked),
-        "refused": list(refused),
-        "left_out": list(left_out),
-        "skipped": list(skipped),
-        "flagged": list(flagged),
-        "notes": list(notes),
-        "statistics": {
-            "interval": 0.95,
-            "level": ALPHA,
-            "correction": "Holm",
-            "margins": dict(margins or {}),
-            "resamples": RESAMPLES,
-            "seed": SEED,
-        },
-        "versions": {name: installed for name in _LIBRARIES if (installed := _version(name))},
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(seconds, 3),
-    }
-
-
-def data_sets(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """The entries of a manifest by data set and language, with the files of all parts and of each part."""
-    merged: dict[tuple[str, str], dict[str, Any]] = {}
-    for entry in manifest.get("data", ()):
-        key = (str(entry["benchmark"]), str(entry["language"]))
-        data = merged.setdefault(key, {**entry, "files": {}, "parts": {}})
-        files = entry.get("files") or {}
-        data["files"] |= files
-        data["parts"][str(entry["part"])] = files
-    return merged
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+) -> Manifest:
+    """The manifest of a run that ends now and took `seconds`."""
+    return Manifest(
+        request=dict(request),
+        models=tuple(models),
+        data=tuple(data),
+        asked=tuple(asked),
+        refused=tuple(refused),
+        left_out=tuple(left_out),
+        skipped=tuple(skipped),
+        flagged=tuple(flagged),
+        notes=tuple(notes),
+        statistics=Statistics(
+            interval=0.95,
+            level=ALPHA,
+            correction="Holm",
+            margins=dict(margins or {}),
+            resamples=RESAMPLES,
+            seed=SEED,
+        ),
+        versions={name: installed for name in _LIBRARIES if (installed := installed_version(name))},
+        python=platform.python_version(),
+        platform=platform.platform(),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=round(seconds, 3),
+    )

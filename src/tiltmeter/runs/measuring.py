@@ -2,17 +2,20 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Set as AbstractSet
+from pathlib import Path
 
 import pandas as pd
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.measures import measure_named, measures, measures_for, measuring_for, notes_for
+from tiltmeter.measures import is_measure_module, measure_named, measures, measures_for, measuring_for, notes_for
 from tiltmeter.measures.measure import abbreviated
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.rule import assign_verdicts
-from tiltmeter.runs.asking import Asking, askings_from_manifest, unknown_records, with_family_and_kind
+from tiltmeter.registry import installed_version
+from tiltmeter.runs.asking import Asking, unknown_records, with_family_and_kind
+from tiltmeter.runs.manifest import Manifest
 
 
 def by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -44,16 +47,68 @@ def measuring_notes(scores: pd.DataFrame, families: Mapping[str, str]) -> list[s
     return [note for name, table in by_benchmark(scores) for note in notes_for(families[name], table)]
 
 
-def measure_again(scores: pd.DataFrame, manifest: Mapping[str, Any]) -> list[Record]:
-    """The records of a run, measured again from its scores; for runs from before records had verdicts."""
-    families: dict[str, str] = {}
-    for name, table in by_benchmark(scores):
-        module = measuring_for(set(table["role"]), set(table.columns))
-        if module is None:
-            raise DataError(f"No measures are known for the roles {', '.join(sorted(set(table['role'])))} of {name}.")
-        families[name] = module
-    margins = manifest.get("statistics", {}).get("margins")
-    return measure_scores(scores, families, askings_from_manifest(manifest, scores), margins)
+def measure_again(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
+    """The records of a run, measured again from its scores by the modules of measures that its manifest names."""
+    refuse_missing_packages(manifest)
+    modules = measure_modules(scores, manifest)
+    for name in scores["benchmark"].unique():
+        if name not in modules:
+            roles = sorted(set(scores.loc[scores["benchmark"] == name, "role"]))
+            raise DataError(f"The manifest names no measures of {name}, and none fit the roles {', '.join(roles)}.")
+    return measure_scores(scores, modules, manifest.asked, manifest.statistics.margins)
+
+
+def measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, str]:
+    """The module of measures of each benchmark: the recorded one, or the one that fits the scores if none is recorded.
+
+    Manifests that were written before the module was recorded, or by hand, have no record.
+    """
+    modules = manifest.measure_modules()
+    unrecorded = set(scores["benchmark"].unique()) - modules.keys()
+    if unrecorded:
+        for name, table in by_benchmark(scores[scores["benchmark"].isin(unrecorded)]):
+            if module := find_module(manifest, name, set(table["role"]), set(table.columns)):
+                modules[name] = module
+    return modules
+
+
+def find_module(manifest: Manifest, benchmark: str, roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
+    """The recorded module of measures of a benchmark; without a record, the one that fits the scores."""
+    return manifest.measure_modules().get(benchmark) or measuring_for(roles, columns)
+
+
+def refuse_missing_packages(manifest: Manifest) -> None:
+    """A UsageError if the module that measured a benchmark of the run is not installed; it names the package."""
+    for entry in manifest.data:
+        module = entry.components.measures if entry.components else None
+        if module is not None and not is_measure_module(module.name):
+            raise UsageError(
+                f"The measures {module.name!r} of {entry.benchmark} are in the package {module.package} "
+                f"{module.version}, which is not installed; install it to measure or compare the run."
+            )
+
+
+def describe_packages(manifest: Manifest, folder: Path | str = "") -> list[str]:
+    """A sentence for each plug-in of a run that is not installed, or in another version."""
+    used = {
+        (part.package, part.version)
+        for entry in manifest.data
+        if entry.components is not None
+        for part in (entry.components.form, entry.components.benchmark, entry.components.measures)
+        if part.is_plugin
+    }
+    where = f"{folder}: " if str(folder) else ""
+    sentences = []
+    for package, version in sorted(used):
+        installed = installed_version(package)
+        if installed is None:
+            sentences.append(f"{where}the run was made with {package} {version}, which is not installed; install it.")
+        elif version and installed != version:
+            sentences.append(
+                f"{where}the run was made with {package} {version}, but {installed} is installed; numbers that are "
+                "measured again may differ."
+            )
+    return sentences
 
 
 def read_margins(requested: Mapping[str, float] | None) -> dict[str, float]:

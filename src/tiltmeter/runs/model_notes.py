@@ -1,37 +1,38 @@
 """Remarks on the models of a run, in sentences: what a reader of its numbers should know about how they were loaded."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from tiltmeter.models.tensor_names import within_layers
+from tiltmeter.runs.manifest import ModelEntry
 
 
-def model_notes(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+def model_notes(entries: Iterable[ModelEntry]) -> list[str]:
     """The remarks on models, from their entries in the manifest.
 
-    >>> model_notes([{"name": "m", "kind": "causal", "chat_template": True}])[0]
+    >>> from tiltmeter.runs.manifest import model_entry
+    >>> model_notes([model_entry({"name": "m", "kind": "causal", "chat_template": True})])[0]
     'm is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it as it is used.'
     """
     return [note for entry in entries for note in _notes(entry)]
 
 
-def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
-    name = entry["name"]
-    if entry.get("chat_template") is True and entry.get("kind") == "causal":
+def _notes(entry: ModelEntry) -> Iterator[str]:
+    name = entry.name
+    if entry.chat_template is True and entry.kind == "causal":
         yield (
             f"{name} is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it "
             "as it is used."
         )
-    if bits := (entry.get("quantized") or {}).get("bits"):
+    if bits := (entry.quantized or {}).get("bits"):
         yield f"{name} was measured with weights quantised to {bits} bits; the original ones give other numbers."
-    unused = [module for modules in entry.get("unused_modules", {}).values() for module in modules]
+    unused = [module for modules in (entry.unused_modules or {}).values() for module in modules]
     if inside := within_layers(unused):
         yield (
             f"The checkpoint of {name} has {len(inside)} modules in its layers that its config has no place for, "
             f"{inside[0]} first: it was measured without them."
         )
-    for kind, reasons in entry.get("disabled", {}).items():
+    for kind, reasons in (entry.disabled or {}).items():
         listed = ", ".join(f"{way} ({reason})" for way, reason in reasons.items())
         yield f"{name} was measured as {kind} without {listed}; this is slower and keeps its scores right."
-    if split := entry.get("split"):
+    if split := entry.split:
         yield f"{name} was split over {', '.join(split)}."

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.runs.asking import Asking
+from tiltmeter.runs.manifest import FlaggedItem, RefusedPart, SkippedItem
 
 
 @dataclass(slots=True)
@@ -13,15 +14,15 @@ class ModelRun:
     """The scores of a model, how it was asked, and what the manifest says of it.
 
     `answers` are tables of a chat model's replies, `tokens` of what a model says of each token. `refused`, `skipped`,
-    `flagged` and `notes` are as in the manifest, `model` is its entry there.
+    `flagged` and `notes` are as in the manifest, `model` is its description there, with its name.
     """
 
     scores: list[pd.DataFrame] = field(default_factory=list)
     answers: list[pd.DataFrame] = field(default_factory=list)
     tokens: list[pd.DataFrame] = field(default_factory=list)
     askings: list[Asking] = field(default_factory=list)
-    refused: list[dict[str, Any]] = field(default_factory=list)
-    skipped: list[dict[str, Any]] = field(default_factory=list)
-    flagged: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[RefusedPart] = field(default_factory=list)
+    skipped: list[SkippedItem] = field(default_factory=list)
+    flagged: list[FlaggedItem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     model: dict[str, Any] = field(default_factory=dict)

@@ -9,7 +9,10 @@ from tiltmeter.datasets import Spec, parse_spec
 from tiltmeter.datasets.by_name import dataset, load_examined
 from tiltmeter.datasets.findings import Finding
 from tiltmeter.datasets.hashing import sha256_of
-from tiltmeter.forms import Item, form_of
+from tiltmeter.forms import Item, form_named, form_of
+from tiltmeter.measures import measure_module
+from tiltmeter.registry import identify_component
+from tiltmeter.runs.manifest import Components, DataEntry
 
 # The value of `part` for data sets that are not divided into parts.
 UNDIVIDED = "all"
@@ -44,10 +47,25 @@ class Portion:
         """The columns that identify this portion."""
         return {"benchmark": self.name, "part": self.part, "language": self.language}
 
-    def describe(self) -> dict[str, Any]:
-        """The entry in the manifest."""
-        warnings = {"warnings": counts} if (counts := self.warning_counts()) else {}
-        return {**self.label(), "items": len(self.items), "files": self.files, **warnings}
+    def describe(self, available: int, *, is_chat: bool = False) -> DataEntry:
+        """The entry in the manifest, with the number of items before sampling."""
+        return DataEntry(
+            **self.label(),
+            items=len(self.items),
+            available=available,
+            files=self.files,
+            warnings=self.warning_counts(),
+            components=self.components(is_chat=is_chat),
+        )
+
+    def components(self, *, is_chat: bool) -> Components:
+        """The form, benchmark and module of measures of this portion, with the packages that supply them."""
+        module = measures_of(self, chatting=is_chat)
+        return Components(
+            identify_component("forms", self.form, form_named(self.form)),
+            identify_component("benchmarks", self.form, benchmark_for(self.form)),
+            identify_component("measures", module, measure_module(module)),
+        )
 
     def warning_counts(self) -> dict[str, int]:
         """How many of the items have a warning that changes what a number means, by its code."""

@@ -12,10 +12,10 @@ from tiltmeter.forms.association import AssociationItem
 from tiltmeter.questions import Kind
 from tiltmeter.reading import home_path
 from tiltmeter.runs import gest_predictions
-from tiltmeter.runs.asking import Asking, to_dicts
+from tiltmeter.runs.asking import Asking
 from tiltmeter.runs.imports import FORMS, Predictions, read_predictions
 from tiltmeter.runs.items import item_table
-from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.manifest import RefusedPart, SkippedItem, make_manifest, model_entry
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.portions import Portion, portions
 from tiltmeter.runs.prediction_names import PROTOCOL, ScoringMethod, gest_kind, scoring_methods
@@ -68,23 +68,24 @@ def score_predictions(
     ]
     label = {portion.part: portion.label() for portion in predicted}
     families = {portion.name: benchmark_for(portion.form).measures for portion in predicted}
+    digests = {file.name: sha256_of(file) for file in read.files or (path,)}
     part_of = {item.id: portion.part for portion in predicted for item in portion.items}
     result = Result(
         scores=scores,
         records=measure_scores(scores, families, askings, margins),
         manifest=make_manifest(
             request,
-            models=[{"name": name, "predictions": {file.name: sha256_of(file) for file in read.files or (path,)}}],
-            data=[{**portion.describe(), "available": len(portion.items)} for portion in predicted],
-            asked=to_dicts(askings),
+            models=[model_entry({"name": name, "predictions": digests})],
+            data=[portion.describe(len(portion.items)) for portion in predicted],
+            asked=askings,
             margins=margins,
             notes=[*_notes(path, askings), *measuring_notes(scores, families)],
             refused=[
-                {"model": name, **label[part], "reason": f"{path.name} has no predictions for it."}
+                RefusedPart(name, **label[part], reason=f"{path.name} has no predictions for it.")
                 for part in read.absent
             ],
             skipped=[
-                {"model": name, **label[part_of[skip.item]], "item": skip.item, "reason": skip.reason}
+                SkippedItem(name, **label[part_of[skip.item]], item=skip.item, reason=skip.reason)
                 for skip in read.skipped
             ],
             seconds=time.monotonic() - began,

@@ -17,18 +17,13 @@ from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
 from tiltmeter.printable import visible
 from tiltmeter.reading import home_path, read_json
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
-from tiltmeter.runs.file_digests import changed_files, on_changed, with_digests
+from tiltmeter.runs.file_digests import changed_files, on_changed
 from tiltmeter.runs.items import SCHEMA
-from tiltmeter.runs.measuring import measure_again
+from tiltmeter.runs.manifest import Manifest
+from tiltmeter.runs.manifest_file import ManifestError, read_manifest, read_request, with_digests, write_manifest
+from tiltmeter.runs.measuring import describe_packages, measure_again
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replaced_files
-from tiltmeter.runs.run_shape import (
-    check_together,
-    checked_manifest,
-    checked_rows,
-    checked_scores,
-    checked_table,
-    read_table,
-)
+from tiltmeter.runs.run_shape import check_together, checked_rows, checked_scores, checked_table, read_table
 from tiltmeter.runs.token_table import TOKENS_SCHEMA
 
 logger = logging.getLogger(__name__)
@@ -48,7 +43,7 @@ class Result:
 
     scores: pd.DataFrame
     records: list[Record]
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     texts: pd.DataFrame | None = None
     answers: pd.DataFrame | None = None
     tokens: pd.DataFrame | None = None
@@ -102,7 +97,7 @@ class Result:
         is written last, so a folder with a manifest is complete.
         """
         folder = home_path(folder)
-        refuse_other_run(folder, self.manifest["request"], force=force)
+        refuse_other_run(folder, self.manifest.request, force=force)
         with replaced_files(folder) as part:
             with atomic_write(part / SCORES) as file:
                 self.scores.to_parquet(file, index=False, row_group_size=_ROW_GROUP)
@@ -115,12 +110,12 @@ class Result:
                     with atomic_write(part / name) as file:
                         table.to_parquet(file, index=False, schema=schema, row_group_size=_ROW_GROUP)
             write_text(part / MEASURES, _json(to_dicts(self.records)))
-            write_manifest(part, with_digests(json.loads(_json(self.manifest)), part))
+            write_manifest(part, with_digests(self.manifest, part))
         return folder
 
     def as_saved(self, folder: Path | str) -> "Result":
         """This result with the manifest of the folder that it was saved to, which has the digests of its files."""
-        return replace(self, manifest=checked_manifest(read_json(home_path(folder) / MANIFEST)))
+        return replace(self, manifest=read_manifest(home_path(folder)))
 
     @classmethod
     def load(cls, folder: Path | str) -> "Result":
@@ -135,7 +130,7 @@ class Result:
                 raise UsageError(
                     f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`."
                 )
-            manifest = checked_manifest(read_json(folder / MANIFEST))
+            manifest = read_manifest(folder)
             scores = checked_scores(read_table(folder / SCORES))
             records = from_dicts(checked_rows(read_json(folder / MEASURES)))
             check_together(manifest, scores, records)
@@ -144,9 +139,11 @@ class Result:
                 for name, schema in ((ITEMS, SCHEMA), (ANSWERS, ANSWERS_SCHEMA), (TOKENS, TOKENS_SCHEMA))
             )
             changed = changed_files(manifest, folder)
-            for sentence in on_changed(changed, folder):
+            for sentence in (*on_changed(changed, folder), *describe_packages(manifest, folder)):
                 logger.warning("%s", sentence)
             return cls(scores, records, manifest, items, answers, tokens, tuple(changed))
+        except ManifestError:
+            raise
         except DataError as error:
             raise DataError(f"The run in {folder} cannot be read: {error} Make it again, or copy it whole.") from error
         except (OSError, ValueError, MemoryError) as error:
@@ -158,25 +155,15 @@ def _some(names: Sequence[str], limit: int = 3) -> str:
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest of a run's folder, which makes it complete; one that is there is replaced."""
-    write_text(folder / MANIFEST, _json(manifest))
-
-
 def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
     """An error if a folder holds a finished run with another request, or cannot be written: before the work."""
     check_folder(folder)
     if not folder.is_dir():
         return
     finish_save(folder)
-    manifest = folder / MANIFEST
-    if force or not manifest.is_file():
+    if force or not (folder / MANIFEST).is_file():
         return
-    try:
-        existing = read_json(manifest)["request"]
-    except (DataError, KeyError, TypeError):
-        existing = None
-    if existing != json.loads(json.dumps(request)):
+    if read_request(folder) != json.loads(json.dumps(request)):
         raise UsageError(f"{folder} already holds another run; choose another place with --out, or pass --force.")
 
 

@@ -1,7 +1,7 @@
 """The shape of a run's files, checked when a run is read: a folder may be edited or copied in part."""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,63 +12,14 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.records import Record
+from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
+from tiltmeter.runs.typed_json import check_type
 
 # The most rows of a table: a small file can claim any number.
 _MOST_ROWS = 50_000_000
 
 _Content = TypeVar("_Content")
-
-_NUMBER = (int, float)
-_TEXT_OR_NONE, _NUMBER_OR_NONE = (str, type(None)), (int, float, type(None))
-_LABEL: dict[str, Any] = {"benchmark": str, "part": str, "language": str}
-_ASKED = {"model": str, **_LABEL, "protocol": str, "family": str, "kind": _TEXT_OR_NONE}
-# Fields that entries of a manifest must have, and those that they may have, with their types.
-_REQUIRED: dict[str, dict[str, Any]] = {
-    "models": {"name": str},
-    "data": _LABEL,
-    "asked": _ASKED,
-    "refused": {"model": str, **_LABEL, "reason": str},
-    "skipped": {"model": str, **_LABEL, "item": str, "reason": str},
-    "flagged": {"model": str, **_LABEL, "item": str, "reason": str},
-}
-_OPTIONAL: dict[str, dict[str, Any]] = {
-    "models": {
-        "kind": _TEXT_OR_NONE,
-        "type": _TEXT_OR_NONE,
-        "architecture": _TEXT_OR_NONE,
-        "revision": _TEXT_OR_NONE,
-        "weights": _TEXT_OR_NONE,
-        "dtype": _TEXT_OR_NONE,
-        "device": _TEXT_OR_NONE,
-        "parameters": _NUMBER_OR_NONE,
-        "layers": _NUMBER_OR_NONE,
-        "vocabulary": _NUMBER_OR_NONE,
-        "bytes": _NUMBER_OR_NONE,
-        "compute": (dict, type(None)),
-        "answers": (dict, str, type(None)),
-        "quantized": (dict, type(None)),
-        "split": (dict, type(None)),
-        "adapter": (dict, type(None)),
-        "unused_modules": (dict, type(None)),
-        "disabled": (dict, type(None)),
-    },
-    "data": {"items": int, "available": (int, type(None)), "files": (dict, type(None))},
-    "asked": {"tokenizer": _TEXT_OR_NONE, "unknown": int, "items": int, "zero": int},
-    "flagged": {"unknown": int, "scored": int},
-}
-_WHOLE: dict[str, Any] = {
-    "request": dict,
-    "notes": list,
-    "statistics": dict,
-    "versions": dict,
-    "python": str,
-    "platform": str,
-    "finished": str,
-    "seconds": _NUMBER,
-    "digests": dict,
-}
-_NEEDED = ("request", "models", "data", "refused", "skipped")
 
 _TEXTS = ("model", "benchmark", "part", "language", "item", "candidate", "role", "protocol")
 # What tells a row of scores from all others.
@@ -114,50 +65,6 @@ def _sound(table: pa.Table) -> pa.Table:
     return table
 
 
-def checked_manifest(manifest: Any) -> dict[str, Any]:
-    """The manifest; a DataError if it is not one."""
-    found: dict[str, Any] = _typed(manifest, dict, MANIFEST)
-    for name in _NEEDED:
-        if name not in found:
-            raise DataError(f"{MANIFEST} has no {name!r}.")
-    for name, kind in _WHOLE.items():
-        if name in found:
-            _typed(found[name], kind, f"{name!r} of {MANIFEST}")
-    for note in found.get("notes", ()):
-        _typed(note, str, f"a note of {MANIFEST}")
-    for name, fields in _REQUIRED.items():
-        for number, entry in enumerate(_typed(found.get(name, []), list, f"{name!r} of {MANIFEST}"), start=1):
-            where = f"entry {number} of {name!r} in {MANIFEST}"
-            _typed(entry, dict, where)
-            for field, kind in fields.items():
-                if field not in entry:
-                    raise DataError(f"{where} has no {field!r}.")
-                _typed(entry[field], kind, f"{field!r} of {where}")
-            for field, kind in _OPTIONAL.get(name, {}).items():
-                if field in entry:
-                    _typed(entry[field], kind, f"{field!r} of {where}")
-            known = {**fields, **_OPTIONAL.get(name, {})}
-            if name == "asked" and (unknown := [field for field in entry if field not in known]):
-                raise DataError(f"{where} has {unknown[0]!r}, which has no meaning there.")
-    _check_request(found["request"])
-    margins = _typed(found.get("statistics", {}).get("margins", {}), dict, f"'margins' of {MANIFEST}")
-    for margin in margins.values():
-        _typed(margin, _NUMBER, f"a margin of {MANIFEST}")
-    return found
-
-
-def _check_request(request: Mapping[str, Any]) -> None:
-    for name in ("models", "on"):
-        if isinstance(request.get(name, []), list):
-            for entry in request.get(name, []):
-                _typed(entry, str, f"{name!r} of the request in {MANIFEST}")
-        else:
-            _typed(request[name], str, f"{name!r} of the request in {MANIFEST}")
-    for name in ("protocol", "kind", "dtype", "perturb", "tokenizer"):
-        _typed(request.get(name), _TEXT_OR_NONE, f"{name!r} of the request in {MANIFEST}")
-    _typed(request.get("limit"), (int, type(None)), f"'limit' of the request in {MANIFEST}")
-
-
 def checked_scores(scores: pd.DataFrame) -> pd.DataFrame:
     """The table of scores; a DataError if it is not one."""
     _check_columns(SCORES, scores, (*_TEXTS, "score"))
@@ -180,8 +87,8 @@ def checked_scores(scores: pd.DataFrame) -> pd.DataFrame:
 
 def checked_rows(rows: Any) -> list[dict[str, Any]]:
     """The rows of measures.json; a DataError if they are none. Their fields are checked when records are made."""
-    for number, row in enumerate(_typed(rows, list, MEASURES), start=1):
-        _typed(row, dict, f"record {number} of {MEASURES}")
+    for number, row in enumerate(check_type(rows, (list,), MEASURES), start=1):
+        check_type(row, (dict,), f"record {number} of {MEASURES}")
     if not rows:
         raise DataError(f"{MEASURES} has no records.")
     return list(rows)
@@ -200,13 +107,13 @@ def checked_table(name: str, table: pd.DataFrame, schema: pa.Schema) -> pd.DataF
     return table
 
 
-def check_together(manifest: Mapping[str, Any], scores: pd.DataFrame, records: Sequence[Record]) -> None:
+def check_together(manifest: Manifest, scores: pd.DataFrame, records: Sequence[Record]) -> None:
     """A DataError if the files are not those of one run: models or benchmarks that only one of them has."""
     benchmarks = set(scores["benchmark"])
     for record in records:
         if record.benchmark not in benchmarks:
             raise DataError(f"{MEASURES} and {SCORES} are of different runs: only one has {record}.")
-    asked = {(entry["model"], entry["benchmark"]) for entry in manifest.get("asked", ())}
+    asked = {(entry.model, entry.benchmark) for entry in manifest.asked}
     scored = set(zip(scores["model"], scores["benchmark"], strict=True))
     if asked and (alone := sorted(scored - asked)):
         raise DataError(f"{MANIFEST} and {SCORES} are of different runs: only one has {alone[0][0]} on {alone[0][1]}.")
@@ -215,15 +122,3 @@ def check_together(manifest: Mapping[str, Any], scores: pd.DataFrame, records: S
 def _check_columns(name: str, table: pd.DataFrame, columns: Sequence[str]) -> None:
     if missing := [column for column in columns if column not in table.columns]:
         raise DataError(f"{name} has no column {missing[0]!r}.")
-
-
-def _typed(value: Any, kind: Any, what: str) -> Any:
-    """The value, if it is of this type; JSON's true is no number."""
-    kinds = kind if isinstance(kind, tuple) else (kind,)
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        names = {str: "a text", int: "a whole number", float: "a number", dict: "an object", list: "a list"}
-        wanted = " or ".join(dict.fromkeys(names[one] for one in kinds if one in names))
-        raise DataError(f"{what} is not {wanted}.")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise DataError(f"{what} is not finite.")
-    return value

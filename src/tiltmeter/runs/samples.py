@@ -1,49 +1,45 @@
 """Notes on runs that were measured on a sample of the items."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from tiltmeter.measures.records import OVERALL
+from tiltmeter.runs.manifest import DataEntry
 
 
 def sample_notes(
-    manifest: Mapping[str, Any], benchmark: str | None = None, names: Mapping[str, str] | None = None
+    data: Sequence[DataEntry], benchmark: str | None = None, names: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """A sentence for each sampled part of a run, or of one benchmark; languages with as many items share one.
 
-    `names` are the display names of benchmarks in a report.
+    `data` is that of the manifest; `names` are the display names of benchmarks in a report.
 
-    >>> entry = {"benchmark": "stereoset", "part": "intrasentence", "language": "en", "items": 100, "available": 2106}
-    >>> list(sample_notes({"data": [entry]}))
+    >>> entry = DataEntry(benchmark="stereoset", part="intrasentence", language="en", items=100, available=2106)
+    >>> list(sample_notes([entry]))
     ['A sample: 100 of the 2,106 items of stereoset/intrasentence:en (--limit).']
-    >>> list(sample_notes({"data": [entry, {**entry, "language": "de"}]}))
+    >>> from dataclasses import replace
+    >>> list(sample_notes([entry, replace(entry, language="de")]))
     ['A sample: 100 of the 2,106 items in each language of stereoset/intrasentence:en,de (--limit).']
     """
     languages: dict[tuple[str, str], list[str]] = {}
-    for entry in manifest.get("data", ()):
-        name = (names or {}).get(str(entry["benchmark"]), str(entry["benchmark"]))
-        if (benchmark is None or name == benchmark) and _sampled(entry):
-            part = "" if entry["part"] == "all" else f"/{entry['part']}"
-            count = f"{entry['items']:,} of the {entry['available']:,} items"
-            languages.setdefault((count, f"{name}{part}"), []).append(str(entry["language"]))
+    for entry in data:
+        name = (names or {}).get(entry.benchmark, entry.benchmark)
+        if (benchmark is None or name == benchmark) and entry.is_sample:
+            part = "" if entry.part == "all" else f"/{entry.part}"
+            count = f"{entry.items:,} of the {entry.available:,} items"
+            languages.setdefault((count, f"{name}{part}"), []).append(entry.language)
     for (count, name), codes in languages.items():
         each = " in each language" if len(codes) > 1 else ""
         yield f"A sample: {count}{each} of {name}:{','.join(codes)} (--limit)."
 
 
-def sample_note(manifest: Mapping[str, Any], benchmark: str, part: str, language: str) -> str:
+def sample_note(data: Sequence[DataEntry], benchmark: str, part: str, language: str) -> str:
     """`a sample of 100 of 2,106 items` for one part and language; empty if all items were measured."""
     items = available = 0
-    for entry in manifest.get("data", ()):
-        entry_part = str(entry["part"])
-        if (entry["benchmark"], entry["language"]) != (benchmark, language):
+    for entry in data:
+        if (entry.benchmark, entry.language) != (benchmark, language):
             continue
         # Benchmarks that ask all items in several parts, as GEST does, have one entry with the part "all".
-        if part in (entry_part, OVERALL) or entry_part == "all":
-            items += int(entry.get("items") or 0)
-            available += int(entry.get("available") or entry.get("items") or 0)
+        if part in (entry.part, OVERALL) or entry.part == "all":
+            items += entry.items
+            available += entry.available or entry.items
     return f"a sample of {items:,} of {available:,} items" if items < available else ""
-
-
-def _sampled(entry: Mapping[str, Any]) -> bool:
-    return bool(entry.get("available")) and int(entry["items"]) < int(entry["available"])

@@ -97,8 +97,3 @@ def _begins(before: str, piece: str) -> bool:
     if not piece.strip():
         return False
     return not before or not before[-1].isalnum() or not piece[:1].isalnum()
-
-
-def subword_share(tokens: pd.DataFrame) -> float:
-    """The share of tokens that do not begin a word."""
-    return float(1.0 - tokens["begins"].mean()) if len(tokens) else 0.0

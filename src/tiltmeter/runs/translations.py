@@ -14,10 +14,10 @@ from tiltmeter.forms import form_of
 from tiltmeter.progress.notebook_progress import show_in_notebook
 from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.reading import home_path
-from tiltmeter.runs.asking import Asking, to_dicts
+from tiltmeter.runs.asking import Asking
 from tiltmeter.runs.data_notes import data_notes, left_out_rows
 from tiltmeter.runs.items import item_table
-from tiltmeter.runs.manifest import make_manifest
+from tiltmeter.runs.manifest import ModelEntry, SkippedItem, make_manifest, model_entry
 from tiltmeter.runs.measuring import measure_scores, measuring_notes, read_margins
 from tiltmeter.runs.result import Result, refuse_other_run
 from tiltmeter.runs.translating.translation_tasks import LATEST, Target, Task, check_edition, editions, open_target
@@ -108,7 +108,7 @@ def score_translations(
     result = _result(
         request,
         tables,
-        models=[{"name": system, "translations": {path.name: sha256_of(path)}, **counts}],
+        models=[model_entry({"name": system, "translations": {path.name: sha256_of(path)}, **counts})],
         target=target,
         margins=margins,
         skipped=skipped,
@@ -175,7 +175,7 @@ def evaluate_translator(
     for direction, translating in systems.items():
         translating.check(direction.target)
     tables: list[pd.DataFrame] = []
-    skipped: list[dict[str, str]] = []
+    skipped: list[SkippedItem] = []
     with TranslationStore(cache_dir() / "translations.sqlite") as store:
         left = {
             direction.label: pending(translating, target.texts(direction), direction.target, store)
@@ -192,7 +192,7 @@ def evaluate_translator(
                 scores, unscored = _scored(name, task, translations, scorers[direction], gender_from, NO_TRANSLATION)
                 tables.append(scores)
                 skipped += unscored
-        model_entry = {
+        described = {
             "name": name,
             "translator": opened.name,
             "key": opened.key,
@@ -206,7 +206,7 @@ def evaluate_translator(
     result = _result(
         request,
         tables,
-        models=[model_entry],
+        models=[model_entry(described)],
         target=target,
         margins=margins,
         skipped=skipped,
@@ -231,7 +231,7 @@ def _scored(
     scorer: Scorer,
     gender_from: str,
     untranslated: str = NOT_TRANSLATED,
-) -> tuple[pd.DataFrame, list[dict[str, str]]]:
+) -> tuple[pd.DataFrame, list[SkippedItem]]:
     """The scores of translations (by item id), and the items that could not be scored; `untranslated` is a reason."""
     label = task.label()
     items = [item for item in task.items if item.id in translations]
@@ -257,12 +257,10 @@ def _scored(
             for score in scores
         ]
     skipped = [
-        {"model": system, **label, "item": item.id, "reason": reasons[item.id]}
-        for item in task.items
-        if item.id in reasons
+        SkippedItem(system, **label, item=item.id, reason=reasons[item.id]) for item in task.items if item.id in reasons
     ]
     if not rows:
-        raise DataError(f"None of the {len(skipped):,} items can be scored, because {skipped[0]['reason']}.")
+        raise DataError(f"None of the {len(skipped):,} items can be scored, because {skipped[0].reason}.")
     # Without the cast, a column of None only has no numeric type.
     return pd.DataFrame(rows).astype({"score": float}), skipped
 
@@ -271,10 +269,10 @@ def _result(
     request: Mapping[str, Any],
     tables: Sequence[pd.DataFrame],
     *,
-    models: Iterable[Mapping[str, Any]],
+    models: Iterable[ModelEntry],
     target: Target,
     margins: Mapping[str, float] | None,
-    skipped: Sequence[Mapping[str, Any]],
+    skipped: Sequence[SkippedItem],
     notes: Sequence[str],
     seconds: float,
 ) -> Result:
@@ -289,7 +287,7 @@ def _result(
         request,
         models=models,
         data=target.describe(),
-        asked=to_dicts(askings),
+        asked=askings,
         skipped=skipped,
         left_out=left_out_rows(target.portions()),
         notes=[*data_notes(target.portions(), target.portions()), *notes, *measuring_notes(scores, families)],

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tiltmeter.cluster.job_lock import JobLock, JobTakenError
 from tiltmeter.cluster.job_work import describe_failure, exit_taken_over, raise_on_signals
@@ -21,7 +21,7 @@ from tiltmeter.progress.progress_file import ProgressFile
 from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
 from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, read_json
 from tiltmeter.studio.job_files import REQUEST as REQUEST_FILE
-from tiltmeter.studio.run_request import RunRequest, form_of_spec
+from tiltmeter.studio.run_request import RunRequest
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
@@ -118,30 +118,29 @@ def _run(folder: Path, made: threading.Event) -> None:
         made.set()
     try:
         with Timings(workspace.state / STUDIO_DATABASE) as timings:
-            timings.add(_timings(request, result, progress, workspace))
+            timings.add(_timings(request, result, progress))
     except TiltmeterError as error:  # the run is written; only the next estimate is poorer
         logger.warning("%s", error)
 
 
-def _timings(request: RunRequest, result: "Result", progress: ProgressFile, workspace: StudioWorkspace) -> list[Timing]:
+def _timings(request: RunRequest, result: "Result", progress: ProgressFile) -> list[Timing]:
     """What each model took; those whose answers were all stored tell nothing."""
     now = time.monotonic()
-    models: dict[str, dict[str, Any]] = {str(model["name"]): dict(model) for model in result.manifest["models"]}
-    forms = sorted({form_of_spec(spec, workspace) for spec in request.on})
-    items = sum(int(entry["items"]) for entry in result.manifest["data"])
+    forms = result.manifest.forms()
+    items = sum(entry.items for entry in result.manifest.data)
     found: dict[str, Timing] = {}
     before = progress.began
     for stage in progress.stages:
         name, _, kind = stage.label.rpartition(" (")
-        model, start, before = models.get(name, {}), before, stage.ended
+        model, start, before = result.manifest.model(name), before, stage.ended
         if (began := stage.start_of_speed()) is None:
             continue
         asked_from, first = began
         timing = Timing(
             model=name,
             kind=kind.rstrip(")"),
-            bytes=model.get("bytes"),
-            device=", ".join((model.get("compute") or {}).get("hardware") or [str(model.get("device", "server"))]),
+            bytes=model.bytes if model else None,
+            device=model.hardware if model else "server",
             forms=" ".join(forms),
             protocol=request.protocol,
             items=items,

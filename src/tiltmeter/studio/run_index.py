@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tiltmeter
 from tiltmeter.database import Database
-from tiltmeter.database.cache import checksum
+from tiltmeter.database.cache_database import checksum
 from tiltmeter.errors import UsageError
 from tiltmeter.printable import visible
 from tiltmeter.reports.languages import language_name

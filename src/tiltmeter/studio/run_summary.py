@@ -17,6 +17,8 @@ from tiltmeter.reports.record_rows import ALL_MODELS, rows_of
 from tiltmeter.reports.ruler_svg import Ruler
 from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
 from tiltmeter.reports.words import Tone, headlines, verdicts
+from tiltmeter.runs.manifest import Manifest
+from tiltmeter.runs.manifest_file import parse_manifest
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.samples import sample_notes
 
@@ -109,12 +111,22 @@ def summarize(folder: Path) -> RunSummary:
         return RunSummary(problem=f"Its {link} is a link, which the studio does not follow; put the file there.")
     if not (folder / MANIFEST).is_file():
         return RunSummary(problem=f"It has no {MANIFEST}, so it was not finished; start it again, or delete it.")
-    manifest: dict[str, Any] = {}
     try:
-        manifest = _mapping(_read(folder / MANIFEST), MANIFEST)
+        manifest = _manifest(folder)
+    except TiltmeterError as error:
+        return RunSummary(problem=clip(str(error), 300))
+    try:
         return _summary(manifest, _rows(_read(folder / MEASURES)))
     except (TiltmeterError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         return RunSummary(finished=_finished(manifest), models=_models(manifest, ()), problem=_problem(error))
+
+
+def _manifest(folder: Path) -> Manifest:
+    values = _read(folder / MANIFEST)
+    try:
+        return parse_manifest(values)
+    except DataError as error:
+        raise DataError(f"Its {MANIFEST} is not that of a run: {error} Make the run again.") from None
 
 
 def _read(path: Path) -> Any:
@@ -128,12 +140,6 @@ def _read(path: Path) -> Any:
         raise DataError(f"Its {path.name} cannot be read ({clip(str(error), 120)}); make the run again.") from None
 
 
-def _mapping(value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise DataError(f"Its {name} is not that of a run; make the run again.")
-    return value
-
-
 def _rows(value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         raise DataError(f"Its {MEASURES} is not that of a run; make the run again.")
@@ -144,10 +150,10 @@ def _problem(error: Exception) -> str:
     if isinstance(error, TiltmeterError):
         return clip(str(error), 300)
     words = clip(f"{type(error).__name__}: {error}", 120)
-    return f"Its {MANIFEST} or {MEASURES} lacks something ({words}); make the run again."
+    return f"Its {MEASURES} lacks something ({words}); make the run again."
 
 
-def _summary(manifest: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> RunSummary:
+def _summary(manifest: Manifest, rows: Sequence[Mapping[str, Any]]) -> RunSummary:
     try:
         over_all = from_dicts(row for row in rows if row.get("view") == "all" and row.get("model") != ALL_MODELS)
     except DataError as error:
@@ -164,28 +170,24 @@ def _summary(manifest: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> 
     )
 
 
-def _finished(manifest: Mapping[str, Any]) -> str:
+def _finished(manifest: Manifest) -> str:
     """When the run was finished, as a UTC time that can be sorted; empty if it does not say so."""
     try:
-        return datetime.fromisoformat(str(manifest.get("finished"))).astimezone(UTC).isoformat(timespec="seconds")
+        return datetime.fromisoformat(manifest.finished).astimezone(UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
         return ""
 
 
-def _models(manifest: Mapping[str, Any], records: Sequence[Record]) -> tuple[str, ...]:
+def _models(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
     if records:
         return tuple(dict.fromkeys(record.model for record in records))
-    entries = manifest.get("models")
-    listed = entries if isinstance(entries, list) else []
-    named = [str(entry["name"]) for entry in listed if isinstance(entry, dict) and "name" in entry]
-    return tuple(short_names(named).values())
+    return tuple(short_names(entry.name for entry in manifest.models).values())
 
 
-def _items(manifest: Mapping[str, Any], records: Iterable[Record]) -> int:
-    """The items that were asked, or for imported predictions those that have a number."""
-    asked = [int(entry["items"]) for entry in manifest.get("data", ()) if entry.get("items") is not None]
-    if asked:
-        return sum(asked)
+def _items(manifest: Manifest, records: Iterable[Record]) -> int:
+    """The items that were asked, or for a manifest without their number those that have a value."""
+    if asked := sum(entry.items for entry in manifest.data):
+        return asked
     measured: dict[tuple[str, ...], int] = {}
     for record in records:
         if record.part != OVERALL:
@@ -194,12 +196,10 @@ def _items(manifest: Mapping[str, Any], records: Iterable[Record]) -> int:
     return sum(measured.values())
 
 
-def _benchmarks(
-    manifest: Mapping[str, Any], records: Sequence[Record], names: Mapping[str, str]
-) -> Iterable[RunBenchmark]:
+def _benchmarks(manifest: Manifest, records: Sequence[Record], names: Mapping[str, str]) -> Iterable[RunBenchmark]:
     for name in dict.fromkeys(record.benchmark for record in records):
         rows = rows_of(record for record in records if record.benchmark == name)
-        samples = list(dict.fromkeys(sample_notes(manifest, name, names)))
+        samples = list(dict.fromkeys(sample_notes(manifest.data, name, names)))
         headline = next(iter(headlines(rows, samples)), None)
         lines = summary_rows(verdicts(rows))
         several = len({line.verdict.record.model for line in lines}) > 1

@@ -1,6 +1,5 @@
 """The accuracy of a next-sentence head on pairs that it was not trained on, by language, with intervals."""
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -90,11 +89,6 @@ def validation_numbers(module: nn.Module, tokens: TokenisedPairs, precision: tor
         "loss": float(cross_entropy(torch.from_numpy(logits), labels)),
         "accuracy": float(100 * (logits.argmax(axis=1) == tokens.labels).mean()),
     }
-
-
-def mean_of_languages(found: Sequence[Accuracy]) -> float:
-    """The mean of the accuracies of the languages."""
-    return float(np.mean([accuracy.value for accuracy in found if accuracy.language]))
 
 
 def _accuracy(

@@ -77,7 +77,6 @@ PUBLISHED: dict[str, TrainingRecipe] = {
     "t5": replace(_COMMON, batch=24, accumulation=3, core_rate=5e-6, precision="float32"),
     "mt5": replace(_COMMON, batch=8, accumulation=8, core_rate=1e-4, precision="float32"),
 }
-PUBLISHED_SEED = 27
 RECIPES = ("default", "published")
 # The default rate of an adapter's weights, which start at zero.
 LORA_RATE = 2e-4

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from tiltmeter.database.cache import CacheDatabase, checksum
+from tiltmeter.database.cache_database import CacheDatabase, checksum
 from tiltmeter.files import lock_mode
 
 _SCHEMA = """

@@ -1,5 +1,6 @@
 """Folders of made runs for the tests of the board."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ def save(
     """Save the run of these scores, finished on a day."""
     made = run(scores, kind=kind, family=family, **given)
     finished = datetime(2026, 5, day, tzinfo=UTC).isoformat()
-    return Result(made.scores, made.records, {**made.manifest, "finished": finished}).save(folder)
+    return Result(made.scores, made.records, replace(made.manifest, finished=finished)).save(folder)
 
 
 def small_board(folder: Path) -> Path:

@@ -198,7 +198,7 @@ def test_attributes_and_models_that_no_run_has(runs: Path, tmp_path: Path) -> No
     ],
 )
 def test_only_models_of_the_hub_have_cards(name: str, revision: str | None, card: str) -> None:
-    assert card_of(name, {"revision": revision}) == card
+    assert card_of(name, revision) == card
 
 
 def test_the_command(

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tiltmeter.cluster.board.found_runs import BoardRun
-from tiltmeter.comparing.comparability import edition
 from tiltmeter.comparing.rank_ranges import RankRange
 from tiltmeter.measures import deciding, measure_named
 from tiltmeter.measures.records import OVERALL, Record, parts_key, protocol_family
@@ -20,8 +19,7 @@ from tiltmeter.measures.verdict import Verdict
 from tiltmeter.models.protocol import CHAT_TEMPLATE
 from tiltmeter.reports.clean import label, short_names
 from tiltmeter.reports.record_rows import RecordRow, rows_of, summaries
-from tiltmeter.runs.asking import Asking
-from tiltmeter.runs.manifest import data_sets
+from tiltmeter.runs.manifest import DataSetFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +155,9 @@ def model_names(runs: Iterable[BoardRun]) -> dict[tuple[str, str], str]:
 def _precisions(run: BoardRun) -> dict[str, str]:
     """The precision of each model of a run."""
     found = dict.fromkeys((record.model for record in run.records), "")
-    for entry in run.manifest.get("models", ()):
-        quantized = entry.get("quantized") or {}
-        bits = f"{quantized['bits']} bits" if isinstance(quantized, Mapping) and "bits" in quantized else ""
-        found[str(entry["name"])] = label(bits or str(entry.get("dtype") or ""))
+    for entry in run.manifest.models:
+        bits = f"{entry.quantized['bits']} bits" if entry.quantized and "bits" in entry.quantized else ""
+        found[entry.name] = label(bits or entry.dtype or "")
     return found
 
 
@@ -168,16 +165,15 @@ def _gather(run: BoardRun, names: Mapping[tuple[str, str], str], gathered: _Gath
     rows = rows_of(run.records)
     shown = {id(row) for row in summaries(rows)}
     precisions = _precisions(run)
-    askings = [Asking(**entry) for entry in run.manifest.get("asked", ())]
-    tokenizers = {(asking.model, asking.benchmark, asking.language): asking.tokenizer for asking in askings}
-    data = data_sets(run.manifest)
+    tokenizers = {(asked.model, asked.benchmark, asked.language): asked.tokenizer for asked in run.manifest.asked}
+    data = run.manifest.data_sets()
     parts = _pooled_parts(rows)
     for row in rows:
         record = deciding(row)
         if record is None or record.verdict is None:
             continue
         tokenizer = tokenizers.get((record.model, record.benchmark, record.language))
-        files = edition(data.get((record.benchmark, record.language), {}), record.part)
+        files = data.get((record.benchmark, record.language), DataSetFiles()).edition(record.part)
         key = ColumnKey(
             record.benchmark,
             record.part,

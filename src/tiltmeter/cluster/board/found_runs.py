@@ -1,10 +1,9 @@
 """The runs below folders, each with what its manifest and its numbers over all items say; its tables are not read."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.measures.records import Record, from_dicts
@@ -12,9 +11,11 @@ from tiltmeter.reading import home_path, read_json
 from tiltmeter.reports.clean import short_names
 from tiltmeter.reports.record_rows import ALL_MODELS
 from tiltmeter.runs.file_digests import changed_files
+from tiltmeter.runs.manifest import Manifest
+from tiltmeter.runs.manifest_file import read_manifest
 from tiltmeter.runs.nested_runs import runs_below
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
-from tiltmeter.runs.run_shape import checked_manifest, checked_rows
+from tiltmeter.runs.run_shape import checked_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class BoardRun:
     folder: Path
     name: str
     finished: float
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     records: Sequence[Record]
     changed: Sequence[str] = ()
 
@@ -74,7 +75,7 @@ def _read(folder: Path, name: str) -> BoardRun:
     finish_save(folder)
     if not (folder / MANIFEST).is_file():
         raise DataError(f"{folder} has no {MANIFEST}, so it was not finished; start the run again.")
-    manifest = checked_manifest(read_json(folder / MANIFEST))
+    manifest = read_manifest(folder)
     rows = checked_rows(read_json(folder / MEASURES))
     changed = changed_files(manifest, folder, (SCORES, MEASURES))
     over_all = [record for record in from_dicts(rows) if record.view == "all" and record.model != ALL_MODELS]
@@ -83,10 +84,10 @@ def _read(folder: Path, name: str) -> BoardRun:
     return BoardRun(folder, name, _finished(manifest, folder), manifest, over_all, changed)
 
 
-def _finished(manifest: Mapping[str, Any], folder: Path) -> float:
+def _finished(manifest: Manifest, folder: Path) -> float:
     """When a run was finished; when its manifest was written, if it does not say so."""
     try:
-        finished = datetime.fromisoformat(str(manifest.get("finished")))
+        finished = datetime.fromisoformat(manifest.finished)
         return (finished if finished.tzinfo else finished.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return (folder / MANIFEST).stat().st_mtime

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from tiltmeter.cluster.board.columns import BoardCell, ColumnKey
 from tiltmeter.errors import DataError
-from tiltmeter.measures.measure import Quantity, clusters_of, measure_named, quantities_for
+from tiltmeter.measures import comparable_quantities, is_measure_module
+from tiltmeter.measures.measure import Quantity, clusters_of, measure_named
 from tiltmeter.measures.records import OVERALL, protocol_family
 from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.runs.manifest import Manifest
+from tiltmeter.runs.measuring import find_module
 from tiltmeter.runs.run_files import MEASURES, SCORES
 from tiltmeter.runs.run_shape import read_columns
 
@@ -47,7 +50,7 @@ def scores_of(folder: Path) -> Scores | None:
 def item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues | None:
     """The contributions of a cell's items; None if its measure is not a mean over items."""
     rows = _rows(scores, cell, key)
-    quantity = _quantity(key, rows)
+    quantity = _quantity(key, rows, cell.run.manifest)
     if quantity is None:
         return None
     names = rows["item"] if key.part != OVERALL else rows["part"] + "/" + rows["item"]
@@ -106,10 +109,14 @@ def _rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
     return {name: values for name, values in rows.items() if not pd.isna(values).all()}
 
 
-def _quantity(key: ColumnKey, rows: Scores) -> Quantity | None:
+def _quantity(key: ColumnKey, rows: Scores, manifest: Manifest) -> Quantity | None:
     """The measure with its contributions; g_s of one part is compared by its logarithm, over several parts not."""
     names = (key.measure,) if key.part == OVERALL else (key.measure, f"log {key.measure}")
-    found = quantities_for(set(rows.get("role", ())), rows)
+    roles = set(rows.get("role", ()))
+    module = find_module(manifest, key.benchmark, roles, set(rows))
+    if module is None or not is_measure_module(module):
+        return None
+    found = comparable_quantities(module, roles, rows)
     return next((one for one in found if one.name in names and one.values.is_mean), None)
 
 

@@ -1,10 +1,9 @@
 """The board: what all its pages are made of."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tiltmeter.cluster.board.columns import BoardCell, BoardColumn, columns_of
 from tiltmeter.cluster.board.found_runs import BoardRun, BrokenRun, find_runs
@@ -15,6 +14,7 @@ from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.clean import label
 from tiltmeter.runs.file_digests import on_changed
+from tiltmeter.runs.manifest import ModelEntry, model_entry
 
 # Attributes that say to which family a model belongs, the first that is known.
 _FAMILY = ("family", "model type")
@@ -28,7 +28,7 @@ class BoardModel:
 
     shown: ShownModel
     described: DescribedModel
-    entry: Mapping[str, Any]
+    entry: ModelEntry
     card: str = ""
 
 
@@ -87,22 +87,21 @@ def _models(columns: Sequence[BoardColumn], keys: Sequence[str], given: ModelAtt
     models = []
     for number, key in enumerate(sorted(keys, key=lambda key: (key.casefold(), key))):
         cell = newest[key]
-        listed = cell.run.manifest.get("models", ())
-        entry: Mapping[str, Any] = next((one for one in listed if one["name"] == cell.record.model), {})
+        entry = cell.run.manifest.model(cell.record.model) or model_entry({"name": cell.record.model})
         described = given.of(cell.record.model, entry)
         texts = described.texts()
         family = next((texts[name] for name in _FAMILY if texts.get(name)), "")
         shown = ShownModel(number, key, f"models/{slug(key)}.html", label(family))
-        models.append(BoardModel(shown, described, entry, card_of(cell.record.model, entry)))
+        models.append(BoardModel(shown, described, entry, card_of(cell.record.model, entry.revision)))
     return models
 
 
-def card_of(name: str, entry: Mapping[str, Any]) -> str:
+def card_of(name: str, revision: str | None) -> str:
     """The address of the card of a model of the hub; empty for files, servers, adapters on bases and the embedded one.
 
-    >>> card_of("org/model@main", {"revision": "0" * 40}), card_of("models/mine", {"revision": None})
+    >>> card_of("org/model@main", "0" * 40), card_of("models/mine", None)
     ('https://huggingface.co/org/model', '')
     """
     hub_id = name.partition("@")[0]
-    at_commit = isinstance(entry.get("revision"), str) and _COMMIT.fullmatch(entry["revision"])
+    at_commit = revision is not None and _COMMIT.fullmatch(revision)
     return f"https://huggingface.co/{hub_id}" if at_commit and _HUB_ID.fullmatch(hub_id) else ""

@@ -207,7 +207,7 @@ def _model_page(
         for section in board.sections
     ]
     described = {name: clip(text, 200) for name, text in model.described.texts().items()}
-    if described.get("dtype") == model.entry.get("dtype"):
+    if described.get("dtype") == model.entry.dtype:
         described.pop("dtype", None)  # said as the precision
     trend = next((one for one in trends if one.name == label(model.described.series)), None)
     return page_template("model.html.jinja", _PACKAGE).render(

@@ -24,7 +24,6 @@ RATINGS = "rating.sqlite"
 SampleKind = Literal["gender", "pairs"]
 
 GENDERS = ("masculine", "feminine", "none")
-CASES = ("not gendered", "gendered, not equivalent", "gendered and equivalent")
 # The outcomes of the filter, with the cases that go with each.
 FILTERED = {"accepted": (3,), "rejected": (1, 2)}
 

@@ -33,8 +33,8 @@ class ReleasedTranslations:
         """p_i with its interval, p_m, p_f, p_fam, and the number of translations with a gender."""
         path = desk.fetch(REPOSITORY, self.name)
         result = score_translations(path, system=self.system, on=f"gest-mt:{self.language}", edition="1.0")
-        if result.manifest["skipped"]:
-            raise NotAvailable(f"{self.name} lacks {len(result.manifest['skipped'])} of GEST's sentences.")
+        if result.manifest.skipped:
+            raise NotAvailable(f"{self.name} lacks {len(result.manifest.skipped)} of GEST's sentences.")
         numbers: dict[Key, float] = {}
         for record in result.records:
             group = record.group if record.view == "stereotype" else "all"

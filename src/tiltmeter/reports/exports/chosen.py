@@ -1,14 +1,14 @@
 """The part of a run that is exported: the numbers of one model over all items."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tiltmeter.datasets.suggest import did_you_mean
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.formatting import format_interval, four_digits
+from tiltmeter.runs.manifest import DataEntry, ModelEntry, model_entry
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_note
 
@@ -20,13 +20,13 @@ class Chosen:
     """A model with its manifest entry and its records over all items that have an interval."""
 
     model: str
-    entry: Mapping[str, Any]
+    entry: ModelEntry
     records: list[Record]
 
 
 def choose(result: Result, model: str | None) -> Chosen:
     """The model of this name, or the only one of the run."""
-    entries = {str(entry["name"]): entry for entry in result.manifest.get("models", [])}
+    entries = {entry.name: entry for entry in result.manifest.models}
     names = dict.fromkeys(record.model for record in result.records)
     models = [name for name in names if name in entries or not entries]
     if model is None:
@@ -42,7 +42,7 @@ def choose(result: Result, model: str | None) -> Chosen:
     ]
     if not records:
         raise UsageError(f"The run has no number over all items of {model}; there is nothing to export.")
-    return Chosen(model, entries.get(model, {}), records)
+    return Chosen(model, entries.get(model) or model_entry({"name": model}), records)
 
 
 def slug(*words: str) -> str:
@@ -54,16 +54,16 @@ def slug(*words: str) -> str:
     return re.sub(r"\W+", "_", "_".join(words)).strip("_").lower()
 
 
-def in_words(record: Record, manifest: Mapping[str, Any]) -> str:
-    """A record in words: measure, ideal, interval, n, sample, protocol and verdict.
+def in_words(record: Record, data: Sequence[DataEntry]) -> str:
+    """A record in words: measure, ideal, interval, n, sample, protocol and verdict. `data` is that of the manifest.
 
     >>> in_words(Record(model="m", benchmark="b", part="all", language="en", view="all", group="all", measure="SS",
-    ...     value=57.0, low=55.5, high=58.5, n=4229, ideal=50.0, protocol="published"), {})
+    ...     value=57.0, low=55.5, high=58.5, n=4229, ideal=50.0, protocol="published"), [])
     'SS (ideal 50), 95% interval 55.5 to 58.5, n=4229, protocol published'
     """
     ideal = "" if record.ideal is None else f" (ideal {record.ideal:g})"
     interval = format_interval(record, "95% interval {} to {}", four_digits)
-    sample = sample_note(manifest, record.benchmark, record.part, record.language)
+    sample = sample_note(data, record.benchmark, record.part, record.language)
     verdict = record.verdict.words if record.verdict else ""
     words = [f"{record.measure}{ideal}", interval, f"n={record.n}", sample, f"protocol {record.protocol}", verdict]
     return ", ".join(filter(None, words))

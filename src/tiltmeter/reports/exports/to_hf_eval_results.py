@@ -29,10 +29,10 @@ def export(result: Result, options: Options) -> str:
             dataset_id=_dataset(record.benchmark, options),
             task_id=slug(record.part, record.language, record.measure),
             value=round(record.value, 4),
-            date=result.manifest.get("finished"),
+            date=result.manifest.finished or None,
             source_url=SOURCE,
             source_name=f"Tiltmeter {tiltmeter.__version__}",
-            notes=in_words(record, result.manifest),
+            notes=in_words(record, result.manifest.data),
         )
         for record in chosen.records
     ]

@@ -4,7 +4,7 @@ A task is a benchmark with its part and language; a metric is called `name,filte
 57.0, not 0.57. `higher_is_better` is null for measures whose ideal is in the middle of the scale.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.printable import json_text
 from tiltmeter.reports.exports.chosen import choose, slug
 from tiltmeter.reports.exports.export_options import Options
+from tiltmeter.runs.manifest import DataEntry
 from tiltmeter.runs.result import Result
 
 FILTER = "none"
@@ -30,7 +31,6 @@ def export(result: Result, options: Options) -> str:
         part = () if record.part == "all" else (record.part,)
         tasks.setdefault(slug(record.benchmark, *part, record.language), []).append(record)
     manifest = result.manifest
-    model = {key: chosen.entry.get(key) for key in ("dtype", "device", "revision", "weights")}
     content = {
         "results": {task: _metrics(task, records) for task, records in tasks.items()},
         "group_subtasks": {task: [] for task in tasks},
@@ -41,31 +41,31 @@ def export(result: Result, options: Options) -> str:
             task: {slug(record.measure): measure_named(record.measure).higher_is_better for record in records}
             for task, records in tasks.items()
         },
-        "n-samples": {task: _samples(records, manifest) for task, records in tasks.items()},
+        "n-samples": {task: _samples(records, manifest.data) for task, records in tasks.items()},
         "verdicts": {
             task: {slug(record.measure): record.verdict.words for record in records if record.verdict}
             for task, records in tasks.items()
         },
         "config": {
-            "model": chosen.entry.get("type") or "predictions",
+            "model": chosen.entry.type or "predictions",
             "model_args": f"pretrained={chosen.model}",
-            "model_dtype": model["dtype"],
-            "model_revision": model["revision"],
-            "model_sha": model["weights"],
-            "device": model["device"],
-            "limit": manifest.get("request", {}).get("limit"),
-            "bootstrap_iters": manifest.get("statistics", {}).get("resamples"),
-            "random_seed": manifest.get("statistics", {}).get("seed"),
+            "model_dtype": chosen.entry.dtype,
+            "model_revision": chosen.entry.revision,
+            "model_sha": chosen.entry.weights,
+            "device": chosen.entry.device,
+            "limit": manifest.request.get("limit"),
+            "bootstrap_iters": manifest.statistics.resamples,
+            "random_seed": manifest.statistics.seed,
         },
         "git_hash": None,
-        "date": _timestamp(manifest.get("finished")),
-        "transformers_version": manifest.get("versions", {}).get("transformers"),
+        "date": _timestamp(manifest.finished),
+        "transformers_version": manifest.versions.get("transformers"),
         "tiltmeter_version": tiltmeter.__version__,
         "task_hashes": {},
         "model_source": "tiltmeter",
         "model_name": chosen.model,
         "model_name_sanitized": slug(chosen.model),
-        "total_evaluation_time_seconds": str(manifest.get("seconds", "")),
+        "total_evaluation_time_seconds": "" if manifest.seconds is None else str(manifest.seconds),
     }
     return json_text(content, indent=2) + "\n"
 
@@ -105,18 +105,18 @@ def _config(task: str, record: Record) -> dict[str, Any]:
     }
 
 
-def _samples(records: Sequence[Record], manifest: Mapping[str, Any]) -> dict[str, int]:
+def _samples(records: Sequence[Record], data: Sequence[DataEntry]) -> dict[str, int]:
     """The number of items in the data and in the run."""
     n = max(record.n for record in records)
     first = records[0]
     available = [
-        int(entry.get("available") or 0)
-        for entry in manifest.get("data", ())
-        if (entry["benchmark"], entry["language"]) == (first.benchmark, first.language)
-        and (first.part in (entry["part"], OVERALL) or entry["part"] == "all")
+        entry.available or 0
+        for entry in data
+        if (entry.benchmark, entry.language) == (first.benchmark, first.language)
+        and (first.part in (entry.part, OVERALL) or entry.part == "all")
     ]
     return {"original": sum(available) or n, "effective": n}
 
 
-def _timestamp(finished: object) -> float | None:
-    return datetime.fromisoformat(finished).timestamp() if isinstance(finished, str) else None
+def _timestamp(finished: str) -> float | None:
+    return datetime.fromisoformat(finished).timestamp() if finished else None

@@ -1,8 +1,7 @@
 """The model-index of a model card, which the hub's model pages show, and a paragraph on how it was measured."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from huggingface_hub import EvalResult
 from huggingface_hub.repocard_data import eval_results_to_model_index
@@ -15,6 +14,7 @@ from tiltmeter.reports.exports.chosen import SOURCE, choose, in_words, slug
 from tiltmeter.reports.exports.export_options import Options
 from tiltmeter.reports.formatting import escape_markdown
 from tiltmeter.reports.model_facts import model_facts
+from tiltmeter.runs.manifest import DataEntry, ModelEntry
 from tiltmeter.runs.result import Result
 
 TASKS = {"masked": "fill-mask", "causal": "text-generation", "seq2seq": "text2text-generation"}
@@ -24,8 +24,8 @@ def export(result: Result, options: Options) -> str:
     """The YAML front matter for the head of the model's README.md, with its lines of dashes, and a paragraph."""
     chosen = choose(result, options.model)
     # The kind of model is not known for imported predictions.
-    task = TASKS.get(str(chosen.entry.get("kind")), "other")
-    results = [_result(record, task, result.manifest) for record in chosen.records]
+    task = TASKS.get(str(chosen.entry.kind), "other")
+    results = [_result(record, task, result.manifest.data) for record in chosen.records]
     # Of a served model the name is before the address.
     name = re.sub(r"@[a-z]+://.*", "", chosen.model)
     index = eval_results_to_model_index(_without_scheme(name).rpartition("/")[2] or name, results)
@@ -36,7 +36,7 @@ def _without_scheme(name: str) -> str:
     return name.partition(":")[2] if find_scheme(name) else name
 
 
-def _paragraph(entry: Mapping[str, Any]) -> str:
+def _paragraph(entry: ModelEntry) -> str:
     """The model, its precision, and the hardware, hours and energy of the run, as Markdown; empty if not known."""
     facts = model_facts(entry)
     if not facts:
@@ -45,7 +45,7 @@ def _paragraph(entry: Mapping[str, Any]) -> str:
     return "\n".join(["\n## Stereotype bias", "", f"Measured by Tiltmeter {tiltmeter.__version__}:", "", *lines, ""])
 
 
-def _result(record: Record, task: str, manifest: Mapping[str, Any]) -> EvalResult:
+def _result(record: Record, task: str, data: Sequence[DataEntry]) -> EvalResult:
     part = "" if record.part == "all" else f", {record.part}"
     return EvalResult(
         task_type=task,
@@ -55,7 +55,7 @@ def _result(record: Record, task: str, manifest: Mapping[str, Any]) -> EvalResul
         dataset_config=record.language,
         dataset_split=record.part,
         metric_type=slug(record.measure),
-        metric_name=in_words(record, manifest),
+        metric_name=in_words(record, data),
         metric_value=round(record.value, 4),
         source_name=f"Tiltmeter {tiltmeter.__version__}",
         source_url=SOURCE,

@@ -14,7 +14,7 @@ def render(content: ReportContent) -> Iterator[RenderedSection]:
     """The items, if a measure says how they are listed."""
     gathered = content.gathered
     texts, missing = item_texts((result for _, result in content.runs), gathered.benchmarks)
-    explorer = explore(gathered.scores, texts, gathered.answers, gathered.tokens)
+    explorer = explore(gathered.scores, texts, gathered.answers, gathered.tokens, modules=gathered.modules)
     if explorer is not None:
         html = page_template("items.html.jinja").render(explorer=explorer, missing=missing)
         data = '<script type="application/octet-stream" id="packed">{}</script>\n'

@@ -1,6 +1,6 @@
 """Method and provenance: measures, statistics, limits of the data sets, settings and versions of the runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -13,6 +13,7 @@ from tiltmeter.reports.record_rows import rows_of
 from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
 from tiltmeter.reports.templating import page_template
 from tiltmeter.runs.file_digests import on_changed
+from tiltmeter.runs.manifest import Manifest, Statistics
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.samples import sample_notes
 
@@ -21,10 +22,10 @@ def render(content: ReportContent) -> Iterator[RenderedSection]:
     """The section on method and provenance."""
     gathered = content.gathered
     manifests = [manifest for _, manifest in gathered.runs]
-    samples = (note for manifest in manifests for note in sample_notes(manifest, None, gathered.benchmarks))
+    samples = (note for manifest in manifests for note in sample_notes(manifest.data, None, gathered.benchmarks))
     html = page_template("method.html.jinja").render(
         definitions=provenance.definitions(gathered.records),
-        statistics=manifests[0].get("statistics", {}) if manifests else {},
+        statistics=manifests[0].statistics if manifests else Statistics(),
         clusters=_list_clusters(gathered),
         violations=_list_violations(gathered),
         samples=list(dict.fromkeys(samples)),
@@ -37,7 +38,7 @@ def render(content: ReportContent) -> Iterator[RenderedSection]:
     yield RenderedSection("method", "Method", Markup(html))
 
 
-def _describe_run(name: str, manifest: Mapping[str, Any], result: Result) -> dict[str, Any]:
+def _describe_run(name: str, manifest: Manifest, result: Result) -> dict[str, Any]:
     return {
         "name": name,
         "facts": provenance.facts(manifest),

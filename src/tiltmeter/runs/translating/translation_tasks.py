@@ -7,6 +7,10 @@ from typing import Any
 from tiltmeter.datasets.by_name import DATASETS
 from tiltmeter.datasets.spec import EDITIONS, Spec, parse_spec
 from tiltmeter.errors import UsageError
+from tiltmeter.forms import form_named
+from tiltmeter.measures import measure_module
+from tiltmeter.registry import identify_component
+from tiltmeter.runs.manifest import Components, DataEntry
 from tiltmeter.runs.portions import UNDIVIDED, Portion, portions
 from tiltmeter.runs.preparing import limited
 from tiltmeter.runs.translating import translation_tests
@@ -44,17 +48,25 @@ class Task:
         """The columns that identify the task."""
         return {"benchmark": self.benchmark, "part": self.part, "language": self.direction.label}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> DataEntry:
         """The entry in the manifest; `item_language` is the language of the items in their data set."""
-        return {
-            **self.label(),
-            "source": self.portion.name,
-            "item_language": self.portion.language,
-            "items": len(self.items),
-            "available": self.available,
-            "files": self.portion.files,
-            "edition": self.edition,
-        }
+        form, module = self.test.form, self.test.measures
+        return DataEntry(
+            benchmark=self.benchmark,
+            part=self.part,
+            language=self.direction.label,
+            source=self.portion.name,
+            item_language=self.portion.language,
+            items=len(self.items),
+            available=self.available,
+            files=self.portion.files,
+            edition=self.edition,
+            components=Components(
+                identify_component("forms", form, form_named(form)),
+                identify_component("translation_tests", form, self.test),
+                identify_component("measures", module, measure_module(module)),
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +109,7 @@ class Target:
             for task in self.tasks
         ]
 
-    def describe(self) -> list[dict[str, Any]]:
+    def describe(self) -> list[DataEntry]:
         """The entries in the manifest."""
         return [task.describe() for task in self.tasks]
 

@@ -1,10 +1,13 @@
 """Who asks for a page of the room Review, about which project, and what they may do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.review.review import Review
@@ -49,6 +52,15 @@ async def form_values(request: Request) -> dict[str, str]:
     """The texts of a form."""
     async with request.form(max_files=0, max_fields=200) as form:
         return {key: clean(value) for key, value in form.items()}
+
+
+def form_route(path: str, answer: Callable[[Request, Mapping[str, str]], Response]) -> Route:
+    """A route for a form that is sent; `answer` gets its texts, in a thread."""
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(answer, request, await form_values(request))
+
+    return Route(path, endpoint, methods=["POST"])
 
 
 def person(request: Request) -> str:

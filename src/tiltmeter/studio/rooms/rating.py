@@ -1,8 +1,8 @@
 """Rating on declared scales: one unit at a time, blind tasks before those that show the label."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -10,7 +10,7 @@ from starlette.routing import Route
 from tiltmeter.making.rating.rating import Rating, RatingQuestion
 from tiltmeter.making.review.review_views import plain_field
 from tiltmeter.studio import responses
-from tiltmeter.studio.rooms.people import at_work, form_values, person_needed, project_name, settings_of
+from tiltmeter.studio.rooms.people import at_work, form_route, person_needed, project_name, settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +51,26 @@ def _answer(request: Request, said: str, template: str = "review_rating.html.jin
     )
 
 
-async def _store(request: Request) -> Response:
-    values = await form_values(request)
-
-    def store() -> Response:
-        name, unit, task, step = (
-            person_needed(request),
-            values.get("unit", ""),
-            values.get("task", ""),
-            values.get("step", ""),
-        )
-        number = responses.whole_number(step, "The step of a scale", 999)
-        proposed = {
-            key.removeprefix("text:"): text for key, text in values.items() if key.startswith("text:") and text.strip()
-        }
-        at_work(
-            request,
-            lambda work: work.rate(
-                lambda rating: rating.rate(
-                    name, unit, task, number, values.get("comment", ""), proposed=proposed, replaces=True
-                )
-            ),
-        )
-        return _answer(request, f"{unit} is rated {step} in {task}.")
-
-    return await run_in_threadpool(store)
+def _store(request: Request, values: Mapping[str, str]) -> Response:
+    name, unit, task, step = (
+        person_needed(request),
+        values.get("unit", ""),
+        values.get("task", ""),
+        values.get("step", ""),
+    )
+    number = responses.whole_number(step, "The step of a scale", 999)
+    proposed = {
+        key.removeprefix("text:"): text for key, text in values.items() if key.startswith("text:") and text.strip()
+    }
+    at_work(
+        request,
+        lambda work: work.rate(
+            lambda rating: rating.rate(
+                name, unit, task, number, values.get("comment", ""), proposed=proposed, replaces=True
+            )
+        ),
+    )
+    return _answer(request, f"{unit} is rated {step} in {task}.")
 
 
 def _undo(request: Request) -> Response:
@@ -86,6 +81,6 @@ def _undo(request: Request) -> Response:
 
 ROUTES = [
     Route("/review/rate", _rate),
-    Route("/review/rated", _store, methods=["POST"]),
+    form_route("/review/rated", _store),
     Route("/review/rate/undo", _undo, methods=["POST"]),
 ]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,7 +24,7 @@ from tiltmeter.studio.rooms import StudioPage, rating, settling, writing
 from tiltmeter.studio.rooms.people import (
     VIA,
     at_work,
-    form_values,
+    form_route,
     may_settle,
     person,
     person_needed,
@@ -111,12 +110,11 @@ def _project(request: Request) -> Response:
     )
 
 
-async def _who(request: Request) -> Response:
+def _who(request: Request, values: Mapping[str, str]) -> Response:
     """The owner says which reviewer they are, and becomes one if they were not."""
     session = responses.session_of(request)
     if session.role != "owner":
         raise UsageError("Your name is the one that you logged in with.")
-    values = await form_values(request)
     name = (values.get("new", "").strip() or values.get("name", "")).strip()
     if not name or len(name) > 100 or not name.isprintable():
         raise UsageError("Choose a name, or give a new one of at most 100 characters.")
@@ -180,10 +178,9 @@ def _next(request: Request) -> Response:
     return _shown(request, find)
 
 
-async def _decide(request: Request) -> Response:
+def _decide(request: Request, values: Mapping[str, str]) -> Response:
     """Store a decision and show the next item."""
-    values = await form_values(request)
-    return await run_in_threadpool(_shown, request, lambda review, name: _decided(review, name, values))
+    return _shown(request, lambda review, name: _decided(review, name, values))
 
 
 def _decided(review: Review, name: str, values: Mapping[str, str]) -> Found:
@@ -207,16 +204,14 @@ def _decided(review: Review, name: str, values: Mapping[str, str]) -> Found:
     return review.next_item(name), f"{item} is {_WORDS[verdict]}."
 
 
-async def _ask(request: Request) -> Response:
-    values = await form_values(request)
-
+def _ask(request: Request, values: Mapping[str, str]) -> Response:
     def find(review: Review, name: str) -> Found:
         item = values.get("item", "")
         review.ask(name, item, values.get("question", ""))
         said = f"The question about {item} is stored; the item comes again when it is answered."
         return review.next_item(name), said
 
-    return await run_in_threadpool(_shown, request, find)
+    return _shown(request, find)
 
 
 def _undo(request: Request) -> Response:
@@ -243,36 +238,31 @@ def _previous(request: Request) -> Response:
     return _shown(request, find)
 
 
-async def _check(request: Request) -> Response:
+def _check(request: Request, values: Mapping[str, str]) -> Response:
     """What changed in the texts of an item, and what is wrong with them; nothing is stored."""
-    values = await form_values(request)
+    name, item, texts = person_needed(request), values.get("item", ""), _texts(values)
 
-    def check() -> Response:
-        name, item, texts = person_needed(request), values.get("item", ""), _texts(values)
+    def work(review: Review) -> dict[str, Any]:
+        view = review.show(item, name)
+        try:
+            found, problem = review.check(name, item, texts), ""
+        except UsageError as error:
+            found, problem = [], str(error)
+        changes = [
+            (view.name_of(field), mark_changes(view.texts[field], text))
+            for field, text in texts.items()
+            if field in view.texts and text != view.texts[field]
+        ]
+        return {"found": found, "problem": problem, "changes": changes}
 
-        def work(review: Review) -> dict[str, Any]:
-            view = review.show(item, name)
-            try:
-                found, problem = review.check(name, item, texts), ""
-            except UsageError as error:
-                found, problem = [], str(error)
-            changes = [
-                (view.name_of(field), mark_changes(view.texts[field], text))
-                for field, text in texts.items()
-                if field in view.texts and text != view.texts[field]
-            ]
-            return {"found": found, "problem": problem, "changes": changes}
-
-        given = {key.removeprefix("why:"): why for key, why in values.items() if key.startswith("why:")}
-        return responses.fragment(
-            request,
-            "review_check.html.jinja",
-            given=given,
-            language=settings_of(request).language,
-            **reviewing(request, work),
-        )
-
-    return await run_in_threadpool(check)
+    given = {key.removeprefix("why:"): why for key, why in values.items() if key.startswith("why:")}
+    return responses.fragment(
+        request,
+        "review_check.html.jinja",
+        given=given,
+        language=settings_of(request).language,
+        **reviewing(request, work),
+    )
 
 
 def _history(request: Request) -> Response:
@@ -308,14 +298,14 @@ STUDIO_PAGE = StudioPage(
         Route("/review", _projects),
         Route("/review/state", _state),
         Route("/review/project", _project),
-        Route("/review/who", _who, methods=["POST"]),
+        form_route("/review/who", _who),
         Route("/review/item", _item),
         Route("/review/next", _next, methods=["POST"]),
         Route("/review/previous", _previous),
-        Route("/review/decide", _decide, methods=["POST"]),
-        Route("/review/ask", _ask, methods=["POST"]),
+        form_route("/review/decide", _decide),
+        form_route("/review/ask", _ask),
         Route("/review/undo", _undo, methods=["POST"]),
-        Route("/review/check", _check, methods=["POST"]),
+        form_route("/review/check", _check),
         Route("/review/history", _history),
         *settling.ROUTES,
         *writing.ROUTES,

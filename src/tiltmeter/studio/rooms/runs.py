@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 from weakref import WeakKeyDictionary
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
@@ -18,6 +17,7 @@ from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.guard import FRAMED_POLICY
 from tiltmeter.studio.rooms import StudioPage
+from tiltmeter.studio.rooms.people import form_route
 from tiltmeter.studio.run_comparison import ComparisonRequest, RunComparisons, comparison_request
 from tiltmeter.studio.run_downloads import DOWNLOADS, download
 from tiltmeter.studio.run_folders import run_folder
@@ -176,21 +176,15 @@ def _attachment(run: ListedRun, suffix: str) -> str:
     return f"attachment; filename*=UTF-8''{quote(f'{name}.{suffix}' if name else f'run.{suffix}', safe='')}"
 
 
-async def _describe(request: Request) -> Response:
+def _describe(request: Request, given: Mapping[str, str]) -> Response:
     """Set name and tags."""
-    given = await _form(request)
-    return await run_in_threadpool(_described, request, given)
-
-
-def _described(request: Request, given: Mapping[str, str]) -> Response:
     index, path = _shelf(request).index, given.get("run", "")
     index.describe(path, name=given.get("name"), tags=given.get("tags"))
     return responses.fragment(request, "runs_described.html.jinja", run=index.run(path), saved=True)
 
 
-async def _delete(request: Request) -> Response:
-    given = await _form(request)
-    await run_in_threadpool(_shelf(request).trash.delete, given.get("run", ""))
+def _delete(request: Request, given: Mapping[str, str]) -> Response:
+    _shelf(request).trash.delete(given.get("run", ""))
     return responses.go_to(request, "/runs")
 
 
@@ -199,16 +193,9 @@ def _trash(request: Request) -> Response:
     return responses.page(request, "runs_trash.html.jinja", deleted=deleted, days=DAYS)
 
 
-async def _restore(request: Request) -> Response:
-    given = await _form(request)
-    path = await run_in_threadpool(_shelf(request).trash.restore, given.get("deleted", ""))
+def _restore(request: Request, given: Mapping[str, str]) -> Response:
+    path = _shelf(request).trash.restore(given.get("deleted", ""))
     return responses.go_to(request, f"/runs/open?{urlencode({'run': path})}")
-
-
-async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, without files."""
-    async with request.form(max_files=0, max_fields=10) as form:
-        return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
 def _compare(request: Request) -> Response:
@@ -268,10 +255,10 @@ STUDIO_PAGE = StudioPage(
         Route("/runs/state", _state),
         Route("/runs/report", _report),
         Route("/runs/download", _download),
-        Route("/runs/describe", _describe, methods=["POST"]),
-        Route("/runs/delete", _delete, methods=["POST"]),
+        form_route("/runs/describe", _describe),
+        form_route("/runs/delete", _delete),
         Route("/runs/trash", _trash),
-        Route("/runs/restore", _restore, methods=["POST"]),
+        form_route("/runs/restore", _restore),
         Route("/runs/compare", _compare),
         Route("/runs/compared", _compared),
         Route("/runs/comparison", _comparison_page),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from starlette.background import BackgroundTask
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
@@ -27,7 +26,7 @@ from tiltmeter.studio.responses import whole_number
 from tiltmeter.studio.rooms.people import (
     VIA,
     at_work,
-    form_values,
+    form_route,
     person,
     person_needed,
     project_folder,
@@ -153,12 +152,7 @@ def _conflict_answer(request: Request, page: ConflictPage | None, said: str) -> 
     )
 
 
-async def _adjudicate(request: Request) -> Response:
-    values = await form_values(request)
-    return await run_in_threadpool(_adjudicated, request, values)
-
-
-def _adjudicated(request: Request, values: Mapping[str, str]) -> Response:
+def _adjudicate(request: Request, values: Mapping[str, str]) -> Response:
     settler(request)
     name, item = person_needed(request), values.get("item", "")
     verdict = next((one for one in get_args(ReviewVerdict) if one == values.get("verdict")), None)
@@ -212,17 +206,12 @@ def _questions_answer(request: Request, said: str, template: str = "review_quest
     )
 
 
-async def _answer_question(request: Request) -> Response:
-    values = await form_values(request)
-
-    def answer() -> Response:
-        settler(request)
-        number = whole_number(values.get("number", ""), "The number of a question")
-        by = person(request) or "the owner"
-        asked = reviewing(request, lambda review: review.answer(by, number, values.get("answer", "")))
-        return _questions_answer(request, f"The answer about {asked.item} is stored.")
-
-    return await run_in_threadpool(answer)
+def _answer_question(request: Request, values: Mapping[str, str]) -> Response:
+    settler(request)
+    number = whole_number(values.get("number", ""), "The number of a question")
+    by = person(request) or "the owner"
+    asked = reviewing(request, lambda review: review.answer(by, number, values.get("answer", "")))
+    return _questions_answer(request, f"The answer about {asked.item} is stored.")
 
 
 # Publication and a copy
@@ -246,26 +235,19 @@ def _publish(request: Request) -> Response:
     )
 
 
-async def _published(request: Request) -> Response:
-    values = await form_values(request)
-
-    def publish() -> Response:
-        settler(request)
-        chosen: OpenItems | None = next((one for one in OPEN_ITEMS if one == values.get("open")), None)
-        if chosen is None:
-            raise UsageError("Say what to do with items that are open.")
-        workspace, name = responses.studio_of(request).workspace, project_name(request)
-        workspace.project(name)
-        out = workspace.path(f"{_PUBLISHED}/{name}")
-        licence = values.get("licence", "").strip()
-        # In this thread, since it takes seconds; it holds the project's lock, as the command does.
-        with open_project(project_folder(request)) as project:
-            edition = publish_project(project, out, open_items=chosen, licence=licence)
-        return responses.fragment(
-            request, "review_published.html.jinja", edition=edition, folder=workspace.name_of(out)
-        )
-
-    return await run_in_threadpool(publish)
+def _published(request: Request, values: Mapping[str, str]) -> Response:
+    settler(request)
+    chosen: OpenItems | None = next((one for one in OPEN_ITEMS if one == values.get("open")), None)
+    if chosen is None:
+        raise UsageError("Say what to do with items that are open.")
+    workspace, name = responses.studio_of(request).workspace, project_name(request)
+    workspace.project(name)
+    out = workspace.path(f"{_PUBLISHED}/{name}")
+    licence = values.get("licence", "").strip()
+    # In this thread, since it takes seconds; it holds the project's lock, as the command does.
+    with open_project(project_folder(request)) as project:
+        edition = publish_project(project, out, open_items=chosen, licence=licence)
+    return responses.fragment(request, "review_published.html.jinja", edition=edition, folder=workspace.name_of(out))
 
 
 def _copy(request: Request) -> Response:
@@ -293,10 +275,10 @@ ROUTES = [
     Route("/review/agreement", _agreement),
     Route("/review/conflicts", _conflicts),
     Route("/review/conflict", _first_conflict, methods=["POST"]),
-    Route("/review/adjudicate", _adjudicate, methods=["POST"]),
+    form_route("/review/adjudicate", _adjudicate),
     Route("/review/questions", _questions),
-    Route("/review/answer", _answer_question, methods=["POST"]),
+    form_route("/review/answer", _answer_question),
     Route("/review/publish", _publish),
-    Route("/review/published", _published, methods=["POST"]),
+    form_route("/review/published", _published),
     Route("/review/copy", _copy),
 ]

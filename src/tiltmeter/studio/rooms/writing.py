@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -19,7 +18,7 @@ from tiltmeter.making.writing.writing_checks import check_written, unchecked
 from tiltmeter.making.writing.writing_plan import WritingSubject
 from tiltmeter.reports.languages import language_name
 from tiltmeter.studio import responses
-from tiltmeter.studio.rooms.people import at_work, form_values, person_needed, project_name, settings_of
+from tiltmeter.studio.rooms.people import at_work, form_route, person_needed, project_name, settings_of
 from tiltmeter.studio.workbench import OpenWork
 
 # Of an item's fields, those that the project or the subject gives.
@@ -112,43 +111,33 @@ def _values(values: Mapping[str, str], settings: Settings) -> dict[str, object]:
     return {name: text for name, text in texts.items() if text}
 
 
-async def _store(request: Request) -> Response:
-    values = await form_values(request)
-
-    def store() -> Response:
-        name, about = person_needed(request), values.get("about", "")
-        written = at_work(
-            request, lambda work: add_written(work.project, name, about, _values(values, work.project.settings))
-        )
-        found = " ".join(finding.reason for finding in written.findings)
-        said = f"{written.item} is stored. {found}" if written.is_new else f"{written.item} was there already."
-        return _answer(request, about, said.strip())
-
-    return await run_in_threadpool(store)
+def _store(request: Request, values: Mapping[str, str]) -> Response:
+    name, about = person_needed(request), values.get("about", "")
+    written = at_work(
+        request, lambda work: add_written(work.project, name, about, _values(values, work.project.settings))
+    )
+    found = " ".join(finding.reason for finding in written.findings)
+    said = f"{written.item} is stored. {found}" if written.is_new else f"{written.item} was there already."
+    return _answer(request, about, said.strip())
 
 
-async def _check(request: Request) -> Response:
+def _check(request: Request, values: Mapping[str, str]) -> Response:
     """What the checks find in what is being written; nothing is stored."""
-    values = await form_values(request)
+    person_needed(request)
 
-    def check() -> Response:
-        person_needed(request)
+    def work(opened: OpenWork) -> list[str]:
+        settings = opened.project.settings
+        if not writing_fields(settings):
+            return []
+        texts = {name: str(text) for name, text in _values(values, settings).items()}
+        found = check_written(opened.project, "", form_named(settings.form).name, texts)
+        return [finding.reason for finding in found]
 
-        def work(opened: OpenWork) -> list[str]:
-            settings = opened.project.settings
-            if not writing_fields(settings):
-                return []
-            texts = {name: str(text) for name, text in _values(values, settings).items()}
-            found = check_written(opened.project, "", form_named(settings.form).name, texts)
-            return [finding.reason for finding in found]
-
-        return responses.fragment(request, "review_write_check.html.jinja", found=at_work(request, work))
-
-    return await run_in_threadpool(check)
+    return responses.fragment(request, "review_write_check.html.jinja", found=at_work(request, work))
 
 
 ROUTES = [
     Route("/review/write", _write),
-    Route("/review/written", _store, methods=["POST"]),
-    Route("/review/write/check", _check, methods=["POST"]),
+    form_route("/review/written", _store),
+    form_route("/review/write/check", _check),
 ]

@@ -7,14 +7,14 @@ SQLite does not notice a changed byte inside a value. Tables of values have a co
 import logging
 import sqlite3
 import zlib
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from filelock import FileLock
 
-from tiltmeter.database import Database, Journal
+from tiltmeter.database import Database
 from tiltmeter.database.connection import Connection, StoreError
 from tiltmeter.database.table_columns import has_columns, table_columns
 from tiltmeter.files import lock_mode, not_writable
@@ -43,28 +43,14 @@ class CacheDatabase(Database):
     Texts are to be given to `checksum_of` as BLOB: after damage they may not be valid UTF-8.
     """
 
-    def __init__(
-        self,
-        path: str,
-        schema: str,
-        *,
-        synchronous: Literal["NORMAL", "FULL"],
-        contents: str,
-        remedy: str,
-        journal: Journal = "WAL",
-    ) -> None:
-        def open_file() -> None:
-            super(CacheDatabase, self).__init__(
-                path, schema, synchronous=synchronous, contents=contents, remedy=remedy, journal=journal
-            )
+    # Identifies the file that is open, which another process may replace by a new one.
+    _opened: tuple[int, int] | None = None
 
-        try:
-            open_file()
-        except StoreError as error:
-            if not (error.is_damaged or error.is_of_schema):
-                raise
-            self._set_aside(error)
-            open_file()
+    def _open_otherwise(self, error: StoreError) -> None:
+        if error.is_damaged or error.is_of_schema:
+            self._replace(error)
+        else:
+            super()._open_otherwise(error)
 
     def undamaged(self, work: Callable[[], _Found]) -> _Found:
         """Return the result of `work`; if the file is damaged, replace it by an empty one and do the work again."""
@@ -73,12 +59,22 @@ class CacheDatabase(Database):
         except StoreError as error:
             if not error.is_damaged or self.is_read_only:
                 raise
-            self._set_aside(error)
-            self._open()
+            self._replace(error)
             return work()
+
+    def _merge(self, path: Path | str, statements: Sequence[str]) -> None:
+        """Run statements that copy the rows of another file, the database `other`, to this one."""
+        self._db.execute("ATTACH ? AS other", [str(path)])
+        try:
+            with self.transaction():
+                for statement in statements:
+                    self._db.execute(statement)
+        finally:
+            self._db.execute("DETACH other")
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
         db = super()._connected(path, uri=uri)
+        self._opened = _identity(Path(self._file))
         db.create_function("checksum_of", -1, checksum, deterministic=True)
         return db
 
@@ -94,26 +90,27 @@ class CacheDatabase(Database):
         if not has_columns(self._db, self._schema):
             raise StoreError("its tables are damaged", self._words, sqlite3.SQLITE_CORRUPT)
 
-    def _set_aside(self, error: StoreError) -> None:
-        """Rename the file to `NAME.damaged-N`, unless another process has done so meanwhile."""
+    def _replace(self, error: StoreError) -> None:
+        """Rename the file to `NAME.damaged-N`, unless another process has done so meanwhile, and open a new one."""
         self.close()
         path, contents = Path(self._file), self._words[1]
         try:
             with FileLock(f"{path}.lock", mode=lock_mode(path)):
-                if not _is_sound(path, self._schema):
+                if _identity(path) == self._opened:
                     aside = _rename(path)
                     text = "The store of %s %s is damaged (%s). It is now %s; a new one is used, and %s are made again."
                     logger.warning(text, contents, path, error.reason, aside.name, contents)
         except OSError as problem:
             raise not_writable(path, problem) from problem
+        self._open()
 
 
-def _is_sound(path: Path, schema: str) -> bool:
+def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        with closing(sqlite3.connect(path)) as db:
-            return has_columns(db, schema) and db.execute("PRAGMA quick_check").fetchone() == ("ok",)
-    except (sqlite3.Error, UnicodeDecodeError):  # the second where a message quotes a damaged schema
-        return False
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _rename(path: Path) -> Path:

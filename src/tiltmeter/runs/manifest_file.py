@@ -1,0 +1,81 @@
+"""Reading and writing of `manifest.json`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import DataError
+from tiltmeter.files import write_text
+from tiltmeter.reading import read_json
+from tiltmeter.runs.file_digests import DIGESTS, digest_files, digest_manifest
+from tiltmeter.runs.manifest import Manifest
+from tiltmeter.runs.run_files import MANIFEST
+from tiltmeter.runs.typed_json import check_type, from_json, to_json
+
+
+class ManifestError(DataError):
+    """The manifest of a run cannot be read."""
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a run's folder; a ManifestError if it is missing, damaged or not as a run writes it."""
+    try:
+        return parse_manifest(read_json(folder / MANIFEST))
+    except DataError as error:
+        raise ManifestError(f"The run in {folder} cannot be read: {error} Make it again, or copy it whole.") from error
+
+
+def parse_manifest(values: Any) -> Manifest:
+    """The manifest from the content of `manifest.json`; a DataError names what is wrong with it."""
+    manifest = from_json(Manifest, values, MANIFEST)
+    _check_request(manifest.request)
+    digest = manifest.digests.get(MANIFEST)
+    return replace(manifest, is_edited=bool(manifest.digests) and digest != digest_manifest(values))
+
+
+def read_request(folder: Path) -> Mapping[str, Any] | None:
+    """The request of the run in a folder; None if it cannot be read, whatever the rest of the manifest is."""
+    try:
+        request = read_json(folder / MANIFEST)["request"]
+    except (DataError, KeyError, TypeError):
+        return None
+    return request if isinstance(request, dict) else None
+
+
+def _check_request(request: Mapping[str, Any]) -> None:
+    """A DataError for an entry of the request that commands read and that has the wrong type."""
+    where = f"of 'request' of {MANIFEST}"
+    for name in ("models", "on"):
+        given = request.get(name, [])
+        for entry in given if isinstance(given, list) else [given]:
+            check_type(entry, (str,), f"{name!r} {where}")
+    for name in ("protocol", "kind", "dtype", "perturb", "tokenizer"):
+        if request.get(name) is not None:
+            check_type(request[name], (str,), f"{name!r} {where}")
+    if request.get("limit") is not None:
+        check_type(request["limit"], (int,), f"'limit' {where}")
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of a run's folder, which makes it complete; one that is there is replaced.
+
+    Its digest of itself is written anew, unless it was edited: then it stays one that does not match.
+    """
+    values = _json_values(manifest)
+    if manifest.digests and not manifest.is_edited:
+        values[DIGESTS] = {**manifest.digests, MANIFEST: digest_manifest(values)}
+    # NaN is not valid JSON.
+    write_text(folder / MANIFEST, json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def with_digests(manifest: Manifest, folder: Path) -> Manifest:
+    """The manifest with the digests of the files of a folder; its own is added when it is written."""
+    return replace(manifest, digests=digest_files(folder), is_edited=False)
+
+
+def _json_values(manifest: Manifest) -> dict[str, Any]:
+    """The manifest as it is read from its file: lists for tuples, texts for keys."""
+    values: dict[str, Any] = json.loads(json.dumps(to_json(manifest), allow_nan=False))
+    return values

@@ -1,0 +1,130 @@
+"""Conversion between JSON values and frozen dataclasses, with errors that name the place of a wrong value.
+
+Types of fields: text, number, mapping, a tuple of these or of dataclasses, a dataclass, or a union with None. A missing
+or null value of a field with a default becomes the default. Unknown keys are ignored unless a field collects them.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from tiltmeter.errors import DataError
+
+_T = TypeVar("_T")
+_USE = "json"
+# Metadata of fields. Not written if it is None:
+OPTIONAL = {_USE: "optional"}
+# Holds the whole JSON object, of which the other fields are a typed view; it alone is written:
+ALL_KEYS = {_USE: "all"}
+# Holds the keys that no other field has; they are written again:
+OTHER_KEYS = {_USE: "other"}
+# Neither read nor written:
+NOT_IN_JSON = {_USE: "none"}
+
+_NAMES = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    hint: Any
+    is_needed: bool
+    use: str
+
+
+@cache
+def _fields_of(cls: type) -> tuple[_Field, ...]:
+    hints = get_type_hints(cls)
+    return tuple(
+        _Field(
+            found.name,
+            hints[found.name],
+            found.default is MISSING and found.default_factory is MISSING,
+            found.metadata.get(_USE, ""),
+        )
+        for found in fields(cls)
+    )
+
+
+def from_json(cls: type[_T], value: Any, where: str) -> _T:
+    """An object of a dataclass from a JSON object; `where` names the place in error messages (DataError)."""
+    values: Mapping[str, Any] = check_type(value, (dict,), where)
+    arguments: dict[str, Any] = {}
+    kind: Any = cls
+    for known in _fields_of(kind):
+        if known.use in ("", "optional"):
+            if known.name not in values:
+                if known.is_needed:
+                    raise DataError(f"{where} has no {known.name!r}.")
+            elif values[known.name] is not None or known.is_needed:
+                arguments[known.name] = _converted(known.hint, values[known.name], f"{known.name!r} of {where}")
+        elif known.use == "all":
+            arguments[known.name] = dict(values)
+        elif known.use == "other":
+            names = {one.name for one in _fields_of(kind)}
+            arguments[known.name] = {name: entry for name, entry in values.items() if name not in names}
+    return cls(**arguments)
+
+
+def _converted(hint: Any, value: Any, where: str) -> Any:
+    if hint is Any:
+        return value
+    origin, parameters = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        if value is None and NoneType in parameters:
+            return None
+        kinds = [kind for kind in parameters if kind is not NoneType]
+        return _converted(kinds[0], value, where) if len(kinds) == 1 else check_type(value, tuple(kinds), where)
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise DataError(f"{where} is not a list.")
+        return tuple(
+            _converted(parameters[0], entry, f"entry {number} of {where}") for number, entry in enumerate(value, 1)
+        )
+    if origin is Mapping:
+        check_type(value, (dict,), where)
+        return {name: _converted(parameters[1], entry, f"{name!r} of {where}") for name, entry in value.items()}
+    if is_dataclass(hint):
+        return from_json(cast(type[Any], hint), value, where)
+    return check_type(value, (hint,), where)
+
+
+def check_type(value: Any, kinds: tuple[type, ...], where: str) -> Any:
+    """The value, if it is of one of these types; JSON's true is no number, and a number is finite."""
+    allowed = (*kinds, int) if float in kinds else kinds
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in kinds):
+        raise DataError(f"{where} is not {' or '.join(_NAMES[kind] for kind in kinds)}.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DataError(f"{where} is not finite.")
+    return value
+
+
+def to_json(value: Any) -> Any:
+    """The JSON value of an object of a dataclass, or of a list or mapping of them."""
+    if isinstance(value, Mapping):
+        return {str(name): to_json(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(entry) for entry in value]
+    if not is_dataclass(value):
+        return value
+    written: dict[str, Any] = {}
+    kind: Any = type(value)
+    for known in _fields_of(kind):
+        entry = getattr(value, known.name)
+        if known.use == "all":
+            return to_json(entry)
+        if known.use == "other":
+            written |= to_json(entry)
+        elif known.use == "" or (known.use == "optional" and entry is not None):
+            written[known.name] = to_json(entry)
+    return written

@@ -1,0 +1,68 @@
+"""From `LANGUAGE=SOURCE` to a source of articles: JSONL files, folders, data sets on the hub, Wikipedia dumps."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.reading import home_path
+from tiltmeter.training.articles import ArticleSource
+from tiltmeter.training.articles_files import FolderArticles, JsonlArticles
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
+
+
+def open_sources(given: Sequence[str]) -> list[ArticleSource]:
+    """The sources of `LANGUAGE=SOURCE` or, for a JSONL file whose rows have a language, `SOURCE`."""
+    if not given:
+        raise UsageError("There are no articles; name them as in --articles en=help/en/ --articles de=help/de/.")
+    if twice := sorted({one for one in given if given.count(one) > 1}):
+        raise UsageError(f"--articles {twice[0]} is given twice.")
+    return [_open(one) for one in given]
+
+
+def _open(given: str) -> ArticleSource:
+    language, name = _language_and_name(given)
+    if language is None:
+        if not name.endswith(".jsonl"):
+            raise UsageError(
+                f"--articles {given} has no language; write it as in --articles en={given}. Only rows of a .jsonl file "
+                "can name their language themselves."
+            )
+        return JsonlArticles(_existing(name), None)
+    if name.startswith("hf:"):
+        from tiltmeter.training.articles_hub import HubArticles
+
+        return HubArticles(name, language)
+    path = _existing(name)
+    if path.is_dir():
+        return FolderArticles(path, language)
+    if name.endswith(".jsonl"):
+        return JsonlArticles(path, language)
+    if re.search(r"\.xml(\.bz2|\.gz)?$", name):
+        from tiltmeter.training.articles_wikipedia import DumpArticles
+
+        return DumpArticles(path, language)
+    raise UsageError(
+        f"{name} is not a source of articles; give a .jsonl file, a folder of text or HTML files, a Wikipedia dump "
+        "(.xml.bz2), or a data set as hf:NAME:CONFIG."
+    )
+
+
+def _language_and_name(given: str) -> tuple[str | None, str]:
+    language, equals, name = given.partition("=")
+    if equals and _LANGUAGE.fullmatch(language):
+        return language, name
+    return None, given
+
+
+def _existing(name: str) -> Path:
+    path = home_path(name)
+    try:
+        if not path.exists():
+            raise DataError(f"{name} does not exist; give a file or a folder of articles.")
+    except OSError as error:  # a link to itself, or a name that is too long
+        raise DataError(f"{name} cannot be read: {error.strerror}.") from error
+    if not path.is_dir() and not path.is_file():  # a pipe would be waited for, and a device has no end
+        raise DataError(f"{name} is neither a file nor a folder; give a file or a folder of articles.")
+    return path
