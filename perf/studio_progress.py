@@ -111,7 +111,7 @@ def _report(page: Any, progress: ProgressFile, events: int, first: int, last: in
         for number in range(first + 1, last + 1):
             report(Progress(number, events))
             value = ValueSoFar("embedded", "starter", "intrasentence", "en", "SS", 50 + number % 7, number)
-            progress.so_far(lambda value=value: [value])
+            progress.record_interim_values(lambda value=value: [value])
             progress.flush()
             ahead = began + (number - first) / rate - time.monotonic()
             if ahead > 0:

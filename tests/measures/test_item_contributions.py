@@ -103,7 +103,7 @@ def test_items_that_a_measure_counts_negatively_have_the_opposite_direction() ->
 
 def test_a_measure_below_whose_ideal_stereotypes_are_reverses_the_direction() -> None:
     quantity = Quantity(replace(RANKS, bias_direction=-1), RANKS.items[0])
-    assert quantity.directions({}, 2).tolist() == [-1.0, -1.0]
+    assert quantity.compute_directions({}, 2).tolist() == [-1.0, -1.0]
 
 
 def test_intervals_end_at_the_bounds_of_the_measure() -> None:

@@ -94,9 +94,9 @@ def test_every_option_with_a_label_is_in_the_request_of_the_studio() -> None:
     labelled = {one.field for one in list_options(RunSettings, ModelOptions, ChatOptions) if one.studio}
     assert labelled == {field.name for field in fields(RunRequest)} - {"name", "models", "on", "protocol"}
     request = RunRequest(name="a", models=("chat:embedded",), on=("starter",), limit=3, price_in=1.0, price_out=2.0)
-    chat = request.settings().chat
+    chat = request.build_settings().chat
     assert chat is not None
-    assert (request.settings().limit, chat.price_out) == (3, 2.0)
+    assert (request.build_settings().limit, chat.price_out) == (3, 2.0)
 
 
 def test_names_that_are_no_fields_are_left_out() -> None:

@@ -138,4 +138,4 @@ def test_files_of_a_data_set_by_part() -> None:
     first = DataEntry(benchmark="b", part="one", language="en", files={"x": "1"})
     manifest: Manifest = replace(run(association_scores()).manifest, data=(first, replace(first, part="two", files={})))
     files = manifest.data_sets()["b", "en"]
-    assert files.edition("one") == files.edition("two") == files.edition("overall") == {"1"}
+    assert files.get_edition("one") == files.get_edition("two") == files.get_edition("overall") == {"1"}

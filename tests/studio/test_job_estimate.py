@@ -144,6 +144,6 @@ def test_values_so_far_take_a_small_share_of_the_time(tmp_path: Path) -> None:
 
     progress = ProgressFile(tmp_path / "progress.json", clock=lambda: now)
     while now < 1_000:
-        progress.so_far(values)
+        progress.record_interim_values(values)
         now += 0.1
     assert 20 <= calls <= 25  # 40 to 50 of 1,000 s

@@ -217,7 +217,7 @@ def test_a_name_can_be_queued_once(tmp_path: Path) -> None:
 def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> None:
     (tmp_path / "folder").write_text("")
     progress = ProgressFile(tmp_path / "folder" / PROGRESS)
-    with progress.writing():
+    with progress.write_periodically():
         pass
     (tmp_path / "folder").unlink()
     progress.flush()

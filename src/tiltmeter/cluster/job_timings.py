@@ -41,7 +41,7 @@ def _timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
         kind=model.kind or "chat",
         bytes=model.bytes,
         device=model.hardware,
-        forms=" ".join(manifest.forms()),
+        forms=" ".join(manifest.list_forms()),
         protocol=str(manifest.request["protocol"]),
         items=sum(portion.items for portion in manifest.data),
         questions=values["questions"],

@@ -74,7 +74,7 @@ class Cell:
 
     def values(self, quantity: Quantity, items: pd.Index) -> Floats:
         """The contributions of items to a measure: a row for each mean it is made of, a column for each item."""
-        return quantity.values.contributions(self._role_scores(quantity, items) | self._numbers(quantity, items))
+        return quantity.values.contributions(self._role_scores(quantity, items) | self._get_numbers(quantity, items))
 
     def _role_scores(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
         """The scores of items by the roles that a measure needs; an error if one is missing."""
@@ -89,7 +89,7 @@ class Cell:
                 )
         return roles
 
-    def _numbers(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
+    def _get_numbers(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
         """The attributes of items that a measure of all items together computes with; an error if one is no number."""
         columns = {}
         for name in quantity.values.number_columns:
@@ -109,7 +109,7 @@ class Cell:
             return None
         return find_module_scale(self.module, self.scores.columns, self.attributes.columns)
 
-    def strengths(self, scale: ItemScale, items: pd.Index) -> Floats:
+    def compute_strengths(self, scale: ItemScale, items: pd.Index) -> Floats:
         """How strongly each item is towards stereotypes on a scale; negative against them."""
         values = scale.quantity.values
         roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in scale.strength.roles}
@@ -117,13 +117,13 @@ class Cell:
         columns: dict[str, NDArray[Any]] = {
             name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in names
         }
-        return scale.compute(roles, {**columns, **self._numbers(scale.quantity, items)})
+        return scale.compute(roles, {**columns, **self._get_numbers(scale.quantity, items)})
 
-    def directions(self, quantity: Quantity, items: pd.Index) -> Floats:
+    def compute_directions(self, quantity: Quantity, items: pd.Index) -> Floats:
         """For each item 1 if a higher contribution is towards stereotypes, -1 if it is against them."""
         names = [name for name in (*quantity.values.columns, quantity.values.sides) if name in self.attributes.columns]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in names}
-        return quantity.directions(columns, len(items))
+        return quantity.compute_directions(columns, len(items))
 
     def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
         """The strata of items, if the measure weights items by stratum."""

@@ -46,7 +46,7 @@ def differing(cell: Cell, other: Cell, measure: Measure | None = None) -> list[s
         same_protocol = (ours.protocol, ours.family) == (theirs.protocol, theirs.family)
     if not same_protocol:
         respects.append("protocols")
-    if cell.language == other.language and cell.data.edition(cell.part) != other.data.edition(other.part):
+    if cell.language == other.language and cell.data.get_edition(cell.part) != other.data.get_edition(other.part):
         respects.append("editions")
     same_tokens = cell.model == other.model or (ours.tokenizer is not None and ours.tokenizer == theirs.tokenizer)
     if measure is not None and measure.per_token and not same_tokens:

@@ -62,7 +62,7 @@ class ItemPanel:
         table = self.contributions if chosen is None else self.contributions[:, chosen]
         return np.asarray(table @ weights, dtype=np.float64)
 
-    def strengths(self) -> Floats | None:
+    def compute_strengths(self) -> Floats | None:
         """How strongly each item is towards stereotypes, as mean ranks within a model from 0 to 1.
 
         Probabilities of different models are not on one scale, but their ranks are. None if a model has no graded
@@ -72,20 +72,22 @@ class ItemPanel:
         graded = [(cell, scale) for cell, scale in scales if scale is not None and scale.strength.is_graded]
         if len(graded) < len(scales):
             return None
-        ranks = np.array([rankdata(cell.strengths(scale, self.items)) / len(self.items) for cell, scale in graded])
+        ranks = np.array(
+            [rankdata(cell.compute_strengths(scale, self.items)) / len(self.items) for cell, scale in graded]
+        )
         return np.asarray(ranks.mean(axis=0), dtype=np.float64)
 
-    def directions(self) -> Floats:
+    def compute_directions(self) -> Floats:
         """For each item 1 if a higher contribution is towards stereotypes, -1 if it is against them."""
-        return self.cells[0].directions(self.quantity, self.items)
+        return self.cells[0].compute_directions(self.quantity, self.items)
 
-    def weights(self) -> Floats | None:
+    def compute_weights(self) -> Floats | None:
         """The weight of each item in the measure; None if all have the same."""
         first = self.cells[0]
         labels, sides = first.labels(self.quantity, self.items), first.sides(self.quantity, self.items)
         return None if labels is None else self.quantity.values.weights(labels, sides)
 
-    def cluster_columns(self) -> tuple[str, ...]:
+    def list_cluster_columns(self) -> tuple[str, ...]:
         """The columns that may identify clusters of the items."""
         known = self.cells[0].attributes.columns
         return tuple(name for name in self.quantity.values.clusters if name in known)

@@ -61,7 +61,9 @@ class PanelQuality:
 
     def strongest(self, count: int) -> list[ItemStatistics]:
         """The items that are most towards stereotypes: by strength, or else by mean contribution."""
-        directions = {one.item: direction for one, direction in zip(self.items, self.panel.directions(), strict=True)}
+        directions = {
+            one.item: direction for one, direction in zip(self.items, self.panel.compute_directions(), strict=True)
+        }
         return sorted(self.items, key=lambda one: (-(one.strength or 0.0), -directions[one.item] * one.mean, one.item))[
             :count
         ]

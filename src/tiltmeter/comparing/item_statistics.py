@@ -39,7 +39,7 @@ class Reliability:
 class ItemStatistics:
     """One item: the mean contribution over models, and how it goes with what the models do on the other items.
 
-    `strength` is how strongly it is towards stereotypes (`ItemPanel.strengths`), or None. `separation` is the
+    `strength` is how strongly it is towards stereotypes (`ItemPanel.compute_strengths`), or None. `separation` is the
     correlation over models with the measure on all other items, None if all models do the same on this item;
     `p_negative` that it is as low by chance, corrected for the number of items (Holm).
     """
@@ -130,7 +130,7 @@ def item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
     """All items of a panel, in its order."""
     table = panel.contributions
     models, count = table.shape
-    weights = panel.weights()
+    weights = panel.compute_weights()
     # What an item adds to the measure: of a weighted mean, its contribution times its weight.
     added = table if weights is None else table * weights
     total = added.sum(axis=1, keepdims=True)
@@ -140,7 +140,7 @@ def item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
     with np.errstate(invalid="ignore", divide="ignore"):
         separation = np.where(spread > 1e-9, (own * others).sum(axis=0) / spread, np.nan)
     p_values = _holm(_p_negative(separation, models))
-    strengths = panel.strengths()
+    strengths = panel.compute_strengths()
     strong: list[float | None] = [None] * count if strengths is None else strengths.tolist()
     return [
         ItemStatistics(

@@ -54,7 +54,7 @@ def _rows(cell: Cell, result: Result, top: int) -> list[dict[str, object]]:
     scale = cell.item_scale()
     if scale is None or cell.texts is None:
         return []
-    found = cell.strengths(scale, cell.scores.index)
+    found = cell.compute_strengths(scale, cell.scores.index)
     texts, english = texts_by_id(cell.texts), _english(cell, result)
     preferred = pd.Series(found)[found > 0]
     order = preferred.sort_values(ascending=False, kind="stable").index[:top]

@@ -172,7 +172,7 @@ class Client:
             raise ModelError(f"{self.label} {reason}. {self.resume}") from None
 
     async def _send_once(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
-        await pace.turn()
+        await pace.wait_turn()
         try:
             # The timeout of httpx limits the time between two bytes; this one limits the whole reply.
             async with asyncio.timeout(self.timeout):
@@ -195,7 +195,7 @@ class Client:
         if request.form is not None:
             content = {"data": dict(request.form)}
         method = "POST" if content else "GET"
-        async with http.stream(method, self._url(request.path), **content) as response:
+        async with http.stream(method, self._build_url(request.path), **content) as response:
             meter, blocks = ReplyMeter(self.limits), []
             async for block in response.aiter_bytes():
                 meter.add(block)
@@ -220,7 +220,7 @@ class Client:
         hint = self.hints.get(status, _REDIRECT_HINT if response.is_redirect else _HINT)
         raise ModelError(f"{self.label} refuses the request with {status} ({message}); {hint}.")
 
-    def _url(self, path: str) -> httpx2.URL:
+    def _build_url(self, path: str) -> httpx2.URL:
         """The address with a path added; parsed once, not for each request (30 µs)."""
         if path not in self._urls:
             parts = urlsplit(self.address)
@@ -250,7 +250,7 @@ class _Pace:
         self._gap = 0.0 if per_minute is None else 60.0 / per_minute
         self._next = 0.0
 
-    async def turn(self) -> None:
+    async def wait_turn(self) -> None:
         """Wait until the next request may be sent."""
         if not self._gap:
             return

@@ -287,7 +287,7 @@ class Quantity:
         """The measure's ideal."""
         return self.measure.ideal or 0.0
 
-    def directions(self, columns: Mapping[str, NDArray[Any]], n: int) -> Floats:
+    def compute_directions(self, columns: Mapping[str, NDArray[Any]], n: int) -> Floats:
         """For each of n items 1 if a higher contribution is towards stereotypes, -1 if it is against them.
 
         Items that the measure counts with a negative weight, as those about women in g_s, have the opposite direction.
@@ -332,7 +332,7 @@ class ItemScale:
         else:
             numbers = {name: columns[name].astype(np.float64) for name in self.quantity.values.number_columns}
             values = compute_influence(estimate, {role: scores[role] for role in self.strength.roles} | numbers)
-        return self.quantity.directions(columns, n) * values
+        return self.quantity.compute_directions(columns, n) * values
 
 
 def find_item_scale(

@@ -89,7 +89,7 @@ class ServedChat:
         """The replies as they come. The first question is sent alone, to find out which requests the server accepts."""
         if not questions:
             return
-        first = [(0, self._ask_first(questions[0], sampling))]
+        first = [(0, self._ask_first_message(questions[0], sampling))]
         for index, reply in chain(first, self._ask_others(questions[1:], sampling)):
             self.requests_sent += 1
             yield index, self._read(reply, sampling)
@@ -97,7 +97,7 @@ class ServedChat:
     def close(self) -> None:
         """Nothing is kept open between requests."""
 
-    def _ask_first(self, question: ChatQuestion, sampling: Sampling) -> Any:
+    def _ask_first_message(self, question: ChatQuestion, sampling: Sampling) -> Any:
         while True:
             try:
                 return self.client.ask(self.dialect.request(self.served, question, sampling))

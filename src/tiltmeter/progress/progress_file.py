@@ -22,7 +22,7 @@ _VALUES_SHARE = 0.05
 class ProgressFile:
     """The progress of a run: which model, questions answered of how many, and values of the items answered so far.
 
-    Within the context `writing`, a thread writes it to the file when it has changed.
+    Within the context `write_periodically`, a thread writes it to the file when it has changed.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,7 +36,7 @@ class ProgressFile:
         self._changed = True
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def write_periodically(self) -> Iterator[None]:
         """Write the file as long as the context lasts, and once at its end."""
         ended = threading.Event()
 
@@ -69,7 +69,7 @@ class ProgressFile:
         stage.ended = self._clock()
         self._enter("measuring")
 
-    def so_far(self, values: Callable[[], Sequence[Any]]) -> None:
+    def record_interim_values(self, values: Callable[[], Sequence[Any]]) -> None:
         """Record values of answered items, dataclasses; they are computed rarely enough to take little time."""
         began = self._clock()
         if began < self._next_values:
@@ -90,7 +90,7 @@ class ProgressFile:
             # Set before the values are read: changes in the meantime are written the next time.
             self._changed = False
             try:
-                write_text(self._path, json.dumps(self._state(), ensure_ascii=False))
+                write_text(self._path, json.dumps(self._build_state(), ensure_ascii=False))
             except (OSError, TiltmeterError):  # Windows replaces no file that is being read; the run must not fail
                 self._changed = True
 
@@ -98,7 +98,7 @@ class ProgressFile:
         self._phase = phase
         self._changed = True
 
-    def _state(self) -> dict[str, Any]:
+    def _build_state(self) -> dict[str, Any]:
         now = self._clock()
         stage = self.stages[-1] if self.stages else None
         remaining = stage.remaining(now) if stage else None

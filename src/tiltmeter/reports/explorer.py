@@ -258,7 +258,7 @@ def _items(
 
 def _directions(labels: pd.DataFrame, spec: _Shown) -> _Array:
     """For each item 1, or -1 where a low score is the stereotypical one."""
-    return spec.scale.quantity.directions(_columns(labels, spec), len(labels))
+    return spec.scale.quantity.compute_directions(_columns(labels, spec), len(labels))
 
 
 def _columns(labels: pd.DataFrame, spec: _Shown) -> dict[str, Labels]:

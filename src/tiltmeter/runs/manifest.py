@@ -192,11 +192,11 @@ class Manifest:
     other: Mapping[str, Any] = field(default_factory=dict, metadata=OTHER_KEYS)
     is_edited: bool = field(default=False, compare=False, metadata=NOT_IN_JSON)
 
-    def model(self, name: str) -> ModelEntry | None:
+    def find_model(self, name: str) -> ModelEntry | None:
         """The entry of a model; None if there is none."""
         return next((entry for entry in self.models if entry.name == name), None)
 
-    def forms(self) -> list[str]:
+    def list_forms(self) -> list[str]:
         """The forms of the items, sorted."""
         return sorted({entry.components.form.name for entry in self.data if entry.components is not None})
 
@@ -218,7 +218,7 @@ class DataSetFiles:
 
     parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
-    def edition(self, part: str) -> frozenset[str]:
+    def get_edition(self, part: str) -> frozenset[str]:
         """The hashes of the files of a part, or of all parts if it is none of them, regardless of file names."""
         files = self.parts.get(part) or {name: digest for own in self.parts.values() for name, digest in own.items()}
         return frozenset(files.values())

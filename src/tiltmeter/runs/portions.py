@@ -55,10 +55,10 @@ class Portion:
             available=available,
             files=self.files,
             warnings=self.warning_counts(),
-            components=self.components(is_chat=is_chat),
+            components=self.identify_components(is_chat=is_chat),
         )
 
-    def components(self, *, is_chat: bool) -> Components:
+    def identify_components(self, *, is_chat: bool) -> Components:
         """The form, benchmark and module of measures of this portion, with the packages that supply them."""
         module = measures_of(self, chatting=is_chat)
         return Components(

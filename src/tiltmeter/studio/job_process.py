@@ -104,15 +104,15 @@ def _run(folder: Path, made: threading.Event) -> None:
     request = RunRequest.from_dict(read_json(folder / REQUEST_FILE))
     progress = ProgressFile(folder / PROGRESS)
     workspace = StudioWorkspace(folder.parents[2])
-    with progress.writing():
+    with progress.write_periodically():
         result = measure_models(
             list(request.models),
             list(request.on),
-            request.settings(),
+            request.build_settings(),
             request.model_options(),
             out=workspace.run_named(request.name),
             watch=progress.watch,
-            so_far=progress.so_far,
+            so_far=progress.record_interim_values,
             tell=progress.tell,
         )
         made.set()
@@ -126,13 +126,13 @@ def _run(folder: Path, made: threading.Event) -> None:
 def _timings(request: RunRequest, result: "Result", progress: ProgressFile) -> list[Timing]:
     """What each model took; those whose answers were all stored tell nothing."""
     now = time.monotonic()
-    forms = result.manifest.forms()
+    forms = result.manifest.list_forms()
     items = sum(entry.items for entry in result.manifest.data)
     found: dict[str, Timing] = {}
     before = progress.began
     for stage in progress.stages:
         name, _, kind = stage.label.rpartition(" (")
-        model, start, before = result.manifest.model(name), before, stage.ended
+        model, start, before = result.manifest.find_model(name), before, stage.ended
         if (began := stage.start_of_speed()) is None:
             continue
         asked_from, first = began

@@ -55,7 +55,7 @@ class RunRequest:
         except (KeyError, TypeError) as error:
             raise DataError(f"A stored request for a run cannot be read ({error}).") from error
 
-    def settings(self) -> RunSettings:
+    def build_settings(self) -> RunSettings:
         """How its models are asked."""
         chat = build_options(ChatOptions, self.to_dict()) if self.chats else None
         return build_options(RunSettings, self.to_dict(), chat=chat)

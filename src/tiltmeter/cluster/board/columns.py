@@ -173,7 +173,7 @@ def _gather(run: BoardRun, names: Mapping[tuple[str, str], str], gathered: _Gath
         if record is None or record.verdict is None:
             continue
         tokenizer = tokenizers.get((record.model, record.benchmark, record.language))
-        files = data.get((record.benchmark, record.language), DataSetFiles()).edition(record.part)
+        files = data.get((record.benchmark, record.language), DataSetFiles()).get_edition(record.part)
         key = ColumnKey(
             record.benchmark,
             record.part,

@@ -87,7 +87,7 @@ def _models(columns: Sequence[BoardColumn], keys: Sequence[str], given: ModelAtt
     models = []
     for number, key in enumerate(sorted(keys, key=lambda key: (key.casefold(), key))):
         cell = newest[key]
-        entry = cell.run.manifest.model(cell.record.model) or model_entry({"name": cell.record.model})
+        entry = cell.run.manifest.find_model(cell.record.model) or model_entry({"name": cell.record.model})
         described = given.of(cell.record.model, entry)
         texts = described.texts()
         family = next((texts[name] for name in _FAMILY if texts.get(name)), "")
