@@ -33,10 +33,10 @@ from perf.bad_input_cases import boards, data, finished, folders, many_runs, mat
 from perf.bad_input_cases.calls import Ending, called, import_what_it_imports, in_fork  # noqa: E402
 from perf.bad_input_cases.judging import FAILURES, GOOD, judged  # noqa: E402
 from perf.bad_input_cases.scene import Case, Scene, make_scene  # noqa: E402
-from tiltmeter.datasets import download  # noqa: E402
+from tiltmeter.datasets import http_download  # noqa: E402
 from tiltmeter.http_client import retries  # noqa: E402
-from tiltmeter.making.project import new_project  # noqa: E402
-from tiltmeter.reports import html  # noqa: E402
+from tiltmeter.making.project import create_project  # noqa: E402
+from tiltmeter.reports import report_page  # noqa: E402
 
 
 def classes(scene: Scene, address: str) -> dict[str, Callable[[], Iterator[Case]]]:
@@ -63,7 +63,7 @@ def prepared(root: Path, *, many: bool) -> Scene:
     """
     os.environ.update(TILTMETER_CACHE=str(root / "cache"), HF_HUB_OFFLINE="1", COLUMNS="200")
     retries.PAUSES = (0.01,)
-    download.PAUSES = (0.01,)
+    http_download.PAUSES = (0.01,)
     scene = Scene(root)
     in_fork(lambda: make_scene(scene))
     in_fork(lambda: _make_project(scene))
@@ -72,13 +72,13 @@ def prepared(root: Path, *, many: bool) -> Scene:
         return scene
     import_what_it_imports(lambda: _use(scene))
     # The scripts of reports are the same for all; getting them starts threads.
-    scripts = in_fork(html._vega)
-    html._vega = lambda: scripts  # type: ignore[assignment]
+    scripts = in_fork(report_page._bundle_vega)
+    report_page._bundle_vega = lambda: scripts  # type: ignore[assignment]
     return scene
 
 
 def _make_project(scene: Scene) -> None:
-    new_project(scene.root / "project", str(scene.items), language="de", system="file:translations.csv")
+    create_project(scene.root / "project", str(scene.items), language="de", system="file:translations.csv")
 
 
 def _use(scene: Scene) -> None:

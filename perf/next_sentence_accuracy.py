@@ -13,7 +13,7 @@ import shutil
 import statistics
 from pathlib import Path
 
-from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
+from tiltmeter.training.head_training import TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 

@@ -24,11 +24,11 @@ from typing import Any
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.progress.progress import Progress
 from tiltmeter.progress.progress_file import ProgressFile
-from tiltmeter.runs.so_far import ValueSoFar
-from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.runs.interim_values import InterimValue
 from tiltmeter.studio.job_files import PROGRESS, QUEUED
-from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.job_queue import JobQueue
 from tiltmeter.studio.run_request import RunRequest
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 LIMIT = 10_000_000
 _RSS = re.compile(r"^VmRSS:\s+(\d+) kB", re.MULTILINE)
@@ -110,7 +110,7 @@ def _report(page: Any, progress: ProgressFile, events: int, first: int, last: in
     with progress.watch("embedded (causal)") as report:
         for number in range(first + 1, last + 1):
             report(Progress(number, events))
-            value = ValueSoFar("embedded", "starter", "intrasentence", "en", "SS", 50 + number % 7, number)
+            value = InterimValue("embedded", "starter", "intrasentence", "en", "SS", 50 + number % 7, number)
             progress.record_interim_values(lambda value=value: [value])
             progress.flush()
             ahead = began + (number - first) / rate - time.monotonic()

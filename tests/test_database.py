@@ -23,7 +23,7 @@ def test_many_threads_open_a_new_file_at_once(tmp_path: Path) -> None:
     def write(path: Path, thread: int, start: threading.Barrier) -> None:
         start.wait()
         try:
-            with _open(path) as file, file.transaction():
+            with _open(path) as file, file.begin_transaction():
                 file._db.execute("INSERT INTO counts VALUES (?, 1)", [thread])
         except TiltmeterError as error:
             failed.append(error)

@@ -147,7 +147,7 @@ def test_a_message_takes_the_place_of_what_a_plugin_fails_to_make(broken: Path) 
     [
         ("figures", "from tiltmeter.reports.figures.heat_map import FIGURE as IT", "heat-map"),
         ("report_sections", "from tiltmeter.reports.sections.method import SECTION as IT", "method"),
-        ("studio_pages", "from tiltmeter.studio.rooms.data import STUDIO_PAGE as IT", "/data"),
+        ("studio_pages", "from tiltmeter.studio.pages.data import STUDIO_PAGE as IT", "/data"),
     ],
 )
 def test_a_name_that_is_taken_is_an_error_with_both_packages(
@@ -158,7 +158,7 @@ def test_a_name_that_is_taken_is_an_error_with_both_packages(
     lists = {
         "figures": "from tiltmeter.reports.figures import list_figures as find",
         "report_sections": "from tiltmeter.reports.sections import list_sections as find",
-        "studio_pages": "from tiltmeter.studio.rooms import list_studio_pages as find",
+        "studio_pages": "from tiltmeter.studio.pages import list_studio_pages as find",
     }
     done = python(tmp_path, "-c", f"{lists[group]}\nfind()")
     assert f"tiltmeter and tiltmeter-again both provide {name!r} (tiltmeter.{group})" in done.stderr

@@ -12,7 +12,7 @@ import pytest
 
 from tests.models.tiny_tokenizers import byte_level
 from tests.support.plugin_package import EXAMPLES, install_example, run, save_models
-from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.testing import check_benchmark, check_form, check_measure
 
 

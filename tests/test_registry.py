@@ -12,9 +12,9 @@ import tiltmeter
 FORM = """
 from dataclasses import dataclass
 from pathlib import Path
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark
+from tiltmeter.benchmarks.benchmark import PartTrials, Benchmark
 from tiltmeter.datasets import Dataset
-from tiltmeter.datasets.description import Source
+from tiltmeter.datasets.dataset_definition import Source
 from tiltmeter.forms import Form, ItemText
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ FORM = Form(
     heading=lambda item: (f"{len(item.answer)} letters",),
     errors={"no-question": "a riddle that asks nothing"},
 )
-BENCHMARK = Benchmark(form="riddles", protocols={"x": ""}, measures="pairs", ask=lambda *a, **b: Asked("causal", "x"))
+BENCHMARK = Benchmark(
+    form="riddles", protocols={"x": ""}, measures="pairs", ask=lambda *a, **b: PartTrials("causal", "x")
+)
 DATASET = Dataset("riddles", "riddles", "Riddles", "CC0", "nobody", "none", (),
     (Source("en", None, "jsonl", Path(__file__).with_name("riddles.jsonl")),))
 """
@@ -52,14 +54,14 @@ LINES = """{"id": "r", "language": "en", "riddle": "What has keys and no door?",
 {"id": "s", "language": "en", "riddle": "A mouth and no teeth", "answer": "A river."}
 """
 USE = """
-from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.cli import main
 from tiltmeter.datasets import DATASETS
-from tiltmeter.datasets.findings import errors
-from tiltmeter.forms import forms
-assert "riddles" in forms() and len(forms()) > 6, forms()
-assert benchmark_for("riddles").form == "riddles"
-assert errors()["no-question"] == "a riddle that asks nothing"
+from tiltmeter.datasets.findings import list_error_codes
+from tiltmeter.forms import get_forms
+assert "riddles" in get_forms() and len(get_forms()) > 6, get_forms()
+assert get_benchmark("riddles").form == "riddles"
+assert list_error_codes()["no-question"] == "a riddle that asks nothing"
 assert DATASETS["riddles"].form == "riddles"
 import sys
 sys.argv = ["tiltmeter", *sys.argv[1:]]
@@ -125,14 +127,18 @@ def test_a_plug_in_of_the_wrong_type_and_one_whose_name_is_taken(tmp_path: Path)
 
 # By group: the source of a component X, its name, and a statement that looks it up.
 CLASHES = {
-    "forms": ("from tiltmeter.forms.pairs import FORM as X", "pairs", "from tiltmeter.forms import forms; forms()"),
+    "forms": (
+        "from tiltmeter.forms.pairs import FORM as X",
+        "pairs",
+        "from tiltmeter.forms import get_forms; get_forms()",
+    ),
     "benchmarks": (
         "from tiltmeter.benchmarks.pairs import BENCHMARK as X",
         "pairs",
-        "from tiltmeter.benchmarks import benchmarks; benchmarks()",
+        "from tiltmeter.benchmarks import get_benchmarks; get_benchmarks()",
     ),
     "datasets": (
-        "from tiltmeter.datasets.entries.starter_data import ENTRIES\nX = ENTRIES[0]",
+        "from tiltmeter.datasets.builtin_datasets.starter_data import ENTRIES\nX = ENTRIES[0]",
         "starter",
         "from tiltmeter.datasets import DATASETS; list(DATASETS)",
     ),
@@ -149,12 +155,12 @@ CLASHES = {
     "translators": (
         "from tiltmeter.translators import TranslationSystem\nX = TranslationSystem(open=print)",
         "deepl",
-        "from tiltmeter.translators import check_system; check_system('deepl')",
+        "from tiltmeter.translators import validate_system_name; validate_system_name('deepl')",
     ),
     "translation_tests": (
-        "from tiltmeter.runs.translating.winomt import TEST as X",
+        "from tiltmeter.runs.translation.winomt import TEST as X",
         "winomt",
-        "from tiltmeter.runs.translating import translation_tests; translation_tests()",
+        "from tiltmeter.runs.translation import list_translation_tests; list_translation_tests()",
     ),
 }
 MEASURES = """
@@ -211,9 +217,9 @@ def test_a_package_adds_an_export_format_and_a_translation_system(tmp_path: Path
     entries = "[tiltmeter.exports]\nmine = mine:export\n[tiltmeter.translators]\nmine = mine:SYSTEM"
     install(tmp_path, "mine", source, entries)
     use = (
-        "from tiltmeter.reports.exports import Options, list_formats\n"
+        "from tiltmeter.reports.exports import ExportOptions, list_formats\n"
         "from tiltmeter.translators import open_translator\n"
-        "print(list_formats()['mine']('run', Options(model='m')), open_translator('mine:here').name)"
+        "print(list_formats()['mine']('run', ExportOptions(model='m')), open_translator('mine:here').name)"
     )
     done = python(tmp_path, "-c", use)
     assert done.stdout == "run m here\n", done.stderr
@@ -223,7 +229,7 @@ def test_no_module_outside_forms_distinguishes_item_classes() -> None:
     """A module that imports two item classes could treat forms differently."""
     source = Path(tiltmeter.__file__).parent
     classes = {"AssociationItem", "PairItem", "GestItem", "GenderedPairItem", "WinoBiasItem"}
-    building = {source / "datasets/build_pairs.py"}  # makes pairs from sentences
+    building = {source / "datasets/gest_pair_builder.py"}  # makes pairs from sentences
     for path in set(source.rglob("*.py")) - building:
         if path.parent.name != "forms":
             tree = ast.parse(path.read_text(encoding="utf-8"))

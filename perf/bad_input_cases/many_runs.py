@@ -16,7 +16,7 @@ from tiltmeter.cluster.plan_cells import make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.cluster.prefetch import prefetch
 from tiltmeter.runs.manifest_file import parse_manifest
-from tiltmeter.runs.measuring import measure_again
+from tiltmeter.runs.measurement import remeasure_scores
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.typed_json import to_json
 
@@ -40,7 +40,7 @@ def make_many(scene: Scene) -> None:
         manifest = parse_manifest(values)
         scores = clean.scores.assign(model=name)
         scores["score"] += np.random.default_rng(number).normal(0, 0.5, len(scores))
-        run = Result(scores, measure_again(scores, manifest), manifest, clean.texts)
+        run = Result(scores, remeasure_scores(scores, manifest), manifest, clean.texts)
         run.save(many(scene) / name.replace("/", "-"))
     (many(scene) / "plan.toml").write_text(DESCRIBED, encoding="utf-8")
     folder = scene.root / "planned"

@@ -47,10 +47,10 @@ def identify_component(group: str, name: str, component: Any) -> ComponentVersio
     """
     packages = (plugin.package for plugin in list_plugins(group) if plugin.value() is component)
     package = next(packages, OWN_PACKAGE)
-    return ComponentVersion(name, package, installed_version(package) or "")
+    return ComponentVersion(name, package, find_installed_version(package) or "")
 
 
-def installed_version(package: str) -> str | None:
+def find_installed_version(package: str) -> str | None:
     """The version of an installed package; None if it is not installed."""
     try:
         return version(package)
@@ -58,10 +58,10 @@ def installed_version(package: str) -> str | None:
         return None
 
 
-def package_objects(package: str, attribute: str) -> list[Any]:
+def find_package_objects(package: str, attribute: str) -> list[Any]:
     """The objects called `attribute` in the modules of a package, sorted by module name.
 
-    >>> [form.name for form in package_objects("tiltmeter.forms", "FORM")][:2]
+    >>> [form.name for form in find_package_objects("tiltmeter.forms", "FORM")][:2]
     ['association', 'gendered-pairs']
     """
     names = [f"{package}.{module.name}" for module in iter_modules(import_module(package).__path__)]
@@ -75,7 +75,7 @@ def list_plugins(group: str, expected: type = object) -> list[Component]:
     Loading raises a UsageError if the plug-in fails, or is not of the `expected` type.
     """
     return [
-        Component(entry.name, _package_of(entry), _loader(entry, group, expected))
+        Component(entry.name, _get_package(entry), _build_loader(entry, group, expected))
         for entry in entry_points(group=f"tiltmeter.{group}")
     ]
 
@@ -108,13 +108,13 @@ def load_components(group: str, builtin: Iterable[Any], expected: type, name: Ca
     return index_components(group, components)
 
 
-def _package_of(entry: Any) -> str:
+def _get_package(entry: Any) -> str:
     return str(entry.dist.name if entry.dist else entry.value)
 
 
-def _loader(entry: Any, group: str, expected: type) -> Callable[[], Any]:
+def _build_loader(entry: Any, group: str, expected: type) -> Callable[[], Any]:
     def load() -> Any:
-        package = _package_of(entry)
+        package = _get_package(entry)
         label = f"The plug-in {entry.name!r} (tiltmeter.{group}) of {package}"
         try:
             value = entry.load()

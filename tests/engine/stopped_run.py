@@ -12,7 +12,7 @@ from typing import Any
 from tests.engine.workers import Waiting
 from tiltmeter.cli import main
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.devices import Workers
+from tiltmeter.engine.device_workers import DeviceWorkers
 from tiltmeter.questions import Question
 from tiltmeter.runs import evaluate as evaluating
 
@@ -20,7 +20,7 @@ QUESTIONS = [Question((1, i, 2), ((1, i),)) for i in range(40)]
 
 
 def _evaluate(*_arguments: Any, **_options: Any) -> None:
-    with AnswerStore(sys.argv.pop()) as store, closing(Workers([partial(Waiting)] * 2)) as workers:
+    with AnswerStore(sys.argv.pop()) as store, closing(DeviceWorkers([partial(Waiting)] * 2)) as workers:
         workers.answer(QUESTIONS, kind="masked", fingerprint="f", store=store)
 
 

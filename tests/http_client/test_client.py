@@ -88,7 +88,7 @@ def test_no_more_is_sent_than_can_be_stored(monkeypatch: pytest.MonkeyPatch) -> 
             yield Request("/v1", {})
 
     monkeypatch.setattr(Client, "_send", replied)
-    for replies in Client("http://localhost:1", concurrency=2).replies(requests()):
+    for replies in Client("http://localhost:1", concurrency=2).stream_replies(requests()):
         taken += len(replies)
     assert taken == 500
     assert ahead <= 2 * (2 * 4 + 2) + 2

@@ -7,19 +7,19 @@ import pytest
 from scipy.stats import spearmanr
 
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.contrasts import contrast
+from tiltmeter.measures.contrasts import compute_contrast
 from tiltmeter.measures.estimates import Mean
 from tiltmeter.measures.item_contributions import (
     MOST_LEFT_OUT,
     Roles,
     Strength,
+    build_joint_values,
     compute_influence,
-    joint_item_values,
 )
-from tiltmeter.measures.measure import Measure, Quantity, find_item_scale, measure_named, name_clusters
-from tiltmeter.measures.records import RecordKey, estimated, record_of
-from tiltmeter.measures.rule import decide_verdict
+from tiltmeter.measures.measure import Measure, Quantity, find_item_scale, get_measure, name_clusters
+from tiltmeter.measures.records import RecordKey, build_estimate_record, build_record
 from tiltmeter.measures.standard_errors import StandardError
+from tiltmeter.measures.verdict_rule import decide_verdict
 
 KEY = RecordKey("m", "made", "all", "en", "published")
 
@@ -35,7 +35,7 @@ RANKS = Measure(
     bias_direction=1,
     bounds=(-1.0, 1.0),
     margin=0.1,
-    items=(joint_item_values(("score",), ("share",), correlate, clusters=("occupation",)),),
+    items=(build_joint_values(("score",), ("share",), correlate, clusters=("occupation",)),),
 )
 
 
@@ -72,7 +72,7 @@ def test_two_rank_correlations_are_compared_on_the_same_items() -> None:
     quantity = Quantity(RANKS, RANKS.items[0])
     tables = inputs(), inputs() | {"score": inputs(seed=4)["score"]}
     left, right = (RANKS.items[0].contributions(table) for table in tables)
-    found = contrast(quantity, left, right)
+    found = compute_contrast(quantity, left, right)
     assert found.difference == pytest.approx(correlate(tables[0]) - correlate(tables[1]))
     assert -2 <= found.low < found.difference < found.high <= 2
 
@@ -109,11 +109,11 @@ def test_a_measure_below_whose_ideal_stereotypes_are_reverses_the_direction() ->
 def test_intervals_end_at_the_bounds_of_the_measure() -> None:
     wide = Mean(0.9, StandardError(0.2, 30))
     assert wide.interval()[1] > 1
-    assert estimated(KEY, "all", "all", "all", RANKS, wide, 31).high == 1.0
-    assert record_of(KEY, "all", "all", "all", measure_named("LMS"), 1.0, 9, ends=(-3.0, 5.0)).interval == (0.0, 5.0)
+    assert build_estimate_record(KEY, "all", "all", "all", RANKS, wide, 31).high == 1.0
+    assert build_record(KEY, "all", "all", "all", get_measure("LMS"), 1.0, 9, ends=(-3.0, 5.0)).interval == (0.0, 5.0)
     opposite = [RANKS.items[0].contributions(inputs(6) | {"score": sign * inputs(6)["share"]}) for sign in (1, -1)]
     noise = np.array([[-9.0, 9.0, -9.0, 9.0, -9.0, 9.0]])
-    found = contrast(Quantity(RANKS, RANKS.items[0]), opposite[0] + noise, opposite[1] - noise)
+    found = compute_contrast(Quantity(RANKS, RANKS.items[0]), opposite[0] + noise, opposite[1] - noise)
     assert (found.low, found.high) == (-2.0, 2.0)
 
 
@@ -129,7 +129,7 @@ def test_intervals_end_at_the_bounds_of_the_measure() -> None:
 def test_too_few_clusters_are_named_as_the_measure_names_them(measure: str, words: str) -> None:
     mean = Mean(1.0, StandardError(0.1, 3, 4))
     record = replace(
-        record_of(KEY, "all", "all", "all", measure, 1.0, 40, ends=mean.interval()), clusters=4, margin=5.0
+        build_record(KEY, "all", "all", "all", measure, 1.0, 40, ends=mean.interval()), clusters=4, margin=5.0
     )
     assert decide_verdict(record, {measure: record}).reason.startswith(words)
 

@@ -19,11 +19,11 @@ from tests.support.serving import serving
 from tests.test_registry import install, python
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models import litellm as scheme_module
-from tiltmeter.models.opening import is_chat_model, open_given
-from tiltmeter.models.option_scope import source_of
-from tiltmeter.models.protocol import ChatModel
+from tiltmeter.models.model_opener import is_chat_model, open_given
+from tiltmeter.models.model_protocol import ChatModel
+from tiltmeter.models.option_scope import find_source
 from tiltmeter.options import ChatOptions, ModelOptions
-from tiltmeter.questions import ChatQuestion, Sampling
+from tiltmeter.questions import ChatQuestion, SamplingOptions
 from tiltmeter.runs.evaluate import evaluate
 
 KEY = "secret-key-of-nobody"
@@ -218,7 +218,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("scheme", ["anthropic", "litellm"])
 def test_what_is_known_of_a_provider_without_opening_a_model(scheme: str) -> None:
     assert is_chat_model(f"{scheme}:some/model")
-    assert source_of(f"{scheme}:some/model") == "chat server"
+    assert find_source(f"{scheme}:some/model") == "chat server"
     with pytest.raises(UsageError, match="has no model"):
         open_given(f"{scheme}:", ModelOptions())
 
@@ -259,4 +259,4 @@ def test_a_package_provides_a_chat_provider(tmp_path: Path) -> None:
 def ask(name: str) -> list[tuple[int, Any]]:
     model = open_given(name, ModelOptions())
     assert isinstance(model, ChatModel)
-    return list(model.replies([ChatQuestion("A. x\nB. y", ("A", "B"))], Sampling()))
+    return list(model.stream_replies([ChatQuestion("A. x\nB. y", ("A", "B"))], SamplingOptions()))

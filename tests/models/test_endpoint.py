@@ -17,11 +17,11 @@ from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models import confirmation
 from tiltmeter.models.confirmation import AGAIN
 from tiltmeter.models.endpoint import EndpointModel
-from tiltmeter.models.opening import open_given
+from tiltmeter.models.model_opener import open_given
 from tiltmeter.models.self_test import PROBES
 from tiltmeter.models.text_plan import TextPlan
 from tiltmeter.options import ModelOptions
-from tiltmeter.questions import Question, Want
+from tiltmeter.questions import Question, WantedQuantity
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +248,7 @@ def test_a_plan_sends_the_longest_texts_alone() -> None:
     questions = [
         Question((0, 1, 2, 3), ((0, 1), (1, 2), (2, 3))),
         Question((0, 1), ((1, 2), (1, 7))),
-        Question((0, 1, 2), ((2, 9),), want=Want.LOG_PROB_AND_TOP),
+        Question((0, 1, 2), ((2, 9),), want=WantedQuantity.LOG_PROB_AND_TOP),
     ]
     plan = TextPlan(questions)
     assert sorted(plan.texts) == [(0, 1, 2, 3), (0, 1, 2, 9), (0, 1, 7)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.pickled_weights import refuse_greedy_weights
+from tiltmeter.models.pickled_weights import reject_oversized_pickles
 
 
 @pytest.mark.parametrize(("method", "size"), [(zipfile.ZIP_DEFLATED, 1000), (zipfile.ZIP_STORED, 40_000_000)])
@@ -15,7 +15,7 @@ def test_weights_that_would_fill_the_memory_are_refused(method: int, size: int, 
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("archive/data.pkl", bytes(size))
     with pytest.raises(ModelError, match="refused"):
-        refuse_greedy_weights(path)
+        reject_oversized_pickles(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data.pkl", bytes(1000))
-    refuse_greedy_weights(path)
+    reject_oversized_pickles(path)

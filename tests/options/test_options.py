@@ -13,7 +13,7 @@ from tiltmeter.cli.option_parameters import with_options
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.errors import UsageError
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, build_options, list_options
-from tiltmeter.options.option_field import option
+from tiltmeter.options.option_field import define_option
 from tiltmeter.options.option_values import COUNT, DEVICES, FLAG, MARGINS, SIZES, TEXT
 from tiltmeter.studio.run_request import RunRequest
 
@@ -33,12 +33,12 @@ def test_evaluate_has_a_keyword_with_the_same_default_for_each_field() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Colours:
-    hue: str = option("red", "The hue.", TEXT, choices=lambda: ("red", "blue"))
-    many: int = option(3, "How many.", COUNT)
-    bright: bool = option(False, "Brightness.", FLAG)
-    margins: dict[str, float] = option({}, "Margins.", MARGINS, name="margin")
-    devices: tuple[str, ...] = option((), "Devices.", DEVICES)
-    sizes: dict[str, str] | None = option(None, "Sizes.", SIZES, name="max_sizes")
+    hue: str = define_option("red", "The hue.", TEXT, choices=lambda: ("red", "blue"))
+    many: int = define_option(3, "How many.", COUNT)
+    bright: bool = define_option(False, "Brightness.", FLAG)
+    margins: dict[str, float] = define_option({}, "Margins.", MARGINS, name="margin")
+    devices: tuple[str, ...] = define_option((), "Devices.", DEVICES)
+    sizes: dict[str, str] | None = define_option(None, "Sizes.", SIZES, name="max_sizes")
     internal: int = 0
 
 
@@ -84,10 +84,10 @@ def test_every_option_of_models_is_a_key_of_plans(tmp_path: Path) -> None:
     path.write_text("\n".join(lines))
     (model,) = read_plan(path).models
     assert len(model.options) + len(model.chat) == len(lines) - 3
-    chat = model.chat_options()
+    chat = model.build_chat_options()
     assert chat is not None
     assert chat.full
-    assert model.model_options(tmp_path).per_minute == 2
+    assert model.build_model_options(tmp_path).per_minute == 2
 
 
 def test_every_option_with_a_label_is_in_the_request_of_the_studio() -> None:

@@ -15,17 +15,17 @@ def test_speed_is_measured_after_loading() -> None:
     pace = reported((1.0, 10, 100), (50.0, 20, 100), (60.0, 40, 100))
     assert (pace.stored, pace.loaded, pace.at_load) == (10, 50.0, 20)
     assert pace.rate == 2.0
-    assert pace.remaining() == 30.0
-    assert pace.remaining(now=70.0) == 60.0
-    assert pace.start_of_speed() == (50.0, 20)
+    assert pace.estimate_remaining() == 30.0
+    assert pace.estimate_remaining(now=70.0) == 60.0
+    assert pace.find_speed_start() == (50.0, 20)
 
 
 def test_a_step_of_one_report_includes_loading() -> None:
     pace = reported((1.0, 10, 100), (50.0, 100, 100))
-    assert pace.rate is pace.remaining() is None
-    assert pace.start_of_speed() == (0.0, 10)
+    assert pace.rate is pace.estimate_remaining() is None
+    assert pace.find_speed_start() == (0.0, 10)
 
 
 def test_nothing_is_known_of_stored_units_and_of_unknown_totals() -> None:
-    assert reported((1.0, 100, 100)).start_of_speed() is None
-    assert reported((1.0, 0, None), (2.0, 1, None), (4.0, 5, None)).remaining() is None
+    assert reported((1.0, 100, 100)).find_speed_start() is None
+    assert reported((1.0, 0, None), (2.0, 1, None), (4.0, 5, None)).estimate_remaining() is None

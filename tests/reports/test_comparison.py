@@ -13,11 +13,11 @@ from tests.runs.made import association_scores, gest_scores, run
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.datasets import load
-from tiltmeter.reports.comparison import print_comparison, reading
-from tiltmeter.reports.comparison_page import comparison_page
-from tiltmeter.runs.items import item_table
-from tiltmeter.runs.portions import portions
-from tiltmeter.runs.translations import score_translations
+from tiltmeter.reports.comparison import describe_difference, print_comparison
+from tiltmeter.reports.comparison_page import render_comparison_page
+from tiltmeter.runs.portions import load_portions
+from tiltmeter.runs.run_items import build_item_table
+from tiltmeter.runs.translation_run import score_translations
 
 FAR = [("a", run(association_scores("made/one", seed=1, lean=2.5))), ("b", run(association_scores("made/two", seed=2)))]
 
@@ -52,12 +52,14 @@ def test_a_narrow_terminal_has_fewer_columns_and_none_that_is_cut() -> None:
 
 def test_a_difference_in_words() -> None:
     (overall,) = (d for d in compare(FAR, measures=["SS"]).differences if d.part == "overall")
-    assert reading(overall).startswith("overall: made/one is significantly farther from 50 than made/two: SS ")
+    assert describe_difference(overall).startswith(
+        "overall: made/one is significantly farther from 50 than made/two: SS "
+    )
 
 
 def test_too_few_items_are_said_plainly() -> None:
     few = [("a", run(association_scores("made/one", n=5))), ("b", run(association_scores("made/two", seed=9, n=5)))]
-    words = reading(compare(few, measures=["SS"]).differences[-1])
+    words = describe_difference(compare(few, measures=["SS"]).differences[-1])
     assert words.startswith("overall: inconclusive between made/one and made/two (n=10): SS ")
     assert "This many items can show a difference of" in words
 
@@ -66,8 +68,10 @@ def test_the_same_scores_say_nothing_of_what_could_be_seen() -> None:
     twice = [(name, run(gest_scores(name), family="gest")) for name in ("a", "b")]
     (difference,) = (d for d in compare(twice).differences if d.quantity.name == "log g_s")
     assert difference.contrast.detectable == 0
-    assert reading(difference).startswith("template-3: a and b gave the same answers to all 64 items (log g_s ")
-    assert "can show" not in reading(difference)
+    assert describe_difference(difference).startswith(
+        "template-3: a and b gave the same answers to all 64 items (log g_s "
+    )
+    assert "can show" not in describe_difference(difference)
 
 
 def test_a_part_that_goes_the_other_way_is_told() -> None:
@@ -87,7 +91,7 @@ def test_a_part_that_goes_the_other_way_is_told() -> None:
 
 
 def test_the_page_has_everything_and_loads_nothing() -> None:
-    page = comparison_page(compare(FAR))
+    page = render_comparison_page(compare(FAR))
     assert "the largest differences first" in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
@@ -97,9 +101,9 @@ def test_the_page_has_everything_and_loads_nothing() -> None:
 
 def test_the_page_shows_as_many_items_as_asked_for() -> None:
     comparison = compare(FAR, measures=["SS"])
-    assert comparison_page(comparison, items=3).count('class="item"') == 6
+    assert render_comparison_page(comparison, items=3).count('class="item"') == 6
     both = sum(d.contrast.disagree for d in comparison.differences if d.part != "overall")
-    assert comparison_page(comparison, items=None).count('class="item"') == both
+    assert render_comparison_page(comparison, items=None).count('class="item"') == both
 
 
 def test_the_texts_of_items() -> None:
@@ -110,8 +114,8 @@ def test_the_texts_of_items() -> None:
         table["item"] = [items[number // 3].id for number in range(len(table))]
         table["score"] = [sign * {"stereotype": 1.0, "anti-stereotype": 0.0}.get(role, -9.0) for role in table["role"]]
         tables.append(table)
-    result = replace(run(*tables), texts=item_table(portions("starter/intrasentence:en")))
-    page = comparison_page(compare([("a", result)], measures=["SS"]))
+    result = replace(run(*tables), texts=build_item_table(load_portions("starter/intrasentence:en")))
+    page = render_comparison_page(compare([("a", result)], measures=["SS"]))
     lines = [items[0].context, *(candidate.word for candidate in items[0].candidates[:2])]
     assert all(f">{escape(text)}</p>" in page for text in lines)
 
@@ -128,7 +132,7 @@ def test_what_was_translated_is_shown(tmp_path: Path) -> None:
         file = tmp_path / f"{language}.csv"
         file.write_text("from,to\n" + "".join(f"{sentence},{translation}\n" for sentence in stereotypes))
         runs.append((language, score_translations(file, system="ada", on=f"{path}:{language}")))
-    page = comparison_page(compare(runs, measures=["f_s"]))
+    page = render_comparison_page(compare(runs, measures=["f_s"]))
     shown = [page.count(f'dir="auto">{sentence}</p>') for sentence in stereotypes]
     assert shown == [1] * len(stereotypes)
     assert page.count("Bola som tam.") == page.count("Byl jsem tam.") == len(stereotypes)
@@ -155,8 +159,8 @@ def test_hostile_data_stay_text(tmp_path: Path) -> None:
         table["item"], table["target"] = "<b>1", record["target"]
         table["score"] = [sign * {"stereotype": 1.0, "anti-stereotype": 0.0}.get(role, -9.0) for role in table["role"]]
         tables.append(table)
-    result = replace(run(*tables), texts=item_table(portions(str(path))))
-    page = comparison_page(compare([("a", result)], measures=["SS"]))
+    result = replace(run(*tables), texts=build_item_table(load_portions(str(path))))
+    page = render_comparison_page(compare([("a", result)], measures=["SS"]))
     assert "<script" not in page
     assert "<img" not in page
     assert "<i>one" not in page
@@ -167,7 +171,7 @@ def test_hostile_data_stay_text(tmp_path: Path) -> None:
 
 def test_log_ratios_on_the_page() -> None:
     runs = [(name, run(gest_scores(name, seed=seed), family="gest")) for name, seed in (("a", 1), ("b", 2))]
-    assert "log g_s" in comparison_page(compare(runs))
+    assert "log g_s" in render_comparison_page(compare(runs))
 
 
 def test_the_largest_differences_come_first_on_the_page() -> None:
@@ -176,7 +180,7 @@ def test_the_largest_differences_come_first_on_the_page() -> None:
         ("b", run(association_scores("made/two", seed=2, lean=0.1))),
         ("c", run(association_scores("made/three", seed=3, lean=3.0))),
     ]
-    page = comparison_page(compare(runs))
+    page = render_comparison_page(compare(runs))
     pairs = re.findall(r'<section id="pair-\d+">\s*<h2><bdi>(.*?)</bdi> − <bdi>(.*?)</bdi>', page)
     assert len(pairs) == 3
     assert "made/three" in pairs[0]

@@ -11,12 +11,12 @@ from tests.reports import made
 from tests.runs.made import chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.verdict import Verdict
+from tiltmeter.reports.combined_runs import combine_runs
+from tiltmeter.reports.figure_files import save_figures
 from tiltmeter.reports.figures import Figure, FigureData, build_figures
-from tiltmeter.reports.gather import gather
-from tiltmeter.reports.page import models_of
-from tiltmeter.reports.record_rows import rows_of
-from tiltmeter.reports.save import save_figures
-from tiltmeter.reports.words import verdicts
+from tiltmeter.reports.record_rows import build_rows
+from tiltmeter.reports.report_sections import list_models
+from tiltmeter.reports.verdict_text import list_summary_verdicts
 from tiltmeter.runs.result import Result
 
 
@@ -26,9 +26,9 @@ def figures(result: Result) -> dict[str, Figure]:
 
 def figures_of(*runs: tuple[str, Result]) -> dict[str, Figure]:
     """The figures of runs on one benchmark, by slug."""
-    gathered = gather(runs)
+    gathered = combine_runs(runs)
     (name,) = {record.benchmark for record in gathered.records}
-    data = FigureData.select(name, gathered.records, gathered.scores, models_of(gathered.records))
+    data = FigureData.select(name, gathered.records, gathered.scores, list_models(gathered.records))
     return {figure.slug: figure for figure in build_figures(data)}
 
 
@@ -64,7 +64,7 @@ def test_every_form_of_data_has_its_figures(drawn: dict[str, Figure]) -> None:
 
 def test_all_are_vega_lite_that_can_be_drawn(drawn: dict[str, Figure]) -> None:
     for figure in drawn.values():
-        for spec in figure.specs():
+        for spec in figure.build_specs():
             vega = vl_convert.vegalite_to_vega(spec)
             assert vega["marks"]
             assert '"legends"' not in json.dumps(vega)  # the page has them beside its charts
@@ -171,7 +171,7 @@ def test_protocols_do_not_share_a_heat_map() -> None:
 
 def test_the_heat_map_is_of_the_measure_that_gives_the_verdict() -> None:
     result = run(pair_scores("a", seed=1), pair_scores("b", seed=2), family="pairs")
-    deciding = {v.record.measure for v in verdicts(rows_of(result.records))}
+    deciding = {v.record.measure for v in list_summary_verdicts(build_rows(result.records))}
     assert deciding == {"CPS"}
     assert figures(result)["heat-map"].title == "CPS by model and language"
 

@@ -6,11 +6,11 @@ from typing import Any
 from huggingface_hub import ModelCard
 
 from tests.runs.made import association_scores, run
-from tiltmeter.reports.exports import FORMATS, Options
-from tiltmeter.reports.html import make_report
-from tiltmeter.reports.model_facts import model_facts
+from tiltmeter.reports.exports import FORMATS, ExportOptions
+from tiltmeter.reports.model_facts import describe_model
+from tiltmeter.reports.report_page import make_report
 from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.manifest import model_entry
+from tiltmeter.runs.manifest import build_model_entry
 from tiltmeter.runs.result import Result
 
 COMPUTE = {"hardware": ["NVIDIA H200"] * 2, "hours": 0.5, "energy_wh": 651.25, "energy": "measured by the driver"}
@@ -30,11 +30,11 @@ FACTS: dict[str, Any] = {
 def with_facts(**facts: Any) -> Result:
     result = run(association_scores("maker/one", seed=1))
     (entry,) = result.manifest.models
-    return replace(result, manifest=replace(result.manifest, models=(model_entry({**entry.details, **facts}),)))
+    return replace(result, manifest=replace(result.manifest, models=(build_model_entry({**entry.details, **facts}),)))
 
 
 def facts_of(**details: Any) -> dict[str, str]:
-    return model_facts(model_entry({"name": "m", **details}))
+    return describe_model(build_model_entry({"name": "m", **details}))
 
 
 def test_in_words() -> None:
@@ -59,12 +59,12 @@ def test_in_words() -> None:
 
 
 def test_in_the_model_card() -> None:
-    text = FORMATS["model-card"](with_facts(**FACTS), Options())
+    text = FORMATS["model-card"](with_facts(**FACTS), ExportOptions())
     card = ModelCard(text)
     assert card.data.eval_results
     assert "- parameters: 8,030,261,248\n" in card.text
     assert "- compute: 2 x NVIDIA H200, 0.5 hours, 651.2 Wh (measured by the driver)\n" in card.text
-    assert FORMATS["model-card"](with_facts(), Options()).endswith("---\n")
+    assert FORMATS["model-card"](with_facts(), ExportOptions()).endswith("---\n")
 
 
 def test_in_the_report() -> None:
@@ -76,6 +76,6 @@ def test_in_the_report() -> None:
 
 def test_of_a_real_run(causal: str) -> None:
     result = evaluate(causal, "starter:en", limit=20)
-    text = FORMATS["model-card"](result, Options())
+    text = FORMATS["model-card"](result, ExportOptions())
     assert "- architecture: GPT2LMHeadModel (gpt2)" in text
     assert "energy not measured" in text

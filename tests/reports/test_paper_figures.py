@@ -9,20 +9,20 @@ from scipy.stats import pearsonr
 from tests.reports import made
 from tests.reports.test_figures import figures, rows, texts
 from tests.runs.made import pair_scores, run
-from tiltmeter.measures.pairs import pair_differences
+from tiltmeter.measures.pairs import compute_pair_differences
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.figures import FigureData
-from tiltmeter.reports.figures.differences import differences
+from tiltmeter.reports.figures.differences import draw_differences
 from tiltmeter.reports.figures.validity_map import draw_validity_figure
-from tiltmeter.reports.gather import gather
-from tiltmeter.reports.page import Drawn, benchmark_sections
+from tiltmeter.reports.report_sections import CompiledFigure, build_sections
 from tiltmeter.runs.result import Result
 
 FIVE = ["ada", "bea", "cleo", "dora", "eve"]
 
 
-def by_slug(*results: Result) -> dict[str, Drawn]:
-    sections = benchmark_sections(gather([(str(number), result) for number, result in enumerate(results)]))
+def by_slug(*results: Result) -> dict[str, CompiledFigure]:
+    sections = build_sections(combine_runs([(str(number), result) for number, result in enumerate(results)]))
     return {f"{section.slug} {drawn.figure.slug}": drawn for section in sections for drawn in section.figures}
 
 
@@ -102,8 +102,8 @@ def boxes(chart: Any) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def test_differences_have_the_quartiles_and_the_mean() -> None:
-    table = pair_differences(run(pair_scores("a", seed=1), pair_scores("b", seed=2), family="pairs").scores)
-    drawn = boxes(differences(table, ["a", "b"]))
+    table = compute_pair_differences(run(pair_scores("a", seed=1), pair_scores("b", seed=2), family="pairs").scores)
+    drawn = boxes(draw_differences(table, ["a", "b"]))
     assert drawn.keys() == {("a", "English"), ("b", "English")}
     assert len({box["lane"] for box in drawn.values()}) == 2
     for (model, _), box in drawn.items():
@@ -117,8 +117,8 @@ def test_differences_have_the_quartiles_and_the_mean() -> None:
 
 
 def test_pairs_that_are_all_alike_have_a_box_without_width() -> None:
-    table = pair_differences(run(pair_scores("a", seed=1), family="pairs").scores).assign(difference=0.5)
-    (box,) = boxes(differences(table, ["a"])).values()
+    table = compute_pair_differences(run(pair_scores("a", seed=1), family="pairs").scores).assign(difference=0.5)
+    (box,) = boxes(draw_differences(table, ["a"])).values()
     assert {box[name] for name in ("low", "lower", "median", "upper", "high", "mean")} == {0.5}
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tiltmeter.runs.asking import Asking
+from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.manifest_file import parse_manifest
-from tiltmeter.runs.measuring import measure_scores
+from tiltmeter.runs.measurement import measure_scores
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.typed_json import to_json
 
@@ -225,10 +225,10 @@ def run(
 
 def askings(
     scores: pd.DataFrame, kind: str | None = "masked", answers: str = "likelihood", tokenizer: str | None = None
-) -> list[Asking]:
+) -> list[MeasurementConditions]:
     """The askings of a table of scores, with the same kind and family for all models."""
     cases = scores[CASE].drop_duplicates().to_numpy().tolist()
-    return [Asking(*map(str, case), answers, kind, tokenizer) for case in cases]
+    return [MeasurementConditions(*map(str, case), answers, kind, tokenizer) for case in cases]
 
 
 def saved(folder: Path, result: Result) -> str:

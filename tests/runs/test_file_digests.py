@@ -11,7 +11,7 @@ import pytest
 from tests.runs.made import association_scores
 from tests.runs.made import run as made_run
 from tiltmeter.api import compare
-from tiltmeter.reports.html import make_report
+from tiltmeter.reports.report_page import make_report
 from tiltmeter.runs.manifest_file import read_manifest, write_manifest
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES

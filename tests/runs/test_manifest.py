@@ -10,12 +10,12 @@ import pytest
 
 import tiltmeter
 from tests.runs.made import association_scores, pair_scores, run
-from tiltmeter.comparing.cells import cells_of
+from tiltmeter.comparing.cells import build_cells
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.registry import ComponentVersion
-from tiltmeter.runs.manifest import Components, DataEntry, Manifest, model_entry
+from tiltmeter.runs.manifest import Components, DataEntry, Manifest, build_model_entry
 from tiltmeter.runs.manifest_file import ManifestError, parse_manifest, read_manifest, read_request, write_manifest
-from tiltmeter.runs.measuring import describe_packages, measure_modules
+from tiltmeter.runs.measurement import describe_packages, find_measure_modules
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST
 
@@ -92,25 +92,25 @@ def test_the_request_of_a_damaged_run_is_still_read(tmp_path: Path) -> None:
 
 def test_a_description_of_a_model_with_a_wrong_type_is_an_error() -> None:
     with pytest.raises(DataError, match="'kind' of the description of m is not a text"):
-        model_entry({"name": "m", "kind": 7})
+        build_model_entry({"name": "m", "kind": 7})
 
 
 def test_the_recorded_module_measures_scores_that_fit_another() -> None:
     """Without a record, the module is the one whose roles and columns the scores have."""
     result = run(pair_scores(), family="pairs")
-    assert measure_modules(result.scores, result.manifest) == {"gender-pairs": "pairs"}
+    assert find_measure_modules(result.scores, result.manifest) == {"gender-pairs": "pairs"}
     other = recorded(result, "gender-pairs", components("pairs", "association"))
-    assert measure_modules(other.scores, other.manifest) == {"gender-pairs": "association"}
-    assert [quantity.name for quantity in cells_of("run", result)[0].quantities()] != []
-    assert cells_of("run", other)[0].quantities() == []
+    assert find_measure_modules(other.scores, other.manifest) == {"gender-pairs": "association"}
+    assert [quantity.name for quantity in build_cells("run", result)[0].list_quantities()] != []
+    assert build_cells("run", other)[0].list_quantities() == []
     with pytest.raises(DataError, match="target"):
-        other.measured_again()
+        other.remeasure()
 
 
 def test_a_plug_in_that_is_not_installed_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     parts = components("blanks", "blanks", "tiltmeter-none", "2.1")
     result = recorded(run(association_scores()), "stereoset", parts)
-    for use in (result.measured_again, lambda: cells_of("run", result)):
+    for use in (result.remeasure, lambda: build_cells("run", result)):
         with pytest.raises(UsageError, match=r"'blanks'.*tiltmeter-none 2\.1, which is not installed"):
             use()
     result.save(tmp_path / "run")
@@ -137,5 +137,5 @@ def test_versions_of_tiltmeter_itself_are_no_warning() -> None:
 def test_files_of_a_data_set_by_part() -> None:
     first = DataEntry(benchmark="b", part="one", language="en", files={"x": "1"})
     manifest: Manifest = replace(run(association_scores()).manifest, data=(first, replace(first, part="two", files={})))
-    files = manifest.data_sets()["b", "en"]
+    files = manifest.index_data_sets()["b", "en"]
     assert files.get_edition("one") == files.get_edition("two") == files.get_edition("overall") == {"1"}

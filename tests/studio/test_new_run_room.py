@@ -16,9 +16,9 @@ from tests.studio.queued import until, workspace_with_items
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.job_files import PROGRESS
-from tiltmeter.studio.jobs import JobQueue
-from tiltmeter.studio.rooms import new_run
-from tiltmeter.studio.studio_config import shared_config
+from tiltmeter.studio.job_queue import JobQueue
+from tiltmeter.studio.pages import new_run
+from tiltmeter.studio.studio_config import build_shared_config
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -210,7 +210,7 @@ def test_events_come_when_something_has_changed(client: TestClient, studio: Stud
 
 def test_reviewers_elsewhere_cannot_start_runs(tmp_path: Path) -> None:
     workspace_with_items(tmp_path)
-    studio = studio_on(tmp_path, shared_config(tmp_path, "review.example.org"))
+    studio = studio_on(tmp_path, build_shared_config(tmp_path, "review.example.org"))
     assert new_run.STUDIO_PAGE not in studio.rooms
     with client_of(studio, "owner") as client:
         assert client.get("/new-run").status_code in (303, 401, 403, 404)

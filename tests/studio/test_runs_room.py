@@ -19,17 +19,17 @@ from tiltmeter import api
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.files import write_text
-from tiltmeter.reports.comparison_page import comparison_page
-from tiltmeter.runs.manifest import model_entry
+from tiltmeter.reports.comparison_page import render_comparison_page
+from tiltmeter.runs.manifest import build_model_entry
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.job_files import REQUEST
-from tiltmeter.studio.reviewers import add_studio_reviewer
-from tiltmeter.studio.rooms import runs as room
+from tiltmeter.studio.pages import runs as room
+from tiltmeter.studio.reviewer_accounts import add_studio_reviewer
 from tiltmeter.studio.run_reports import RunReports, is_current
 from tiltmeter.studio.run_request import RunRequest
-from tiltmeter.studio.studio_config import shared_config
+from tiltmeter.studio.studio_config import build_shared_config
 
 EVIL = "<script>alert(1)</script>"
 
@@ -132,7 +132,7 @@ def test_a_report_is_made_and_shown_in_a_sandbox(
     assert saved.headers["Content-Disposition"] == "attachment; filename*=UTF-8''bert.html"
     # An outdated report is made again.
     monkeypatch.setattr(
-        "tiltmeter.studio.run_reports._make", lambda folder: write_text(folder / "report.html", "made again")
+        "tiltmeter.studio.run_reports._make_report", lambda folder: write_text(folder / "report.html", "made again")
     )
     save(work / "runs" / "bert", small("bert", 1), datetime.now(UTC) + timedelta(days=1))
     assert "Making the report" in client.get("/runs/open?run=runs/bert").text
@@ -151,7 +151,7 @@ def test_a_report_that_cannot_be_made_says_why(client: TestClient, work: Path, s
 
 def test_reports_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Path] = []
-    monkeypatch.setattr("tiltmeter.studio.run_reports._make", made.append)
+    monkeypatch.setattr("tiltmeter.studio.run_reports._make_report", made.append)
     save(tmp_path / "run", small("bert", 1))
     reports = RunReports()
     assert reports.of(tmp_path / "run") is None
@@ -169,7 +169,7 @@ def test_a_run_from_the_future_has_its_report_made_once(tmp_path: Path, monkeypa
         made.append(folder)
         (folder / "report.html").write_text("made", encoding="utf-8")
 
-    monkeypatch.setattr("tiltmeter.studio.run_reports._make", make)
+    monkeypatch.setattr("tiltmeter.studio.run_reports._make_report", make)
     save(tmp_path / "run", small("bert", 1))
     os.utime(tmp_path / "run" / "manifest.json", (4e9, 4e9))
     reports = RunReports()
@@ -186,7 +186,7 @@ def test_comparison(client: TestClient, work: Path) -> None:
     assert 'sandbox="allow-scripts" src="/runs/comparison?run=runs%2Fbert&amp;run=runs%2Froberta"' in compared
     answer = client.get(f"/runs/comparison?{two}")
     runs = {name: work / "runs" / name for name in ("bert", "roberta")}
-    assert answer.text == comparison_page(api.compare(runs))
+    assert answer.text == render_comparison_page(api.compare(runs))
     assert answer.headers["Content-Security-Policy"].startswith("sandbox allow-scripts;")
 
 
@@ -251,7 +251,7 @@ def test_downloads(client: TestClient, work: Path) -> None:
 
 def test_a_card_for_each_model(tmp_path: Path) -> None:
     one, two = small("one", 1), small("two", 2)
-    manifest = replace(one.manifest, models=(model_entry({"name": "one"}), model_entry({"name": "two"})))
+    manifest = replace(one.manifest, models=(build_model_entry({"name": "one"}), build_model_entry({"name": "two"})))
     save(tmp_path / "both", Result(one.scores, [*one.records, *two.records], manifest))
     with client_of(studio_on(tmp_path)) as client:
         page = html.unescape(client.get("/runs/open?run=both").text)
@@ -376,7 +376,7 @@ def test_a_report_that_is_a_link_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_reviewers_elsewhere_have_no_runs(work: Path) -> None:
-    studio = studio_on(work, shared_config(work, "review.example.org"))
+    studio = studio_on(work, build_shared_config(work, "review.example.org"))
     add_studio_reviewer(work, "ada", "a long word")
     assert "/runs" not in [found.path for found in studio.rooms]
     with client_of(studio, "reviewer", "ada") as client:

@@ -13,18 +13,18 @@ import pytest
 from tests.benchmarks.test_pairs import PAIRS, causal_text
 from tests.forms.test_forms import PAIR
 from tests.models.chat_served import MadeChat, first
-from tests.models.test_opening import FAKE
+from tests.models.test_model_opener import FAKE
 from tests.runs.made import pair_scores
-from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.benchmarks.benchmark import Asked, Score, always
-from tiltmeter.forms import Fields, forms
+from tiltmeter.benchmarks import get_benchmark
+from tiltmeter.benchmarks.benchmark import PartTrials, Score, allow_splitting
+from tiltmeter.forms import Fields, get_forms
 from tiltmeter.forms.pairs import PairItem
 from tiltmeter.measures import pairs
-from tiltmeter.questions import ChatQuestion, Reply, Sampling
+from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 from tiltmeter.testing import check_benchmark, check_chat_model, check_form, check_measure, check_model
 
-FORM = forms()["pairs"]
-BENCHMARK = benchmark_for("pairs")
+FORM = get_forms()["pairs"]
+BENCHMARK = get_benchmark("pairs")
 
 
 def read_hastily(fields: Fields) -> PairItem:
@@ -66,8 +66,8 @@ def test_forms(fault: str) -> None:
         check_form(replace(FORM, **changes), [PAIR])
 
 
-def asks(change: Callable[[Asked, Sequence[Any]], None]) -> Callable[..., Asked]:
-    def ask(part: str, items: Sequence[Any], text: Any, *, protocol: str) -> Asked:
+def asks(change: Callable[[PartTrials, Sequence[Any]], None]) -> Callable[..., PartTrials]:
+    def ask(part: str, items: Sequence[Any], text: Any, *, protocol: str) -> PartTrials:
         asked = BENCHMARK.ask(part, items, text, protocol=protocol)
         change(asked, items)
         return asked
@@ -75,26 +75,29 @@ def asks(change: Callable[[Asked, Sequence[Any]], None]) -> Callable[..., Asked]
     return ask
 
 
-def lose(asked: Asked, _items: Sequence[Any]) -> None:
+def lose(asked: PartTrials, _items: Sequence[Any]) -> None:
     asked.trials.pop()
 
 
-def depend_on_order(asked: Asked, items: Sequence[Any]) -> None:
+def depend_on_order(asked: PartTrials, items: Sequence[Any]) -> None:
     asked.trials[0] = asked.trials[0]._replace(questions=asked.trials[0].questions * (1 + (items[0].id == "a")))
 
 
-def depend_on_others(asked: Asked, items: Sequence[Any]) -> None:
+def depend_on_others(asked: PartTrials, items: Sequence[Any]) -> None:
     asked.trials[:] = [trial._replace(questions=trial.questions * len(items)) for trial in asked.trials]
 
 
-def score_badly(asked: Asked, _items: Sequence[Any]) -> None:
+def score_badly(asked: PartTrials, _items: Sequence[Any]) -> None:
     asked.trials[0] = asked.trials[0]._replace(score=lambda _answers: [Score("x", "more", math.nan)])
 
 
 BROKEN_BENCHMARKS: dict[str, tuple[dict[str, Any], str]] = {
     "it loses an item": ({"ask": asks(lose)}, "neither asked about nor skipped"),
     "it depends on the order": ({"ask": asks(depend_on_order)}, "depend on the order"),
-    "it is not item by item": ({"ask": asks(depend_on_others), "item_by_item": always}, "not asked about one by one"),
+    "it is not item by item": (
+        {"ask": asks(depend_on_others), "item_by_item": allow_splitting},
+        "not asked about one by one",
+    ),
     "its scores are not finite": ({"ask": asks(score_badly)}, "the score of 'more' is nan"),
     "a perturbation changes the id": (
         {"perturbations": {"x": lambda item: replace(item, id="other")}},
@@ -201,18 +204,22 @@ def test_models_that_do_not_store_answers_or_share_a_fingerprint() -> None:
 
 
 class Twice(MadeChat):
-    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
-        yield from super().replies(questions, sampling)
-        yield from super().replies(questions, sampling)
+    def stream_replies(
+        self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
+    ) -> Iterator[tuple[int, Reply]]:
+        yield from super().stream_replies(questions, sampling)
+        yield from super().stream_replies(questions, sampling)
 
 
 class Counting(MadeChat):
-    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
-        yield from ((index, Reply(f"{len(questions)}")) for index, _ in super().replies(questions, sampling))
+    def stream_replies(
+        self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
+    ) -> Iterator[tuple[int, Reply]]:
+        yield from ((index, Reply(f"{len(questions)}")) for index, _ in super().stream_replies(questions, sampling))
 
 
 class Forgetful(MadeChat):
-    def chat_fingerprint(self, sampling: Sampling) -> str:
+    def chat_fingerprint(self, sampling: SamplingOptions) -> str:
         return self.name
 
 

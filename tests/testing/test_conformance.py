@@ -18,13 +18,13 @@ from tests.models.test_chat_providers import MessagesServer, messages_serving
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import byte_level
 from tests.runs.made import association_scores, gest_scores, pair_scores, winobias_scores
-from tiltmeter.benchmarks import benchmarks
-from tiltmeter.forms import forms
+from tiltmeter.benchmarks import get_benchmarks
+from tiltmeter.forms import get_forms
 from tiltmeter.forms.geneval import GenevalItem
 from tiltmeter.forms.winomt import WinoMTItem
-from tiltmeter.measures import measures_for
-from tiltmeter.models.opening import open_given
-from tiltmeter.models.text import TokenizerText
+from tiltmeter.measures import get_measure_function
+from tiltmeter.models.model_opener import open_given
+from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.options import ModelOptions
 from tiltmeter.testing import check_benchmark, check_chat_model, check_form, check_measure, check_model
 
@@ -43,16 +43,16 @@ ITEMS: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(forms()))
+@pytest.mark.parametrize("name", sorted(get_forms()))
 def test_forms(name: str) -> None:
-    check_form(forms()[name], ITEMS[name])
+    check_form(get_forms()[name], ITEMS[name])
 
 
-@pytest.mark.parametrize("name", sorted(benchmarks()))
+@pytest.mark.parametrize("name", sorted(get_benchmarks()))
 def test_benchmarks(name: str) -> None:
     byte = TokenizerText(byte_level(mask=True), SimpleNamespace(), "causal")
     texts = [masked_text(), causal_text(bos_token="<s>"), seq2seq_text(), byte]
-    check_benchmark(benchmarks()[name], forms()[name], ITEMS[name], texts)
+    check_benchmark(get_benchmarks()[name], get_forms()[name], ITEMS[name], texts)
 
 
 def choice_scores() -> pd.DataFrame:
@@ -91,13 +91,13 @@ def test_measures(name: str) -> None:
 
     # Rates of translations are centres of Agresti-Coull intervals.
     tolerances = {"f_s": 0.02, "f_s of stereotypes like these": 0.02} if name == "gest_mt" else None
-    check_measure(import_module(measures_for(name).__module__), SCORES[name](), tolerances)
+    check_measure(import_module(get_measure_function(name).__module__), SCORES[name](), tolerances)
 
 
 def test_every_module_of_measures_is_tested() -> None:
-    from tiltmeter.measures import _modules
+    from tiltmeter.measures import _load_measure_modules
 
-    assert set(_modules()) == set(SCORES)
+    assert set(_load_measure_modules()) == set(SCORES)
 
 
 @pytest.mark.parametrize(("kind", "family"), [("causal", CAUSAL), ("masked", MASKED), ("seq2seq", SEQ2SEQ)])

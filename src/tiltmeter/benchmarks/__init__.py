@@ -4,19 +4,19 @@ from functools import cache
 
 from tiltmeter.benchmarks.benchmark import Benchmark
 from tiltmeter.errors import UsageError
-from tiltmeter.registry import load_components, package_objects
+from tiltmeter.registry import find_package_objects, load_components
 
 
 @cache
-def benchmarks() -> dict[str, Benchmark]:
+def get_benchmarks() -> dict[str, Benchmark]:
     """All benchmarks, by the form of their items."""
-    builtin = package_objects(__name__, "BENCHMARK")
+    builtin = find_package_objects(__name__, "BENCHMARK")
     return load_components("benchmarks", builtin, Benchmark, lambda benchmark: str(benchmark.form))
 
 
-def benchmark_for(form: str) -> Benchmark:
+def get_benchmark(form: str) -> Benchmark:
     """The benchmark for items of this form."""
     try:
-        return benchmarks()[form]
+        return get_benchmarks()[form]
     except KeyError:
         raise UsageError(f"No benchmark asks about items of the form {form!r}.") from None

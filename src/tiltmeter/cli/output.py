@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.console import Console
 
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 if TYPE_CHECKING:
-    from tiltmeter.runs.manifest import FlaggedItem, SkippedItem
+    from tiltmeter.runs.manifest import FlaggedItem, UnscoredItem
     from tiltmeter.runs.result import Result
 
 Choice = TypeVar("Choice", bound=str)
 
 
-def choice_of(given: str | None, choices: Sequence[Choice], option: str) -> Choice | None:
+def parse_choice(given: str | None, choices: Sequence[Choice], option: str) -> Choice | None:
     """The given value if it is one of the choices, None if there is none; otherwise an error that lists the choices."""
     for choice in choices:
         if choice == given:
@@ -26,13 +26,13 @@ def choice_of(given: str | None, choices: Sequence[Choice], option: str) -> Choi
     raise UsageError(f"{option} {given} is not known; choose {', '.join(choices)}.")
 
 
-def silent(_sentence: str) -> None:
+def ignore_note(_sentence: str) -> None:
     """Print nothing."""
 
 
 def print_note(sentence: str) -> None:
     """Print a sentence on standard error."""
-    plain_console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
+    create_plain_console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
 
 
 def print_result(
@@ -53,12 +53,12 @@ def print_result(
             _write_report(result, out)
         return
     if as_json:
-        from tiltmeter.reports.tables import as_json as json_of
+        from tiltmeter.reports.record_tables import format_records_json as json_of
 
         print(json_of(result.records))
     else:
         _print_table(result, view)
-    notes = plain_console(stderr=True, soft_wrap=True, highlight=False)
+    notes = create_plain_console(stderr=True, soft_wrap=True, highlight=False)
     _print_omissions(result, notes)
     if out:
         notes.print(f"Written to {out}", markup=False)
@@ -67,12 +67,12 @@ def print_result(
 
 
 def _print_table(result: "Result", view: str) -> None:
-    from tiltmeter.reports.terminal import print_measures
-    from tiltmeter.runs.samples import sample_notes
+    from tiltmeter.reports.result_table import print_measures
+    from tiltmeter.runs.sample_notes import list_sample_notes
 
-    console = plain_console()
+    console = create_plain_console()
     print_measures(result.records, console, view)
-    for sample in sample_notes(result.manifest.data):
+    for sample in list_sample_notes(result.manifest.data):
         console.print(sample, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -88,7 +88,7 @@ def _print_omissions(result: "Result", notes: Console) -> None:
         notes.print(note, markup=False)
 
 
-def _counted(entries: "Iterable[SkippedItem | FlaggedItem]") -> dict[tuple[str, str, str], int]:
+def _counted(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tuple[str, str, str], int]:
     """The number of items by model, portion and reason."""
     reasons: dict[tuple[str, str, str], int] = {}
     for entry in entries:
@@ -99,8 +99,8 @@ def _counted(entries: "Iterable[SkippedItem | FlaggedItem]") -> dict[tuple[str, 
 
 def _write_report(result: "Result", folder: Path) -> Path:
     """Write the report on a saved run. Its tables are not read again: there may be very many items."""
-    from tiltmeter.api import report, run_names
-    from tiltmeter.reports.write import REPORT
+    from tiltmeter.api import derive_run_names, report
+    from tiltmeter.reports.report_files import REPORT
 
-    (name,) = run_names([folder])
-    return report({name: result.as_saved(folder)}, folder / REPORT)
+    (name,) = derive_run_names([folder])
+    return report({name: result.with_saved_manifest(folder)}, folder / REPORT)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 PAPERS = (
     "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024, nadeem2021, stereoset-ptbr, strazda2025, grigoreva2024 or all"
@@ -54,37 +54,37 @@ def reproduce(
 
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
     """
-    from tiltmeter.files import check_file, write_text
+    from tiltmeter.files import reject_unwritable_file, write_text
     from tiltmeter.papers.reproduction import reproduce
-    from tiltmeter.papers.sources.desk import Desk
+    from tiltmeter.papers.sources.recipe_context import RecipeContext
     from tiltmeter.progress.terminal_progress import show_in_terminal
 
     if markdown is not None:
-        check_file(markdown)
-    desk = Desk(
-        dict(_path("--model-path", text) for text in model_path or []),
-        head_paths=dict(_path("--head-path", text) for text in head_path or []),
+        reject_unwritable_file(markdown)
+    desk = RecipeContext(
+        dict(_parse_path("--model-path", text) for text in model_path or []),
+        head_paths=dict(_parse_path("--head-path", text) for text in head_path or []),
         device=device,
         watch=show_in_terminal,
     )
     reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
     if markdown is not None:
-        from tiltmeter.papers.output.markdown import to_markdown
+        from tiltmeter.papers.output.reproduction_markdown import to_markdown
 
         write_text(markdown, to_markdown(reproduction))
     if as_json:
-        from tiltmeter.papers.output.as_json import to_json
+        from tiltmeter.papers.output.reproduction_json import to_json
 
         typer.echo(to_json(reproduction))
     else:
         from tiltmeter.papers.output.reproduction_terminal import print_reproduction
 
-        print_reproduction(reproduction, plain_console())
+        print_reproduction(reproduction, create_plain_console())
     if not reproduction.holds:
         raise typer.Exit(1)
 
 
-def _path(option: str, text: str) -> tuple[str, str]:
+def _parse_path(option: str, text: str) -> tuple[str, str]:
     name, equals, folder = text.partition("=")
     if not (name and equals and folder):
         raise UsageError(f"{option} {text} should be NAME=FOLDER, as in {option} gpt2=models/gpt2.")

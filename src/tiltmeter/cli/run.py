@@ -108,10 +108,10 @@ def run(
 
     Answers are stored, so a run that was stopped continues where it was.
     """
-    from tiltmeter.cli.output import print_note, silent
-    from tiltmeter.cli.run_options import refuse_idle_run_options
-    from tiltmeter.cli.translations import is_for_translators, run_translations
-    from tiltmeter.datasets.spec import with_edition
+    from tiltmeter.cli.output import ignore_note, print_note
+    from tiltmeter.cli.run_options import reject_unused_run_options
+    from tiltmeter.cli.run_translations import is_for_translators, run_translations
+    from tiltmeter.datasets.dataset_spec import with_edition
     from tiltmeter.progress.progress import hide_progress
     from tiltmeter.progress.terminal_progress import show_in_terminal
     from tiltmeter.runs.evaluate import measure_models
@@ -125,7 +125,7 @@ def run(
     show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
     watch = hide_progress if quiet else show_in_terminal
     translating = bool(translator or translations or is_for_translators(on or []))
-    refuse_idle_run_options(context, translating=translating, finished=translations is not None)
+    reject_unused_run_options(context, translating=translating, finished=translations is not None)
     if translating:
         result = run_translations(
             translator,
@@ -156,6 +156,6 @@ def run(
         out=out,
         force=force,
         watch=watch,
-        tell=silent if quiet else print_note,
+        tell=ignore_note if quiet else print_note,
     )
     show(result)

@@ -11,7 +11,7 @@ import typer
 from tiltmeter.cli.output import print_note
 from tiltmeter.cli.train_pairs import write_pairs
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 from tiltmeter.progress.terminal_progress import show_in_terminal
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def next_sentence(
 
     `tiltmeter run heads/gpt2 --on stereoset:en,de`
     """
-    from tiltmeter.models.loading import open_model
-    from tiltmeter.training.train_head import TrainingOptions, join_processes, train_next_sentence
+    from tiltmeter.models.checkpoint_model import open_model
+    from tiltmeter.training.head_training import TrainingOptions, join_processes, train_next_sentence
+    from tiltmeter.training.training_folder import TrainingFolder
     from tiltmeter.training.training_recipe import find_recipe
-    from tiltmeter.training.workspace import Workspace
 
     if (pairs is None) == (not articles):
         raise UsageError("Give articles with --articles, or the folder of pairs that were made of them with --pairs.")
@@ -118,11 +118,11 @@ def next_sentence(
         trust_remote_code=trust_remote_code,
     )
     if pairs is None:
-        space = Workspace(out)
+        space = TrainingFolder(out)
         processes = join_processes(cpu=cpu)
         if processes.is_main_process:
             space.check(model, force=force)
-            _own_pairs(articles or [], space.own_pairs, seed=seed, force=force)
+            _prepare_pairs(articles or [], space.own_pairs, seed=seed, force=force)
         processes.wait_for_everyone()
         pairs = space.own_pairs
     trained = train_next_sentence(
@@ -158,7 +158,7 @@ def evaluate(
 
     `tiltmeter train evaluate heads/t5 --pairs pairs`
     """
-    from tiltmeter.training.evaluate_head import evaluate_head
+    from tiltmeter.training.head_evaluation import evaluate_head
 
     found = evaluate_head(
         head, pairs, device=device, dtype=dtype, trust_remote_code=trust_remote_code, watch=show_in_terminal
@@ -181,13 +181,13 @@ def convert(
 
     `tiltmeter train convert gpt2_110000_FINAL.pth --base THUMT/mGPT --out heads/mgpt`
     """
-    from tiltmeter.training.convert import convert_released
+    from tiltmeter.training.released_heads import convert_released
 
     convert_released(file, base, out, force=force)
     print_note(f"The head is in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
 
 
-def _own_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
+def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
     """Make the pairs of a training, or check that those of an interrupted one are of the same articles and seed."""
     from tiltmeter.training.article_sources import open_sources
     from tiltmeter.training.pairs_files import read_pairs
@@ -223,4 +223,4 @@ def _print_accuracy(found: "Sequence[Accuracy]") -> None:
             f"{row.pairs:,}",
             f"{row.articles:,}",
         )
-    plain_console().print(table)
+    create_plain_console().print(table)

@@ -11,18 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
-from tiltmeter.cluster.engine import job_environment, thread_limit
+from tiltmeter.cluster.job_engine import build_job_environment, get_thread_limits
 from tiltmeter.cluster.job_runner import JobProcess, JobRunner, describe_exit, open_log, start_process
 from tiltmeter.cluster.job_server import CAN_FORK, OF_ALL, OF_FILES, JobServer
-from tiltmeter.cluster.model_job import Outcome, failure
+from tiltmeter.cluster.model_job import JobOutcome, build_failure
 from tiltmeter.cluster.plan_cells import ModelCells
-from tiltmeter.cluster.prefetch import NOTHING, Prefetched
+from tiltmeter.cluster.prefetch import NOTHING, PrefetchedFiles
 from tiltmeter.errors import UsageError
-from tiltmeter.models.option_scope import source_of
+from tiltmeter.models.option_scope import find_source
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
+class _RunningJob:
     """A job, the file that its outcome goes to, and the GPUs that it has."""
 
     entry: ModelCells
@@ -35,37 +35,37 @@ class LocalEngine:
 
     goes_on = False
 
-    def __init__(self, jobs: int, prefetched: Prefetched = NOTHING) -> None:
+    def __init__(self, jobs: int, prefetched: PrefetchedFiles = NOTHING) -> None:
         self._prefetched = prefetched
         self._waiting: deque[ModelCells] = deque()
-        self._runner: JobRunner[_Running] = JobRunner(jobs)
+        self._runner: JobRunner[_RunningJob] = JobRunner(jobs)
         self._servers: dict[tuple[str, ...], JobServer] = {}
-        self._all_gpus = visible_gpus()
+        self._all_gpus = list_visible_gpus()
         self._free_gpus = list(self._all_gpus)
 
     def start(self, entries: Sequence[ModelCells]) -> None:
         """Queue the jobs, and start as many as may run."""
         for entry in entries:
-            if self._need(entry) > len(self._all_gpus):
+            if self._count_needed_gpus(entry) > len(self._all_gpus):
                 raise UsageError(
                     f"{entry.model.name} needs {entry.model.gpus} GPUs, and this machine has {len(self._all_gpus)}; "
                     "change `gpus` in the plan, or use a cluster with --engine ray or slurm."
                 )
         self._waiting.extend(entries)
-        self._fill()
+        self._start_waiting_jobs()
 
     def is_started(self, _entry: ModelCells) -> bool:
         """False: processes end with the call."""
         return False
 
-    def ended(self) -> Iterator[tuple[ModelCells, Outcome]]:
+    def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
         """The jobs that have ended since the last call."""
         over = self._runner.remove_ended()
         for job, _ in over:
             self._free_gpus += job.gpus
-        self._fill()
+        self._start_waiting_jobs()
         for job, code in over:
-            yield job.entry, _outcome(job, code)
+            yield job.entry, _read_outcome(job, code)
 
     def stop(self) -> None:
         """End the processes; what they stored is kept. If this is interrupted, they are killed."""
@@ -80,35 +80,35 @@ class LocalEngine:
                 server.kill()
             self._servers.clear()
 
-    def _need(self, entry: ModelCells) -> int:
+    def _count_needed_gpus(self, entry: ModelCells) -> int:
         if entry.model.gpus is not None:
             return entry.model.gpus
         return 0 if entry.is_served else min(1, len(self._all_gpus))
 
-    def _fill(self) -> None:
+    def _start_waiting_jobs(self) -> None:
         """Start the jobs that may run, in their order: one that waits for GPUs is not overtaken for ever."""
         while self._waiting and len(self._runner.jobs) < self._runner.limit:
-            need = self._need(self._waiting[0])
+            need = self._count_needed_gpus(self._waiting[0])
             if need > len(self._free_gpus):
                 return
             gpus, self._free_gpus = tuple(self._free_gpus[:need]), self._free_gpus[need:]
             entry = self._waiting.popleft()
             # Not a pipe, which would have to be emptied while the job runs; closed when the job has ended.
             output = tempfile.TemporaryFile()  # noqa: SIM115
-            self._runner.add(_Running(entry, output, gpus), self._process(entry, gpus, output))
+            self._runner.add(_RunningJob(entry, output, gpus), self._process(entry, gpus, output))
 
     def _process(self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]) -> JobProcess:
-        of_all = {**job_environment(entry, self._prefetched), **thread_limit(self._runner.limit)}
+        of_all = {**build_job_environment(entry, self._prefetched), **get_thread_limits(self._runner.limit)}
         own = {"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if self._all_gpus else {}
         folder = entry.folder.resolve()
         if CAN_FORK:
             with open_log(folder) as log:
-                return self._server(entry, of_all).start(folder, own, output, log)
+                return self._get_server(entry, of_all).start(folder, own, output, log)
         return start_process("tiltmeter.cluster.model_job", folder, output=output, variables={**of_all, **own})
 
-    def _server(self, entry: ModelCells, variables: dict[str, str]) -> JobServer:
+    def _get_server(self, entry: ModelCells, variables: dict[str, str]) -> JobServer:
         """The server for a job, which has loaded what it needs under the same environment variables."""
-        modules = (*OF_ALL, *(OF_FILES if source_of(entry.model.name) == "named" else ()))
+        modules = (*OF_ALL, *(OF_FILES if find_source(entry.model.name) == "named" else ()))
         key = (*modules, *variables)
         server = self._servers.get(key)
         if server is None or not server.is_alive:
@@ -116,7 +116,7 @@ class LocalEngine:
         return server
 
 
-def visible_gpus() -> list[str]:
+def list_visible_gpus() -> list[str]:
     """The GPUs of this machine that jobs may use, as CUDA_VISIBLE_DEVICES names them; torch is not imported."""
     if (chosen := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1")]
@@ -130,9 +130,9 @@ def visible_gpus() -> list[str]:
     return [str(index) for index in range(count)]
 
 
-def _outcome(job: _Running, code: int) -> Outcome:
+def _read_outcome(job: _RunningJob, code: int) -> JobOutcome:
     with job.output as output, suppress(ValueError, TypeError, KeyError):
         output.seek(0)
         values = json.load(output)
         return {"state": str(values["state"]), "failed": dict(values["failed"])}
-    return failure(describe_exit(code, job.entry.folder))
+    return build_failure(describe_exit(code, job.entry.folder))

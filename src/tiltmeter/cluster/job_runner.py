@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Generic, Protocol, TextIO, TypeVar
 
-from tiltmeter.addresses import without_secrets
+from tiltmeter.redaction import redact_secrets
 
 LOG = "log.txt"
 """The file in a job's folder that has the output of its process."""
@@ -99,7 +99,7 @@ def start_process(
             stdout=output or log,
             stderr=log,
             env={**os.environ, **(variables or {})},
-            **_detached(),
+            **_build_detached_options(),
         )
 
 
@@ -119,17 +119,17 @@ def describe_exit(code: int, folder: Path) -> str:
     if code < 0:
         with suppress(ValueError):
             return f"Its process was ended by {signal.Signals(-code).name}, perhaps for lack of memory."
-    return f"Its process ended with code {code}; the last line of {LOG} in its folder: {_last_line(folder / LOG)}"
+    return f"Its process ended with code {code}; the last line of {LOG} in its folder: {_read_last_line(folder / LOG)}"
 
 
-def _last_line(log: Path) -> str:
+def _read_last_line(log: Path) -> str:
     lines: list[str] = []
     with suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.is_file() else []
-    return without_secrets(lines[-1]) if lines else "it has none"
+    return redact_secrets(lines[-1]) if lines else "it has none"
 
 
-def _detached() -> dict[str, Any]:
+def _build_detached_options() -> dict[str, Any]:
     """The arguments with which a process outlives the one that starts it, and its terminal."""
     if os.name == "nt":
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS  # type: ignore[attr-defined]

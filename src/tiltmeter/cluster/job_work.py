@@ -4,9 +4,9 @@ import logging
 import os
 import signal
 
-from tiltmeter.addresses import without_secrets
 from tiltmeter.cluster.job_runner import LOG
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.redaction import redact_secrets
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,8 @@ def describe_failure(error: Exception) -> str:
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         text = f"{place}{error.strerror or error}; check the path, its permissions and the space on its disk."
-        return without_secrets(text)
+        return redact_secrets(text)
     logger.error("The job failed.", exc_info=error)
     first, *_ = [*str(error).strip().splitlines(), ""]
-    name = without_secrets(f"{type(error).__name__}{f': {first[:200]}' if first else ''}")
+    name = redact_secrets(f"{type(error).__name__}{f': {first[:200]}' if first else ''}")
     return f"{name}; {LOG} of its folder says more."

@@ -68,7 +68,7 @@ class ItemPanel:
         Probabilities of different models are not on one scale, but their ranks are. None if a model has no graded
         scale, as with choices of chat models.
         """
-        scales = [(cell, cell.item_scale()) for cell in self.cells]
+        scales = [(cell, cell.find_item_scale()) for cell in self.cells]
         graded = [(cell, scale) for cell, scale in scales if scale is not None and scale.strength.is_graded]
         if len(graded) < len(scales):
             return None
@@ -97,7 +97,7 @@ class ItemPanel:
         return self.cells[0].clusters(self.quantity, self.items)
 
 
-def panels_of(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
+def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
     """The panels of runs: for each part and language the measures that decide, and those with a best value.
 
     Pooled parts are left out, since their items are those of the parts. A model that occurs in several runs with the
@@ -112,17 +112,17 @@ def panels_of(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
         by_measure: dict[str, list[tuple[Cell, Quantity]]] = {}
         for cell in models.values():
             decided = False
-            for quantity in cell.quantities():
+            for quantity in cell.list_quantities():
                 if quantity.values.is_mean and (
                     quantity.measure.ideal_at_bound or (quantity.measure.decides and not decided)
                 ):
                     decided |= quantity.measure.decides
                     by_measure.setdefault(quantity.name, []).append((cell, quantity))
         for members in by_measure.values():
-            yield _panel([cell for cell, _ in members], members[0][1])
+            yield _build_panel([cell for cell, _ in members], members[0][1])
 
 
-def _panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
+def _build_panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
     items = cells[0].items(quantity)
     seen = set(items)
     for cell in cells[1:]:

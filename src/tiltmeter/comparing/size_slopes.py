@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.comparing.group_difference import members_row
+from tiltmeter.comparing.group_difference import build_members_row
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.rule import ALPHA
-from tiltmeter.measures.slopes import Slope
-from tiltmeter.printable import visible_values
+from tiltmeter.measures.size_regression import Slope
+from tiltmeter.measures.verdict_rule import ALPHA
+from tiltmeter.printable_text import escape_row
 
 # The name of the slope that all families have in common.
 POOLED = "within families"
@@ -98,10 +98,10 @@ class SizeComparison:
                     "high": one.estimate.high,
                     "n": one.estimate.n,
                     "p": one.p_holm,
-                    **members_row(one.estimate.over_members),
+                    **build_members_row(one.estimate.over_members),
                 }
             )
-        return pd.DataFrame([visible_values(row) for row in rows])
+        return pd.DataFrame([escape_row(row) for row in rows])
 
     def _repr_html_(self) -> str:
         """The slopes as a table, for notebooks."""

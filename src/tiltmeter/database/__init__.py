@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import quote
 
-from tiltmeter.database.connection import Connection, StoreError, told
-from tiltmeter.database.table_columns import table_columns
-from tiltmeter.files import make_shared_folder, share_like_folder
+from tiltmeter.database.connection import Connection, StoreError, translate_errors
+from tiltmeter.database.table_columns import list_table_columns
+from tiltmeter.files import create_shared_folder, share_like_folder
 
 # Seconds to wait for a lock held by another process.
 _LOCK_TIMEOUT = 60.0
@@ -44,7 +44,7 @@ class Database:
         self.journal: Journal = journal
         self._words = (path, contents, remedy)
         if path != ":memory:":
-            make_shared_folder(Path(path).parent)
+            create_shared_folder(Path(path).parent)
         try:
             self._open()
         except StoreError as error:
@@ -52,7 +52,7 @@ class Database:
 
     def _open_otherwise(self, error: StoreError) -> None:
         """Open a file for reading that cannot be written; raise the error if it is another one."""
-        if not (error.is_not_writable and self._open_to_read()):
+        if not (error.is_not_writable and self._open_read_only()):
             raise error
         self._check_rows()
 
@@ -68,12 +68,12 @@ class Database:
         self._try_tables()
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
-        with told(self._words):
+        with translate_errors(self._words):
             db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None, factory=Connection, uri=uri)
         db.words = self._words
         return db
 
-    def _open_to_read(self) -> bool:
+    def _open_read_only(self) -> bool:
         """Open a file that cannot be written, or whose disk is full; whether that can be done."""
         self.close()
         if not Path(self._file).is_file():
@@ -92,7 +92,7 @@ class Database:
 
     def _try_tables(self) -> None:
         """Read a row of each table, so that a file that lacks pages or columns is found when it is opened."""
-        for table, columns in table_columns(self._schema).items():
+        for table, columns in list_table_columns(self._schema).items():
             self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT 1").fetchall()
 
     def _choose_journal(self) -> None:
@@ -120,7 +120,7 @@ class Database:
             yield from self._db.execute(f"{query} ({','.join('?' * len(chunk))})", [*given, *chunk])
 
     @contextmanager
-    def transaction(self, *, synced: bool = True) -> Iterator[None]:
+    def begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
         """Commit the statements of the block; roll them back on an exception.
 
         Of a file that is synced at every commit, one may be left to the next: what it writes survives the end of the
@@ -141,7 +141,7 @@ class Database:
             if not synced:
                 self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
 
-    def refuse_read_only(self, missing: int) -> None:
+    def reject_read_only(self, missing: int) -> None:
         """A StoreError if the file cannot be written, to be called before what is `missing` in it is asked for."""
         if self.is_read_only:
             reason = f"it cannot be written, and {missing:,} {self._words[1]} are not in it"

@@ -16,19 +16,21 @@ from filelock import FileLock
 
 from tiltmeter.database import Database
 from tiltmeter.database.connection import Connection, StoreError
-from tiltmeter.database.table_columns import has_columns, table_columns
-from tiltmeter.files import lock_mode, not_writable
+from tiltmeter.database.table_columns import has_columns, list_table_columns
+from tiltmeter.files import build_write_error, get_lock_mode
 
 logger = logging.getLogger(__name__)
 
 _Found = TypeVar("_Found")
 
 
-def checksum(*values: bytes | str | int | None) -> int:
+def compute_checksum(*values: bytes | str | int | None) -> int:
     """The CRC-32 of values, which finds every change of a single byte.
 
-    >>> checksum("a", b"bc") == checksum("a", b"bd"), checksum("a", b"bc") == checksum("ab", b"c")
-    (False, False)
+    >>> compute_checksum("a", b"bc") == compute_checksum("a", b"bd")
+    False
+    >>> compute_checksum("a", b"bc") == compute_checksum("ab", b"c")
+    False
     """
     found = 0
     for value in values:
@@ -52,7 +54,7 @@ class CacheDatabase(Database):
         else:
             super()._open_otherwise(error)
 
-    def undamaged(self, work: Callable[[], _Found]) -> _Found:
+    def retry_if_damaged(self, work: Callable[[], _Found]) -> _Found:
         """Return the result of `work`; if the file is damaged, replace it by an empty one and do the work again."""
         try:
             return work()
@@ -66,7 +68,7 @@ class CacheDatabase(Database):
         """Run statements that copy the rows of another file, the database `other`, to this one."""
         self._db.execute("ATTACH ? AS other", [str(path)])
         try:
-            with self.transaction():
+            with self.begin_transaction():
                 for statement in statements:
                     self._db.execute(statement)
         finally:
@@ -74,15 +76,15 @@ class CacheDatabase(Database):
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
         db = super()._connected(path, uri=uri)
-        self._opened = _identity(Path(self._file))
-        db.create_function("checksum_of", -1, checksum, deterministic=True)
+        self._opened = _get_identity(Path(self._file))
+        db.create_function("checksum_of", -1, compute_checksum, deterministic=True)
         return db
 
     def _check_rows(self) -> None:
         """Raise a StoreError for a file with tables none of which is ours."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         there = {str(name) for (name,) in self._db.execute(query)}
-        if there and not there & set(table_columns(self._schema)):
+        if there and not there & set(list_table_columns(self._schema)):
             raise StoreError("it is the database of another program", self._words, sqlite3.SQLITE_ERROR)
 
     def _open(self) -> None:
@@ -95,17 +97,17 @@ class CacheDatabase(Database):
         self.close()
         path, contents = Path(self._file), self._words[1]
         try:
-            with FileLock(f"{path}.lock", mode=lock_mode(path)):
-                if _identity(path) == self._opened:
+            with FileLock(f"{path}.lock", mode=get_lock_mode(path)):
+                if _get_identity(path) == self._opened:
                     aside = _rename(path)
                     text = "The store of %s %s is damaged (%s). It is now %s; a new one is used, and %s are made again."
                     logger.warning(text, contents, path, error.reason, aside.name, contents)
         except OSError as problem:
-            raise not_writable(path, problem) from problem
+            raise build_write_error(path, problem) from problem
         self._open()
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _get_identity(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
     except OSError:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from tiltmeter.datasets.description import Dataset
-from tiltmeter.registry import load_components, package_objects
+from tiltmeter.datasets.dataset_definition import Dataset
+from tiltmeter.registry import find_package_objects, load_components
 
 
 class Catalogue(Mapping[str, Dataset]):
@@ -15,7 +15,9 @@ class Catalogue(Mapping[str, Dataset]):
 
     @cached_property
     def _datasets(self) -> dict[str, Dataset]:
-        entries = [data for listed in package_objects("tiltmeter.datasets.entries", "ENTRIES") for data in listed]
+        entries = [
+            data for listed in find_package_objects("tiltmeter.datasets.builtin_datasets", "ENTRIES") for data in listed
+        ]
         entries.sort(key=lambda data: not data.name.startswith("starter"))  # what to try first is listed first
         return load_components("datasets", entries, Dataset, lambda data: str(data.name))
 

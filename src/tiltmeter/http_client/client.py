@@ -14,12 +14,12 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import httpx2
 
-from tiltmeter.addresses import public_address
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client import retries
 from tiltmeter.http_client.limits import ReplyLimits, ReplyMeter, TooLargeError, TooSlowError
+from tiltmeter.http_client.response_stream import USER_AGENT, describe_error
 from tiltmeter.http_client.retries import Retries, TransientError, is_transient, parse_retry_after
-from tiltmeter.http_client.streaming import USER_AGENT, describe_error
+from tiltmeter.redaction import redact_address
 
 # Replies with the log-probabilities of a long text have some megabytes.
 LIMITS = ReplyLimits(size=1 << 28, speed=100, window=6.0)
@@ -88,7 +88,7 @@ class Client:
     @property
     def public_address(self) -> str:
         """The address without the user name, the password and the query that it may contain."""
-        return public_address(self.address)
+        return redact_address(self.address)
 
     @property
     def label(self) -> str:
@@ -97,10 +97,10 @@ class Client:
 
     def ask(self, request: Request) -> Any:
         """The reply to one request."""
-        (((_, reply),),) = self.replies([request])
+        (((_, reply),),) = self.stream_replies([request])
         return reply
 
-    def replies(self, requests: Iterable[Request]) -> Iterator[list[tuple[int, Any]]]:
+    def stream_replies(self, requests: Iterable[Request]) -> Iterator[list[tuple[int, Any]]]:
         """The index and reply of each request, in lists of all replies that arrived since the list before.
 
         Requests are sent from a separate thread, so that this also works inside a running event loop (a notebook). A
@@ -113,7 +113,7 @@ class Client:
             try:
                 asyncio.run(self._send_all(requests, done, stopped))
             except BaseException as error:  # raised in the calling thread
-                done.put(_first_error(error))
+                done.put(_find_first_error(error))
             else:
                 done.put(None)
             all_sent.set()
@@ -125,7 +125,7 @@ class Client:
             while not ended:
                 first = done.get()
                 all_sent.wait(_GATHERED)
-                waiting = [first, *_all_in(done)]
+                waiting = [first, *_drain_queue(done)]
                 ended = not isinstance(waiting[-1], tuple)
                 if replies := [reply for reply in waiting if isinstance(reply, tuple)]:
                     yield replies
@@ -144,7 +144,7 @@ class Client:
         limits = httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
         headers = {"User-Agent": USER_AGENT} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
         headers |= self.headers
-        pace = _Pace(self.per_minute)
+        pace = _RateLimiter(self.per_minute)
         numbered = iter(enumerate(requests))
 
         async def worker(http: httpx2.AsyncClient) -> None:
@@ -163,7 +163,7 @@ class Client:
             for _ in range(self.concurrency):
                 group.create_task(worker(http))
 
-    async def _send(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
+    async def _send(self, http: httpx2.AsyncClient, request: Request, pace: "_RateLimiter") -> Any:
         attempts = Retries(self.pauses)
         try:
             return await attempts.call_async(lambda: self._send_once(http, request, pace))
@@ -171,7 +171,7 @@ class Client:
             reason = self._hide_secrets(attempts.explain(error).rstrip(". "))
             raise ModelError(f"{self.label} {reason}. {self.resume}") from None
 
-    async def _send_once(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
+    async def _send_once(self, http: httpx2.AsyncClient, request: Request, pace: "_RateLimiter") -> Any:
         await pace.wait_turn()
         try:
             # The timeout of httpx limits the time between two bytes; this one limits the whole reply.
@@ -236,14 +236,14 @@ class Client:
         return text
 
 
-def _all_in(line: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
+def _drain_queue(line: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
     """The entries that a queue has now, without waiting."""
     with suppress(queue.Empty):
         while True:
             yield line.get_nowait()
 
 
-class _Pace:
+class _RateLimiter:
     """Spreads requests evenly over a minute."""
 
     def __init__(self, per_minute: int | None) -> None:
@@ -259,10 +259,10 @@ class _Pace:
         await asyncio.sleep(self._next - self._gap - now)
 
 
-def _first_error(error: BaseException) -> BaseException:
+def _find_first_error(error: BaseException) -> BaseException:
     """The first error of an exception group."""
     if isinstance(error, BaseExceptionGroup):
-        return _first_error(error.exceptions[0])
+        return _find_first_error(error.exceptions[0])
     return error
 
 

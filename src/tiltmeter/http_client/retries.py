@@ -71,7 +71,7 @@ class Retries:
 
     def call(self, send: Callable[[], Result]) -> Result:
         """The result of `send`."""
-        return tenacity.Retrying(sleep=pause, **self._rules())(send)
+        return tenacity.Retrying(sleep=pause, **self._build_rules())(send)
 
     async def call_async(self, send: Callable[[], Awaitable[Result]]) -> Result:
         """The awaited result of `send`."""
@@ -89,7 +89,7 @@ class Retries:
                 raise failure
             return await send()
 
-        return await tenacity.AsyncRetrying(sleep=pause_async, **self._rules())(attempt)
+        return await tenacity.AsyncRetrying(sleep=pause_async, **self._build_rules())(attempt)
 
     def explain(self, error: TransientError) -> str:
         """The reason why no further attempt is made, as the rest of a sentence about the server."""
@@ -97,19 +97,19 @@ class Retries:
             return f"asks to wait {error.after:,.0f} seconds before the next request: {error}"
         return f"failed {self.failures} times in a row: {error}"
 
-    def _rules(self) -> dict[str, Any]:
+    def _build_rules(self) -> dict[str, Any]:
         return {
             "retry": tenacity.retry_if_exception(_should_retry),
             "after": self._count_failure,
             "stop": lambda _state: self.failures > len(self.pauses),
-            "wait": self._next_pause,
+            "wait": self._compute_next_pause,
             "reraise": True,
         }
 
     def _count_failure(self, _state: tenacity.RetryCallState) -> None:
         self.failures += 1
 
-    def _next_pause(self, state: tenacity.RetryCallState) -> float:
+    def _compute_next_pause(self, state: tenacity.RetryCallState) -> float:
         """The server's Retry-After; otherwise the next pause, with jitter, so that parallel requests spread."""
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, TransientError) and error.after is not None:

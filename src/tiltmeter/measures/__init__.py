@@ -15,11 +15,11 @@ from tiltmeter.measures.measure import (
     ItemScale,
     Measure,
     Quantity,
-    deciding,
     find_item_scale,
-    measure_named,
-    measures,
-    quantities_for,
+    get_measure,
+    list_measures,
+    list_quantities,
+    select_deciding_record,
 )
 from tiltmeter.measures.records import Record
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
@@ -27,57 +27,57 @@ from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_pl
 __all__ = [
     "Measure",
     "Record",
-    "comparable_quantities",
-    "deciding",
+    "collect_notes",
+    "find_measure_module",
     "find_module_scale",
+    "get_measure",
+    "get_measure_function",
+    "get_measure_module",
     "is_measure_module",
-    "measure_module",
-    "measure_named",
-    "measures",
-    "measures_for",
-    "measuring_for",
-    "notes_for",
+    "list_comparable_quantities",
+    "list_measures",
+    "select_deciding_record",
 ]
 
-Measuring = Callable[..., list[Record]]
+MeasureFunction = Callable[..., list[Record]]
 
 
-def measures_for(name: str) -> Measuring:
+def get_measure_function(name: str) -> MeasureFunction:
     """The `measure` function of the module with this name.
 
-    >>> measures_for("association").__module__
+    >>> get_measure_function("association").__module__
     'tiltmeter.measures.association'
     """
-    measure: Measuring = measure_module(name).measure
+    measure: MeasureFunction = get_measure_module(name).measure
     return measure
 
 
-def measure_module(name: str) -> Any:
+def get_measure_module(name: str) -> Any:
     """The module of measures with this name."""
     try:
-        return _modules()[name]
+        return _load_measure_modules()[name]
     except KeyError:
         raise UsageError(f"There are no measures called {name!r}; install the package that supplies them.") from None
 
 
 def is_measure_module(name: str) -> bool:
     """Whether there is a module of measures with this name."""
-    return name in _modules()
+    return name in _load_measure_modules()
 
 
-def notes_for(name: str, scores: pd.DataFrame) -> list[str]:
+def collect_notes(name: str, scores: pd.DataFrame) -> list[str]:
     """Sentences of the module with this name on measures that are not defined for these scores."""
-    notes: Callable[[pd.DataFrame], list[str]] | None = getattr(measure_module(name), "notes", None)
+    notes: Callable[[pd.DataFrame], list[str]] | None = getattr(get_measure_module(name), "notes", None)
     return notes(scores) if notes else []
 
 
-def comparable_quantities(module: str, roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
+def list_comparable_quantities(module: str, roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
     """The measures of a module in which scores with these roles and columns can be compared.
 
-    >>> [quantity.name for quantity in comparable_quantities("pairs", ["more", "less", "s_jsd"], ["bias_type"])]
+    >>> [quantity.name for quantity in list_comparable_quantities("pairs", ["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
     """
-    return quantities_for(roles, columns, measure_module(module).MEASURES)
+    return list_quantities(roles, columns, get_measure_module(module).MEASURES)
 
 
 def find_module_scale(module: str, roles: Iterable[str], columns: Iterable[str]) -> ItemScale | None:
@@ -86,20 +86,20 @@ def find_module_scale(module: str, roles: Iterable[str], columns: Iterable[str])
     >>> find_module_scale("pairs", ["more", "less"], ["bias_type"]).quantity.name
     'CPS'
     """
-    return find_item_scale(roles, columns, measure_module(module).MEASURES)
+    return find_item_scale(roles, columns, get_measure_module(module).MEASURES)
 
 
-def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
+def find_measure_module(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
     """The name of the module that measures scores with these roles and columns; None if there is none.
 
     Only for runs whose manifest does not name the module.
 
-    >>> measuring_for({"more", "less", "s_jsd"}, {"bias_type", "direction"})
+    >>> find_measure_module({"more", "less", "s_jsd"}, {"bias_type", "direction"})
     'pairs'
     """
     matching = {
         name: len(module.NEEDS_ROLES) + len(module.NEEDS_COLUMNS)
-        for name, module in _modules().items()
+        for name, module in _load_measure_modules().items()
         if roles >= set(module.NEEDS_ROLES) and columns >= set(module.NEEDS_COLUMNS)
     }
     # The one that needs most: what chat models choose has measures of its own for some forms.
@@ -107,7 +107,7 @@ def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | N
 
 
 @cache
-def _modules() -> dict[str, Any]:
+def _load_measure_modules() -> dict[str, Any]:
     """All modules with a `measure` function: built in, and from plug-ins."""
     builtin = [Component(m.name, OWN_PACKAGE, import_module(f"{__name__}.{m.name}")) for m in iter_modules(__path__)]
     plugged = [plugin._replace(value=plugin.value()) for plugin in list_plugins("measures", ModuleType)]

@@ -1,8 +1,8 @@
 """The contribution of single items to a measure.
 
 A measure that is a mean over items says what each item adds to it (`ItemValues`). A measure of all items together, such
-as a rank correlation, has no such contribution; `joint_item_values` uses leave-one-out influence instead. `Strength` is
-how strongly an item shows the preference that the measure counts, for lists of items.
+as a rank correlation, has no such contribution; `build_joint_values` uses leave-one-out influence instead. `Strength`
+is how strongly an item shows the preference that the measure counts, for lists of items.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ class Strength:
         """Whether strengths are on a continuous scale, so that items can be ranked by them."""
         return self.unit in ("ratio", "difference", "signed", "influence")
 
-    def unit_for(self, scores: Floats) -> StrengthUnit:
+    def choose_unit(self, scores: Floats) -> StrengthUnit:
         """The unit for these scores: a ratio needs probabilities; scores that are not positive are logarithms."""
         return "difference" if self.unit == "ratio" and bool((scores <= 0).any()) else self.unit
 
@@ -52,12 +52,12 @@ class Strength:
         if len(self.roles) == 1:
             return first
         second = np.asarray(scores[self.roles[1]], dtype=np.float64)
-        if self.unit_for(np.concatenate([first, second])) == "ratio":
+        if self.choose_unit(np.concatenate([first, second])) == "ratio":
             return np.asarray(np.log(first) - np.log(second), dtype=np.float64)
         return first - second
 
 
-def _first(means: Floats) -> list[Floats]:
+def _list_first_mean(means: Floats) -> list[Floats]:
     return [means[0]]
 
 
@@ -73,7 +73,7 @@ class ItemValues:
     `two_sided`: the measure is one side minus the other, with weights of both signs, and not defined on items of one
     side. `clusters` names the columns that may identify clusters of items. `may_be_missing`: items without a
     contribution are allowed. `strengths` are the scales on which items can be listed; the first whose roles have scores
-    is used. `estimate` computes a measure of all items together (`joint_item_values`); its `contributions` take the
+    is used. `estimate` computes a measure of all items together (`build_joint_values`); its `contributions` take the
     columns as well as the roles.
     """
 
@@ -81,7 +81,7 @@ class ItemValues:
     contributions: Callable[[Roles], Floats]
     preference: bool = False
     discrete: bool = True
-    pieces: Callable[[Floats], list[Floats]] = _first
+    pieces: Callable[[Floats], list[Floats]] = _list_first_mean
     columns: tuple[str, ...] = ()
     weigh: Callable[..., Floats] | None = None
     strata: str = "strata"
@@ -95,7 +95,7 @@ class ItemValues:
     @property
     def is_mean(self) -> bool:
         """Whether the measure is one weighted mean of the contributions, not a function of several."""
-        return self.pieces is _first
+        return self.pieces is _list_first_mean
 
     @property
     def number_columns(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ class ItemValues:
         return bool((weights > 0).any() and (weights < 0).any())
 
 
-def joint_item_values(
+def build_joint_values(
     roles: tuple[str, ...],
     columns: tuple[str, ...],
     estimate: Callable[[Roles], float],

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength, compute_influence
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins, package_objects
+from tiltmeter.registry import OWN_PACKAGE, Component, find_package_objects, index_components, list_plugins
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
 
-Side = Literal["towards", "against", "none"]
+BiasDirection = Literal["towards", "against", "none"]
 # The records of one model, benchmark, language, part, protocol, view and group, by measure name.
 Row = Mapping[str, "Record"]
 
@@ -90,7 +90,7 @@ class Measure:
         """The distance from the ideal on that scale, positive towards stereotypes."""
         return (self.bias_direction or 1) * (self.position(value) - self.position(self.ideal or 0.0))
 
-    def side(self, value: float) -> Side:
+    def side(self, value: float) -> BiasDirection:
         """Whether a value is a bias towards stereotypes, against them, or none."""
         distance = self.distance(value)
         return "none" if not distance else "towards" if distance > 0 else "against"
@@ -175,7 +175,7 @@ def name_clusters(columns: Sequence[str], count: int = 2) -> str:
     return " or ".join(nouns if count == 1 else plurals)
 
 
-def ties_at_most(share: float) -> ValidityRule:
+def limit_ties(share: float) -> ValidityRule:
     """Rule: at most this share of the items are ties."""
 
     def rule(row: Row) -> str | None:
@@ -187,7 +187,7 @@ def ties_at_most(share: float) -> ValidityRule:
     return ValidityRule(f"over {share:.0%} of the items are ties", rule)
 
 
-def above_chance(measure: str, chance: float, widest: float) -> ValidityRule:
+def require_above_chance(measure: str, chance: float, widest: float) -> ValidityRule:
     """Rule: the measure is significantly above chance, unless its interval is wider than `widest`."""
 
     def rule(row: Row) -> str | None:
@@ -202,7 +202,7 @@ def above_chance(measure: str, chance: float, widest: float) -> ValidityRule:
     return ValidityRule(f"{measure} is not above chance ({chance:g})", rule)
 
 
-def unknown_at_most(share: float) -> ValidityRule:
+def limit_unknown_tokens(share: float) -> ValidityRule:
     """Rule: at most this share of the items have tokens that the tokenizer does not know, no tokens, or scores of 0."""
 
     def rule(row: Row) -> str | None:
@@ -220,7 +220,7 @@ UNKNOWN = "items with unknown tokens"
 ALL_ZERO = "items with all scores 0"
 _IN_DOUBT = {UNKNOWN: "have tokens that the model does not know", ALL_ZERO: "have only scores of 0"}
 # Records of a whole portion, which decide on its groups, too.
-OF_PORTIONS = (UNKNOWN, ALL_ZERO)
+PORTION_MEASURES = (UNKNOWN, ALL_ZERO)
 MOST_TIES = 0.2
 MOST_UNKNOWN = 0.1
 _WIDEST_RATIO = 1000.0  # the widest axis of a ratio, in powers of two: a float has 1,023
@@ -228,9 +228,9 @@ WIDEST = 4.0  # an interval wider than this many margins, without significance, 
 
 
 @cache
-def measures() -> dict[str, Measure]:
+def list_measures() -> dict[str, Measure]:
     """All measures by name: built in, and from plug-ins."""
-    builtin = [(OWN_PACKAGE, listed) for listed in package_objects("tiltmeter.measures", "MEASURES")]
+    builtin = [(OWN_PACKAGE, listed) for listed in find_package_objects("tiltmeter.measures", "MEASURES")]
     plugged = [(plugin.package, plugin.value().MEASURES) for plugin in list_plugins("measures")]
     return index_components(
         "measures",
@@ -238,19 +238,19 @@ def measures() -> dict[str, Measure]:
     )
 
 
-def measure_named(name: str) -> Measure:
+def get_measure(name: str) -> Measure:
     """The measure of this name; a bare one for unknown names, as in runs of other versions.
 
-    >>> measure_named("SS").ideal, measure_named("something else").ideal
+    >>> get_measure("SS").ideal, get_measure("something else").ideal
     (50.0, None)
     """
-    return measures().get(name) or Measure(name, "")
+    return list_measures().get(name) or Measure(name, "")
 
 
-def abbreviated(name: str, names: Iterable[str]) -> str | None:
+def complete_name(name: str, names: Iterable[str]) -> str | None:
     """Complete an abbreviated name, such as S_JSD for S_JSD x 1e3; None if it is unknown or ambiguous.
 
-    >>> abbreviated("S_JSD", ["CPS", "S_JSD x 1e3"]), abbreviated("SSS", ["SS"])
+    >>> complete_name("S_JSD", ["CPS", "S_JSD x 1e3"]), complete_name("SSS", ["SS"])
     ('S_JSD x 1e3', None)
     """
     names = list(dict.fromkeys(names))
@@ -260,14 +260,14 @@ def abbreviated(name: str, names: Iterable[str]) -> str | None:
     return matches[0] if len(matches) == 1 else None
 
 
-def deciding(row: Row) -> "Record | None":
+def select_deciding_record(row: Row) -> "Record | None":
     """The record of a row that decides its verdict."""
-    return next((row[name] for name, measure in measures().items() if measure.decides and name in row), None)
+    return next((row[name] for name, measure in list_measures().items() if measure.decides and name in row), None)
 
 
-def deciding_records(row: Row) -> "list[Record]":
+def list_deciding_records(row: Row) -> "list[Record]":
     """All records of a row whose measures can decide a verdict."""
-    return [row[name] for name, measure in measures().items() if measure.decides and name in row]
+    return [row[name] for name, measure in list_measures().items() if measure.decides and name in row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,18 +299,18 @@ class Quantity:
         return np.where(weights * towards < 0, -1.0, 1.0)
 
 
-def quantities_for(
+def list_quantities(
     roles: Iterable[str], columns: Iterable[str], among: Iterable[Measure] | None = None
 ) -> list[Quantity]:
     """Those of some measures, or of all, in which scores with these roles and columns can be compared.
 
-    >>> [quantity.name for quantity in quantities_for(["more", "less", "s_jsd"], ["bias_type"])]
+    >>> [quantity.name for quantity in list_quantities(["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
     """
     roles, columns = set(roles), set(columns)
     return [
         Quantity(measure, values)
-        for measure in (measures().values() if among is None else among)
+        for measure in (list_measures().values() if among is None else among)
         for values in measure.items
         if roles.issuperset(values.roles) and columns.issuperset(values.columns)
     ]
@@ -347,7 +347,7 @@ def find_item_scale(
     return next(
         (
             ItemScale(Quantity(measure, values), strength)
-            for measure in (measures().values() if among is None else among)
+            for measure in (list_measures().values() if among is None else among)
             for values in measure.items
             for strength in values.strengths
             if roles.issuperset(strength.roles) and columns.issuperset(values.columns)
@@ -356,7 +356,7 @@ def find_item_scale(
     )
 
 
-def clusters_of(values: ItemValues, columns: Mapping[str, NDArray[np.object_]]) -> Labels | None:
+def select_clusters(values: ItemValues, columns: Mapping[str, NDArray[np.object_]]) -> Labels | None:
     """The cluster of each item, from the first cluster column with more than one value."""
     for name in values.clusters:
         if name in columns and len(set(columns[name].tolist())) > 1:

@@ -16,21 +16,21 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.errors import DataError
+from tiltmeter.measures.bootstrap import RESAMPLES
 from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
 from tiltmeter.measures.gest_measures import GEST_MEASURES
-from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
     OVERALL,
     Record,
     RecordKey,
-    estimated,
-    record_of,
+    build_estimate_record,
+    build_record,
     split_by_key,
 )
-from tiltmeter.measures.score_checks import need_columns, need_finite
-from tiltmeter.measures.standard_errors import standard_error
+from tiltmeter.measures.score_checks import require_columns, require_finite_scores
+from tiltmeter.measures.standard_errors import compute_standard_error
 
 GENDERS = ("male", "female")
 # The part used in the paper.
@@ -60,8 +60,8 @@ def measure(
     `margins` overrides equivalence margins by measure name. Without `intervals`, or with 0 `resamples`, records have
     values only.
     """
-    need_columns(scores, _COLUMNS)
-    need_finite(scores)
+    require_columns(scores, _COLUMNS)
+    require_finite_scores(scores)
     return [
         record
         for key, rows in split_by_key(scores)
@@ -81,9 +81,11 @@ class _Occupations(RecordKey):
             return  # a sample (--limit) may lack one gender
         logs = [float(side.mean()) for side in sides]
         has_interval = bool(resamples) and min(side.size for side in sides) > 1
-        ratios = {name: _estimate(rows, *signs) for name, signs in _RATES.items()} if has_interval else {}
+        ratios = {name: _estimate_rate(rows, *signs) for name, signs in _RATES.items()} if has_interval else {}
         if has_interval and ratios["g_s"].standard_error.value:
-            yield estimated(self, self.part, "all", "all", G_S, ratios["g_s"], len(rows), margins.get(G_S.name))
+            yield build_estimate_record(
+                self, self.part, "all", "all", G_S, ratios["g_s"], len(rows), margins.get(G_S.name)
+            )
         for view, scale, suffix in _SCALES:
             for name, (male, female) in _RATES.items():
                 ratio = ratios.get(name)
@@ -99,10 +101,10 @@ class _Occupations(RecordKey):
                 if resamples and (name, view) == ("g_s", "all"):
                     why = "the occupations of one gender have a single sentence, or all sentences are alike"
                     extra = {"why": why, "margin": margins.get(G_S.name) or G_S.margin}
-                yield record_of(self, self.part, view, "all", name + suffix, value, n, ends=ends, **extra)
+                yield build_record(self, self.part, view, "all", name + suffix, value, n, ends=ends, **extra)
 
 
-def _estimate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
+def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
     """A rate, with the gender of the occupation as strata and occupations, where known, as clusters."""
     if not male_sign or not female_sign:
         rows = rows[rows["occupation_gender"] == (GENDERS[0] if male_sign else GENDERS[1])]
@@ -114,11 +116,13 @@ def _estimate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
             influence[side] = sign * (scores[side] - scores[side].mean()) / side.sum()
     known = "occupation" in rows.columns and rows["occupation"].notna().all()
     clusters = rows["occupation"].to_numpy(dtype=object) if known else None
-    return Ratio(Mean(log, standard_error(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object))))
+    return Ratio(
+        Mean(log, compute_standard_error(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Validity:
+class PredictiveValidity:
     """The correlation of g_s of GEST with g_s of WinoBias over models (Pearson), with its 95% interval."""
 
     models: tuple[str, ...]
@@ -130,7 +134,7 @@ class Validity:
     p_value: float
 
 
-def validity_pairs(
+def pair_validity_records(
     records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False
 ) -> dict[str, tuple[Record, Record]]:
     """g_s on English GEST and on a part of WinoBias, by model, for the models that have both.
@@ -155,9 +159,11 @@ def validity_pairs(
     return {model: (gest[model], winobias[model]) for model in gest if model in winobias}
 
 
-def validity(records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False) -> Validity:
+def compute_validity(
+    records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False
+) -> PredictiveValidity:
     """The predictive validity of g_s: its correlation with WinoBias over the models that have both."""
-    found = validity_pairs(records, part=part, as_published=as_published)
+    found = pair_validity_records(records, part=part, as_published=as_published)
     if len(found) < 4:
         raise DataError(
             f"{len(found)} models have both g_s on gest and on winobias/{part}; an interval of their correlation "
@@ -168,6 +174,6 @@ def validity(records: Iterable[Record], *, part: str = COMPARED, as_published: b
     gest, winobias = zip(*((on_gest.value, on_winobias.value) for on_gest, on_winobias in found.values()), strict=True)
     correlation = pearsonr(gest, winobias)
     low, high = correlation.confidence_interval(0.95)
-    return Validity(
+    return PredictiveValidity(
         tuple(found), gest, winobias, float(correlation.statistic), float(low), float(high), float(correlation.pvalue)
     )

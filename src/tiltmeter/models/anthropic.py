@@ -5,11 +5,11 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.client import Request
-from tiltmeter.models.chat_server import ServedChat, count_or_none, excuse_length
+from tiltmeter.models.chat_server import ServedChat, excuse_length, parse_count
 from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
-from tiltmeter.questions import ChatQuestion, Reply, Sampling
+from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 
 _ADDRESS = "https://api.anthropic.com/v1"
 _VERSION = "2023-06-01"
@@ -22,7 +22,7 @@ class AnthropicMessages:
 
     path = "/messages"
 
-    def request(self, model: str, question: ChatQuestion, sampling: Sampling) -> Request:
+    def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """The request for the reply to a message."""
         if sampling.probabilities:
             raise ModelError(
@@ -36,19 +36,19 @@ class AnthropicMessages:
         }
         return Request(self.path, body)
 
-    def relax(self, _message: str, _sampling: Sampling) -> bool:
+    def relax_request(self, _message: str, _sampling: SamplingOptions) -> bool:
         """Nothing in the request can be left out."""
         return False
 
-    def read(self, reply: Any, _sampling: Sampling) -> Reply:
+    def read(self, reply: Any, _sampling: SamplingOptions) -> Reply:
         """The text blocks of a message; other blocks hold the model's thoughts."""
         texts = [block["text"] for block in reply["content"] if block["type"] == "text"]
         usage = reply.get("usage") or {}
         return Reply(
             "".join(texts),
             refused=reply.get("stop_reason") == "refusal",
-            tokens_in=count_or_none(usage.get("input_tokens")),
-            tokens_out=count_or_none(usage.get("output_tokens")),
+            tokens_in=parse_count(usage.get("input_tokens")),
+            tokens_out=parse_count(usage.get("output_tokens")),
             model=str(reply.get("model") or ""),
             cut=reply.get("stop_reason") == "max_tokens",
         )

@@ -3,7 +3,7 @@
 import re
 
 from tiltmeter.errors import UsageError
-from tiltmeter.models.protocol import ChatModel
+from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.models.scheme import Scheme, Source
 from tiltmeter.options import ModelOptions
 
@@ -16,12 +16,12 @@ def open_chat(rest: str, options: ModelOptions) -> ChatModel:
     if not rest:
         raise UsageError("chat: names no model; write chat:MODEL@ADDRESS, chat:FOLDER or chat:HUB_ID.")
     if served := _SERVED.fullmatch(rest):
-        from tiltmeter.models.chat_server import open_chat_server
+        from tiltmeter.models.chat_server import open_served_chat
 
-        return open_chat_server(served["model"], served["address"], options)
-    from tiltmeter.models.chat_local import open_chat_local
+        return open_served_chat(served["model"], served["address"], options)
+    from tiltmeter.models.chat_local import open_local_chat
 
-    return open_chat_local(rest, options)
+    return open_local_chat(rest, options)
 
 
 def _locate(rest: str) -> Source:

@@ -14,7 +14,7 @@ from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.endpoint import MISSING
 from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
-from tiltmeter.questions import ChatQuestion, Reply, Sampling
+from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 
 # What servers call a request that their filter stops: Azure, OpenAI, OpenRouter and others.
 _FILTERED = re.compile(r"content[ _-]?(?:filter|policy|management policy)|responsibleaipolicy|moderation|flagged", re.I)
@@ -29,10 +29,10 @@ _CHARACTERS_PER_TOKEN = 3.0
 _LATIN = re.compile(r"[\u0000-\u024f]")
 
 
-def estimated_tokens(prompt: str) -> int:
+def estimate_tokens(prompt: str) -> int:
     """The number of tokens of a message, rather too high: three Latin letters, or one of another script, are a token.
 
-    >>> estimated_tokens("Tea or water?")
+    >>> estimate_tokens("Tea or water?")
     17
     """
     latin = len(_LATIN.findall(prompt))
@@ -45,19 +45,19 @@ class ChatDialect(Protocol):
     # Where messages are sent, below the server's address.
     path: str
 
-    def request(self, model: str, question: ChatQuestion, sampling: Sampling) -> Request:
+    def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """The request for the reply to a message."""
 
-    def relax(self, message: str, sampling: Sampling) -> bool:
+    def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
         """Change later requests after a refusal with this message; False if nothing can be changed."""
 
-    def read(self, reply: Any, sampling: Sampling) -> Reply:
+    def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
         """The reply in the server's JSON; raises a LookupError, TypeError or AttributeError if it has another form."""
 
 
 @dataclass(kw_only=True)
 class ServedChat:
-    """A served chat model (see `tiltmeter.models.protocol.ChatModel`)."""
+    """A served chat model (see `tiltmeter.models.model_protocol.ChatModel`)."""
 
     name: str
     served: str
@@ -67,9 +67,9 @@ class ServedChat:
     can_change: bool = field(default=True, init=False)
     requests_sent: int = field(default=0, init=False)
 
-    def chat_fingerprint(self, sampling: Sampling) -> str:
+    def chat_fingerprint(self, sampling: SamplingOptions) -> str:
         """A hash of the address, the served model and the sampling settings: a server tells no more about itself."""
-        identity = ["chat server", self.client.public_address, self.served, *_settings(sampling)]
+        identity = ["chat server", self.client.public_address, self.served, *_describe_sampling(sampling)]
         return hashlib.sha256("\n".join(identity).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
@@ -83,9 +83,11 @@ class ServedChat:
 
     def tokens(self, prompt: str) -> int:
         """An estimate, since the server's tokenizer is not known."""
-        return estimated_tokens(prompt)
+        return estimate_tokens(prompt)
 
-    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
+    def stream_replies(
+        self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
+    ) -> Iterator[tuple[int, Reply]]:
         """The replies as they come. The first question is sent alone, to find out which requests the server accepts."""
         if not questions:
             return
@@ -97,13 +99,13 @@ class ServedChat:
     def close(self) -> None:
         """Nothing is kept open between requests."""
 
-    def _ask_first_message(self, question: ChatQuestion, sampling: Sampling) -> Any:
+    def _ask_first_message(self, question: ChatQuestion, sampling: SamplingOptions) -> Any:
         while True:
             try:
                 return self.client.ask(self.dialect.request(self.served, question, sampling))
             except ModelError as refusal:
                 message = str(refusal)
-                if not self.dialect.relax(message, sampling):
+                if not self.dialect.relax_request(message, sampling):
                     if "temperature" in message and not (sampling.temperature or sampling.probabilities):
                         raise ModelError(
                             f"{message} It takes no temperature of 0: give --temperature 1, and --samples for several "
@@ -111,12 +113,12 @@ class ServedChat:
                         ) from refusal
                     raise
 
-    def _ask_others(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Any]]:
+    def _ask_others(self, questions: Sequence[ChatQuestion], sampling: SamplingOptions) -> Iterator[tuple[int, Any]]:
         requests = (self.dialect.request(self.served, question, sampling) for question in questions)
-        for together in self.client.replies(requests):
+        for together in self.client.stream_replies(requests):
             yield from ((index + 1, reply) for index, reply in together)
 
-    def _read(self, reply: Any, sampling: Sampling) -> Reply:
+    def _read(self, reply: Any, sampling: SamplingOptions) -> Reply:
         if isinstance(reply, Mapping) and _TOO_LONG_REPLY in reply:
             return Reply("", too_long=str(reply[_TOO_LONG_REPLY]))
         try:
@@ -143,7 +145,7 @@ class ChatCompletions:
         self._limit, self._top = "max_tokens", 20
         self._seeds = True
 
-    def request(self, model: str, question: ChatQuestion, sampling: Sampling) -> Request:
+    def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """The request for the reply to a message."""
         body: dict[str, Any] = {
             "model": model,
@@ -158,7 +160,7 @@ class ChatCompletions:
             body["seed"] = question.sample
         return Request(self.path, body)
 
-    def relax(self, message: str, sampling: Sampling) -> bool:
+    def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
         """Use another name for the limit of tokens, ask for fewer log-probabilities, or send no seed."""
         if "max_completion_tokens" in message and self._limit == "max_tokens":
             self._limit = "max_completion_tokens"
@@ -170,19 +172,19 @@ class ChatCompletions:
             return False
         return True
 
-    def read(self, reply: Any, sampling: Sampling) -> Reply:
+    def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
         """The first choice of a completion."""
         choice = reply["choices"][0]
         message = choice["message"]
-        text, refusal = _text(message.get("content")), _text(message.get("refusal"))
-        tokens = _first_tokens(choice) if sampling.probabilities else ()
+        text, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
+        tokens = _read_first_tokens(choice) if sampling.probabilities else ()
         usage = reply.get("usage") or {}
         return Reply(
             text or refusal,
             refused=bool(refusal) or choice.get("finish_reason") == "content_filter",
             first_tokens=tokens,
-            tokens_in=count_or_none(usage.get("prompt_tokens")),
-            tokens_out=count_or_none(usage.get("completion_tokens")),
+            tokens_in=parse_count(usage.get("prompt_tokens")),
+            tokens_out=parse_count(usage.get("completion_tokens")),
             model=str(reply.get("model") or ""),
             cut=choice.get("finish_reason") == "length",
         )
@@ -202,13 +204,13 @@ def excuse_length(status: int, content: Any) -> dict[str, Any] | None:
     return {_TOO_LONG_REPLY: error[:300]} if status in (400, 413, 422) and _TOO_LONG.search(error) else None
 
 
-def _settings(sampling: Sampling) -> list[str]:
+def _describe_sampling(sampling: SamplingOptions) -> list[str]:
     if sampling.probabilities:
         return ["probabilities"]
     return [f"temperature {sampling.temperature:g}", f"max_tokens {sampling.max_tokens}"]
 
 
-def _text(content: Any) -> str:
+def _read_text(content: Any) -> str:
     """The text of a message, which may come in parts; none of one without content, as of a refusal."""
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
@@ -217,7 +219,7 @@ def _text(content: Any) -> str:
     return content or ""
 
 
-def _first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+def _read_first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     """The most probable first tokens of the answer; a value that stands for a probability of zero is left out."""
     entries = (choice.get("logprobs") or {}).get("content") or []
     if not entries:
@@ -226,12 +228,12 @@ def _first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     return tuple((str(top["token"]), float(top["logprob"])) for top in tops if float(top["logprob"]) > MISSING)
 
 
-def count_or_none(value: Any) -> int | None:
+def parse_count(value: Any) -> int | None:
     """A count of tokens in a reply; None if the server sends none."""
     return value if isinstance(value, int) else None
 
 
-def open_chat_server(served: str, address: str, options: ModelOptions) -> ServedChat:
+def open_served_chat(served: str, address: str, options: ModelOptions) -> ServedChat:
     """The model of a name such as `chat:MODEL@http://host:8000/v1`."""
     client = open_client(address, options, excused=excuse_refusal)
     name = f"chat:{served}@{client.public_address}"

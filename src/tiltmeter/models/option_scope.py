@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 
 from tiltmeter.errors import UsageError
-from tiltmeter.models.opening import Opened
+from tiltmeter.models.model_opener import AnyModel
 from tiltmeter.models.scheme import Source, find_scheme
 from tiltmeter.options import ModelOptions, list_options
 
 
-def refuse_idle_options(models: Iterable[str | Opened], options: ModelOptions) -> None:
+def reject_unused_options(models: Iterable[str | AnyModel], options: ModelOptions) -> None:
     """Raise an error for an option that differs from its default and has no effect on any of the models.
 
-    >>> refuse_idle_options(["bert-base-cased"], ModelOptions(per_minute=60))
+    >>> reject_unused_options(["bert-base-cased"], ModelOptions(per_minute=60))
     Traceback (most recent call last):
     tiltmeter.errors.UsageError: --per-minute is for models behind a server, and none of the run's is one; leave it out.
     """
-    sources = {source_of(model) for model in models}
+    sources = {find_source(model) for model in models}
     if "plug-in" in sources:  # nobody knows what it takes
         return
     for option in list_options(options):
@@ -23,10 +23,10 @@ def refuse_idle_options(models: Iterable[str | Opened], options: ModelOptions) -
             raise UsageError(f"{option.flag} is for {option.users}, and none of the run's is one; leave it out.")
 
 
-def source_of(model: str | Opened) -> Source:
+def find_source(model: str | AnyModel) -> Source:
     """Where a model is.
 
-    >>> source_of("gpt2"), source_of("chat:m@http://localhost:8000/v1"), source_of("chat:embedded")
+    >>> find_source("gpt2"), find_source("chat:m@http://localhost:8000/v1"), find_source("chat:embedded")
     ('named', 'chat server', 'named')
     """
     if not isinstance(model, str):

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from tiltmeter.models.protocol import ChatModel, Model
+from tiltmeter.models.model_protocol import ChatModel, Model
 from tiltmeter.options import ModelOptions
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 

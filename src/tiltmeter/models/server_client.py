@@ -17,7 +17,7 @@ _HINTS = {
 def open_client(address: str, options: ModelOptions, **settings: Any) -> Client:
     """The client of the server at an address; `settings` are other fields of `Client`."""
     defaults = {
-        "key": api_key(),
+        "key": read_api_key(),
         "concurrency": options.concurrency,
         "per_minute": options.per_minute,
         "timeout": options.timeout,
@@ -30,6 +30,6 @@ def open_client(address: str, options: ModelOptions, **settings: Any) -> Client:
     return Client(address, **defaults | settings)
 
 
-def api_key() -> str | None:
+def read_api_key() -> str | None:
     """The API key, which is read only from the environment."""
     return os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tiltmeter.errors import UsageError
-from tiltmeter.options.option_field import option
+from tiltmeter.options.option_field import define_option
 from tiltmeter.options.option_values import COUNT, FLAG, NUMBER
 
 if TYPE_CHECKING:
-    from tiltmeter.questions import Sampling
+    from tiltmeter.questions import SamplingOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,26 +22,26 @@ class ChatOptions:
     rejected.
     """
 
-    full: bool = option(
+    full: bool = define_option(
         False,
         "Chat models: all orders and wordings, with and without a neutral option.",
         FLAG,
         name="full_design",
         changes_results=True,
     )
-    max_tokens: int = option(64, "Chat models: the longest answer.", COUNT, changes_results=True)
-    samples: int = option(1, "Chat models: answers to each message.", COUNT, changes_results=True)
-    temperature: float | None = option(
+    max_tokens: int = define_option(64, "Chat models: the longest answer.", COUNT, changes_results=True)
+    samples: int = define_option(1, "Chat models: answers to each message.", COUNT, changes_results=True)
+    temperature: float | None = define_option(
         None, "Chat models: 0 by default, 1 for several samples.", NUMBER, changes_results=True
     )
-    max_requests: int | None = option(
+    max_requests: int | None = define_option(
         None, "Chat models: reject a run that sends more.", COUNT, studio="Chat: maximum number of requests"
     )
-    max_cost: float | None = option(None, "Chat models: reject a run that may cost more.", NUMBER)
-    price_in: float | None = option(
+    max_cost: float | None = define_option(None, "Chat models: reject a run that may cost more.", NUMBER)
+    price_in: float | None = define_option(
         None, "The price of a million tokens of messages.", NUMBER, studio="Chat: price of a million tokens of messages"
     )
-    price_out: float | None = option(
+    price_out: float | None = define_option(
         None, "The price of a million tokens of answers.", NUMBER, studio="Chat: price of a million tokens of answers"
     )
 
@@ -59,19 +59,19 @@ class ChatOptions:
         if self.max_cost is not None and (self.price_in is None or self.price_out is None):
             raise UsageError("--max-cost needs prices for a million tokens: --price-in and --price-out.")
 
-    def sampling(self, *, probabilities: bool) -> "Sampling":
+    def build_sampling(self, *, probabilities: bool) -> "SamplingOptions":
         """The settings of sampling."""
         if probabilities and (self.samples > 1 or self.temperature):
             raise UsageError("Probabilities are exact, so there is nothing to sample; leave out --samples.")
-        from tiltmeter.questions import Sampling  # numpy takes a moment to import
+        from tiltmeter.questions import SamplingOptions  # numpy takes a moment to import
 
         temperature = self.temperature if self.temperature is not None else float(self.samples > 1)
-        return Sampling(temperature, self.max_tokens, probabilities)
+        return SamplingOptions(temperature, self.max_tokens, probabilities)
 
-    def case(self, sampling: "Sampling") -> str:
+    def case(self, sampling: "SamplingOptions") -> str:
         """What sets this protocol apart from the default one, in a few words.
 
-        >>> ChatOptions(full=True, samples=5).case(ChatOptions(samples=5).sampling(probabilities=False))
+        >>> ChatOptions(full=True, samples=5).case(ChatOptions(samples=5).build_sampling(probabilities=False))
         'full, temperature 1, 5 samples'
         """
         parts = ["full"] if self.full else []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiltmeter.options.option_field import option
+from tiltmeter.options.option_field import define_option
 from tiltmeter.options.option_values import ABOVE_ZERO, COUNT, DEVICES, FLAG, SIZES, TEXT
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ModelOptions:
     describe the other fields.
     """
 
-    kind: "Kind | None" = option(
+    kind: "Kind | None" = define_option(
         None,
         "The kind of model, if its config does not say: `masked`, `causal` or `seq2seq`.",
         TEXT,
@@ -46,8 +46,8 @@ class ModelOptions:
         always_requested=True,
         **_COMPUTED_HERE,
     )
-    device: str = option("auto", "`auto`, `cpu`, `cuda`, `cuda:1` …", TEXT, for_translators=True, **_LOCAL)
-    devices: tuple[str, ...] = option(
+    device: str = define_option("auto", "`auto`, `cpu`, `cuda`, `cuda:1` …", TEXT, for_translators=True, **_LOCAL)
+    devices: tuple[str, ...] = define_option(
         (),
         "Several devices at once: `0,1` for two GPUs, or `cpu,cpu`.",
         DEVICES,
@@ -55,7 +55,7 @@ class ModelOptions:
         in_plan=False,
         **_LOCAL,
     )
-    dtype: str = option(
+    dtype: str = define_option(
         "auto",
         "`auto`, `float32`, `float16` or `bfloat16`.",
         TEXT,
@@ -65,17 +65,17 @@ class ModelOptions:
         for_translators=True,
         **_LOCAL,
     )
-    batch_tokens: int | None = option(
+    batch_tokens: int | None = define_option(
         None, "Tokens per batch; chosen automatically by default.", COUNT, **_COMPUTED_HERE
     )
-    trust_remote_code: bool = option(
+    trust_remote_code: bool = define_option(
         False,
         "Run code that comes with the model; only for models that you trust.",
         FLAG,
         for_translators=True,
         **_TOKENIZED_HERE,
     )
-    quantize: str | None = option(
+    quantize: str | None = define_option(
         None,
         "Quantise the weights while they are loaded.",
         TEXT,
@@ -83,7 +83,7 @@ class ModelOptions:
         changes_results=True,
         **_LOCAL,
     )
-    tokenizer: str | None = option(
+    tokenizer: str | None = define_option(
         None,
         "The tokenizer, if it is not the model's own.",
         TEXT,
@@ -92,28 +92,28 @@ class ModelOptions:
         studio="Tokenizer, if it is not named like the model",
         **_TOKENIZED_HERE,
     )
-    split: bool = option(
+    split: bool = define_option(
         False, "Split the model over all GPUs, main memory and disk; done if it does not fit.", FLAG, **_LOCAL
     )
-    max_memory: Mapping[str, str] | None = option(
+    max_memory: Mapping[str, str] | None = define_option(
         None, "Split it with at most this much on each: `0=10GiB,cpu=4GiB`.", SIZES, metavar="D=SIZE,…", **_LOCAL
     )
-    plain: bool = option(
+    plain: bool = define_option(
         False,
         "Without speed-ups, all answers computed anew: slower, the same numbers up to rounding.",
         FLAG,
         changes_results=True,
         **_COMPUTED_HERE,
     )
-    chat_template: bool = option(
+    chat_template: bool = define_option(
         False,
         "Put every text into the model's chat template, as the assistant's turn.",
         FLAG,
         changes_results=True,
         **_ANY,
     )
-    concurrency: int = option(16, "Servers: parallel requests.", COUNT, **_SERVED)
-    per_minute: int | None = option(None, "Servers: maximum number of requests per minute.", COUNT, **_SERVED)
-    timeout: float = option(300.0, "Servers: seconds to wait for a reply.", ABOVE_ZERO, **_SERVED)
+    concurrency: int = define_option(16, "Servers: parallel requests.", COUNT, **_SERVED)
+    per_minute: int | None = define_option(None, "Servers: maximum number of requests per minute.", COUNT, **_SERVED)
+    timeout: float = define_option(300.0, "Servers: seconds to wait for a reply.", ABOVE_ZERO, **_SERVED)
     cache: Path | None = None
     keep_heads: bool = False

@@ -56,7 +56,7 @@ class OptionField:
         return bool(value != self.default and value not in ((), {}))
 
 
-def option(default: Any, help: str, kind: ValueKind, **settings: Any) -> Any:
+def define_option(default: Any, help: str, kind: ValueKind, **settings: Any) -> Any:
     """A field of an option class; the settings are those of `OptionField`. The default name is that of the field."""
     metadata = {_KEY: {"help": help, "kind": kind, **settings}}
     if isinstance(default, dict):
@@ -65,14 +65,14 @@ def option(default: Any, help: str, kind: ValueKind, **settings: Any) -> Any:
 
 
 def list_options(*groups: Any) -> list[OptionField]:
-    """The options of dataclasses, in the order of their fields; fields without `option` are internal.
+    """The options of dataclasses, in the order of their fields; fields without `define_option` are internal.
 
     >>> from tiltmeter.options import ChatOptions
-    >>> [option.flag for option in list_options(ChatOptions)][:2]
+    >>> [define_option.flag for define_option in list_options(ChatOptions)][:2]
     ['--full-design', '--max-tokens']
     """
     return [
-        OptionField(**{"field": field.name, "name": field.name, "default": _default_of(field)} | field.metadata[_KEY])
+        OptionField(**{"field": field.name, "name": field.name, "default": _get_default(field)} | field.metadata[_KEY])
         for group in groups
         for field in dataclasses.fields(group)
         if _KEY in field.metadata
@@ -85,5 +85,5 @@ def build_options(group: type[Group], values: Mapping[str, Any], **others: Any) 
     return group(**{name: value for name, value in values.items() if name in names} | others)
 
 
-def _default_of(field: Any) -> Any:
+def _get_default(field: Any) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()

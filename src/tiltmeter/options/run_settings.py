@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tiltmeter.options.chat_options import ChatOptions
-from tiltmeter.options.option_field import option
+from tiltmeter.options.option_field import define_option
 from tiltmeter.options.option_values import COUNT, FLAG, MARGINS, TEXT
 
 
@@ -16,23 +16,23 @@ class RunSettings:
     left out and listed. The help texts of the command line describe the other fields.
     """
 
-    protocol: str = option(
+    protocol: str = define_option(
         "published",
         "How models are asked: `published`, `in-context` …; `tiltmeter protocols` lists all.",
         TEXT,
         changes_results=True,
         always_requested=True,
     )
-    perturb: str | None = option(
+    perturb: str | None = define_option(
         None,
         "Change all items: `lower-case`, `quoted`, of pairs `drop-final-character` …",
         TEXT,
         changes_results=True,
     )
-    keep_tokens: bool = option(
+    keep_tokens: bool = define_option(
         False, "Store the log-probability of each token of sentence pairs, for the report.", FLAG, changes_results=True
     )
-    limit: int | None = option(
+    limit: int | None = define_option(
         None,
         "The largest number of items of each part and language.",
         COUNT,
@@ -41,7 +41,7 @@ class RunSettings:
         for_translators=True,
         studio="Maximum number of items of each part and language",
     )
-    margins: Mapping[str, float] = option(
+    margins: Mapping[str, float] = define_option(
         {},
         "A margin of equivalence instead of the measure's default: `SS=3`.",
         MARGINS,

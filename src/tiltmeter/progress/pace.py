@@ -45,14 +45,14 @@ class Pace:
             return None
         return (self.done - self.at_load) / (self.ended - self.loaded)
 
-    def remaining(self, now: float | None = None) -> float | None:
+    def estimate_remaining(self, now: float | None = None) -> float | None:
         """Seconds until the step is done, by its speed up to `now` (None: the last report); None if not known yet."""
         if self.loaded is None or self.total is None or self.done <= self.at_load:
             return None
         elapsed = (self.ended if now is None else now) - self.loaded
         return elapsed / (self.done - self.at_load) * (self.total - self.done)
 
-    def start_of_speed(self) -> tuple[float, int] | None:
+    def find_speed_start(self) -> tuple[float, int] | None:
         """Time and count that a speed of the whole step is measured from; None if there was nothing new.
 
         If all units came in one report, there is no speed after it: loading is then part of the speed.
@@ -66,7 +66,7 @@ class Pace:
 
 def describe_progress(progress: Progress, pace: Pace) -> str:
     """The progress in words, such as `500 of 6,000, 7/s, padding 10.0%, about 14 minutes left`."""
-    left = pace.remaining()
+    left = pace.estimate_remaining()
     parts = [
         f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total is not None else ""),
         describe_speed(progress, pace),

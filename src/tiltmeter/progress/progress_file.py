@@ -101,7 +101,7 @@ class ProgressFile:
     def _build_state(self) -> dict[str, Any]:
         now = self._clock()
         stage = self.stages[-1] if self.stages else None
-        remaining = stage.remaining(now) if stage else None
+        remaining = stage.estimate_remaining(now) if stage else None
         return {
             "phase": self._phase,
             "seconds": round(now - self.began, 1),

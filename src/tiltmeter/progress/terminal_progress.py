@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 from tiltmeter.progress.pace import Pace, describe_progress, describe_speed
 from tiltmeter.progress.progress import Progress, ReportProgress
 
@@ -24,7 +24,7 @@ MIN_DOWNLOAD = 1_000_000
 @contextmanager
 def show_in_terminal(label: str) -> Iterator[ReportProgress]:
     """A progress bar if standard error is a terminal, else lines of a log."""
-    console = plain_console(stderr=True)
+    console = create_plain_console(stderr=True)
     with _show_bar(label, console) if console.is_terminal else _show_lines(label, console) as report:
         yield report
 
@@ -38,7 +38,7 @@ def show_download(label: str) -> Iterator[ReportProgress]:
         def report(now: Progress) -> None:
             nonlocal update
             if update is None and (now.total or 0) > MIN_DOWNLOAD and sys.stderr.isatty():
-                update = stack.enter_context(_show_bar(label, plain_console(stderr=True), in_bytes=True))
+                update = stack.enter_context(_show_bar(label, create_plain_console(stderr=True), in_bytes=True))
             if update is not None:
                 update(now)
 

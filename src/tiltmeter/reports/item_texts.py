@@ -4,39 +4,39 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from tiltmeter.datasets.by_name import keeps_texts, without_texts
+from tiltmeter.datasets.dataset_loader import allows_text_export, explain_missing_texts
 from tiltmeter.forms import ItemText
-from tiltmeter.reports.clean import clip, label
-from tiltmeter.runs.items import texts_by_id
+from tiltmeter.reports.display_text import clip, format_label
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_items import get_item_texts
 
 # Benchmark and language, as a report names them.
 DataKey = tuple[str, str]
 
 
-def item_texts(
+def load_item_texts(
     results: Iterable[Result], names: Mapping[str, str]
 ) -> tuple[dict[DataKey, dict[str, ItemText]], list[str]]:
     """The texts of all items by id, and why those of some data sets are missing. `names` are the report's names."""
     texts_at: dict[DataKey, dict[str, ItemText]] = {}
     missing: dict[str, None] = {}
     for result in results:
-        for name, language in result.manifest.data_sets():
-            key = (names.get(name, label(name)), label(language))
-            if not keeps_texts(name):
-                missing[without_texts(name)] = None
+        for name, language in result.manifest.index_data_sets():
+            key = (names.get(name, format_label(name)), format_label(language))
+            if not allows_text_export(name):
+                missing[explain_missing_texts(name)] = None
                 continue
             if result.texts is not None:
                 rows = result.texts[(result.texts["benchmark"] == name) & (result.texts["language"] == language)]
                 # Runs may hold different items of one data set; of an item in several runs, the first text is shown.
-                texts_at[key] = kept_texts(rows) | texts_at.get(key, {})
+                texts_at[key] = list_stored_texts(rows) | texts_at.get(key, {})
     return texts_at, list(missing)
 
 
-def kept_texts(items: pd.DataFrame) -> dict[str, ItemText]:
+def list_stored_texts(items: pd.DataFrame) -> dict[str, ItemText]:
     """The texts in a run's table of items, by id, ready for display."""
-    return {label(item): _clipped(text) for item, text in texts_by_id(items).items()}
+    return {format_label(item): _clip_texts(text) for item, text in get_item_texts(items).items()}
 
 
-def _clipped(text: ItemText) -> ItemText:
+def _clip_texts(text: ItemText) -> ItemText:
     return ItemText(clip(text.context), {role: clip(candidate) for role, candidate in text.texts.items()})

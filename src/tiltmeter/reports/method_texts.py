@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from tiltmeter.measures.measure import Quantity, name_clusters
-from tiltmeter.reports.formatting import listed
+from tiltmeter.reports.formatting import join_words
 
 
 def describe_clusters(quantities: Iterable[Quantity]) -> str:
@@ -39,4 +39,4 @@ def describe_tests(quantities: Iterable[Quantity]) -> str:
 
 
 def _list_names(quantities: Sequence[Quantity]) -> str:
-    return listed(list(dict.fromkeys(one.name for one in quantities))) if quantities else ""
+    return join_words(list(dict.fromkeys(one.name for one in quantities))) if quantities else ""

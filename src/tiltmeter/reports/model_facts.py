@@ -1,7 +1,7 @@
 """What a manifest says of a model, in words: for reports and model cards."""
 
-from tiltmeter.reports.clean import clip, label
-from tiltmeter.reports.formatting import four_digits
+from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.formatting import format_four_digits
 from tiltmeter.runs.manifest import ComputeUse, ModelEntry
 
 # The heading of each fact.
@@ -13,51 +13,51 @@ HEADINGS = (
 # fmt: on
 
 
-def model_facts(entry: ModelEntry) -> dict[str, str]:
+def describe_model(entry: ModelEntry) -> dict[str, str]:
     """The facts of a model by heading; those that are not known are left out.
 
     >>> compute = ComputeUse(("NVIDIA H200",), 0.25, 90.5, "measured by the driver")
-    >>> model_facts(ModelEntry(name="gpt2", type="gpt2", dtype="float32", compute=compute))["compute"]
+    >>> describe_model(ModelEntry(name="gpt2", type="gpt2", dtype="float32", compute=compute))["compute"]
     'NVIDIA H200, 0.25 hours, 90.5 Wh (measured by the driver)'
     """
     known = {
         "architecture": f"{entry.architecture} ({entry.type})" if entry.architecture else None,
-        "parameters": _number(entry.parameters),
-        "layers": _number(entry.layers),
-        "vocabulary": _number(entry.vocabulary),
-        "size": byte_count(entry.bytes) if isinstance(entry.bytes, int) else None,
-        "revision": _revision(entry),
-        "next-sentence head": _head(entry),
-        "precision": _precision(entry),
-        "compute": compute_in_words(entry.compute),
+        "parameters": _format_number(entry.parameters),
+        "layers": _format_number(entry.layers),
+        "vocabulary": _format_number(entry.vocabulary),
+        "size": format_bytes(entry.bytes) if isinstance(entry.bytes, int) else None,
+        "revision": _format_revision(entry),
+        "next-sentence head": _describe_head(entry),
+        "precision": _describe_precision(entry),
+        "compute": describe_compute(entry.compute),
     }
     return {heading: clip(str(known[heading])) for heading in HEADINGS if known[heading]}
 
 
-def compute_in_words(compute: ComputeUse | None) -> str:
+def describe_compute(compute: ComputeUse | None) -> str:
     """The hardware, hours and energy of a run; empty if they are not known."""
     if compute is None or not compute.hardware:
         return ""
     names = compute.hardware
     counted = [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
     energy, how = compute.energy_wh, compute.energy
-    used = f"{four_digits(energy)} Wh ({how})" if energy is not None else f"energy {how}" if how else ""
-    return ", ".join(filter(None, (*counted, _duration(compute.hours), used)))
+    used = f"{format_four_digits(energy)} Wh ({how})" if energy is not None else f"energy {how}" if how else ""
+    return ", ".join(filter(None, (*counted, _format_duration(compute.hours), used)))
 
 
-def _duration(hours: float) -> str:
+def _format_duration(hours: float) -> str:
     """Hours, or seconds of short runs.
 
-    >>> _duration(0.25), _duration(0.001)
+    >>> _format_duration(0.25), _format_duration(0.001)
     ('0.25 hours', '3.6 s')
     """
-    return f"{four_digits(hours)} hours" if hours >= 0.05 else f"{four_digits(hours * 3600)} s"
+    return f"{format_four_digits(hours)} hours" if hours >= 0.05 else f"{format_four_digits(hours * 3600)} s"
 
 
-def byte_count(size: int) -> str:
+def format_bytes(size: int) -> str:
     """A size in bytes with a unit.
 
-    >>> byte_count(548105171), byte_count(1999)
+    >>> format_bytes(548105171), format_bytes(1999)
     ('548 MB', '2 kB')
     """
     for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
@@ -66,32 +66,32 @@ def byte_count(size: int) -> str:
     return f"{size} bytes"
 
 
-def _number(value: float | None) -> str | None:
+def _format_number(value: float | None) -> str | None:
     return f"{value:,}" if isinstance(value, int) else None
 
 
-def _revision(entry: ModelEntry) -> str | None:
+def _format_revision(entry: ModelEntry) -> str | None:
     adapter = entry.adapter
     if adapter is None:
         return entry.revision
     names = (entry.base, entry.revision, "+", adapter.get("name"), adapter.get("revision"))
-    return " ".join(label(str(name)) for name in names if name)
+    return " ".join(format_label(str(name)) for name in names if name)
 
 
-def _head(entry: ModelEntry) -> str | None:
+def _describe_head(entry: ModelEntry) -> str | None:
     """The base model of a trained head, which answers within sentences.
 
-    >>> _head(ModelEntry(name="head", base="gpt2", head={"design": "recommended", "base_revision": None}))
+    >>> _describe_head(ModelEntry(name="head", base="gpt2", head={"design": "recommended", "base_revision": None}))
     'recommended, trained from gpt2'
     """
     head = entry.head
     if head is None:
         return None
     names = (entry.base, head.get("base_revision"))
-    return f"{head.get('design')}, trained from {' '.join(label(str(name)) for name in names if name)}"
+    return f"{head.get('design')}, trained from {' '.join(format_label(str(name)) for name in names if name)}"
 
 
-def _precision(entry: ModelEntry) -> str | None:
+def _describe_precision(entry: ModelEntry) -> str | None:
     quantized = entry.quantized
     if quantized is None:
         return entry.dtype

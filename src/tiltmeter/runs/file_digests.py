@@ -15,7 +15,7 @@ DIGESTS = "digests"
 
 def digest_files(folder: Path) -> dict[str, str]:
     """The SHA-256 hashes of the files of a run's folder, without its manifest."""
-    return {name: _of_file(folder / name) for name in NAMES if name != MANIFEST and (folder / name).is_file()}
+    return {name: _digest_file(folder / name) for name in NAMES if name != MANIFEST and (folder / name).is_file()}
 
 
 def digest_manifest(values: Mapping[str, Any]) -> str:
@@ -24,17 +24,17 @@ def digest_manifest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(without, sort_keys=True).encode()).hexdigest()
 
 
-def changed_files(manifest: Manifest, folder: Path, names: Sequence[str] = NAMES) -> list[str]:
+def list_changed_files(manifest: Manifest, folder: Path, names: Sequence[str] = NAMES) -> list[str]:
     """Which of a run's files are gone, or not as they were written; none if the manifest has no digests."""
     digests = manifest.digests
     changed = [name for name in names if name in digests and name != MANIFEST and _is_changed(folder / name, digests)]
     return [*changed, MANIFEST] if manifest.is_edited else changed
 
 
-def on_changed(changed: Sequence[str], folder: Path | str = "") -> list[str]:
+def describe_changed_files(changed: Sequence[str], folder: Path | str = "") -> list[str]:
     """The sentence on files that were changed; none if there are none.
 
-    >>> on_changed(["measures.json"], "runs/bert")
+    >>> describe_changed_files(["measures.json"], "runs/bert")
     ['runs/bert: measures.json was changed since the run was saved, and may not be what was measured.']
     """
     if not changed:
@@ -48,9 +48,9 @@ def on_changed(changed: Sequence[str], folder: Path | str = "") -> list[str]:
 
 
 def _is_changed(path: Path, digests: Mapping[str, Any]) -> bool:
-    return not path.is_file() or _of_file(path) != digests[path.name]
+    return not path.is_file() or _digest_file(path) != digests[path.name]
 
 
-def _of_file(path: Path) -> str:
+def _digest_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from tiltmeter.measures.intervals import RESAMPLES, SEED
-from tiltmeter.measures.rule import ALPHA
-from tiltmeter.registry import ComponentVersion, installed_version
-from tiltmeter.runs.asking import Asking
+from tiltmeter.measures.bootstrap import RESAMPLES, SEED
+from tiltmeter.measures.verdict_rule import ALPHA
+from tiltmeter.registry import ComponentVersion, find_installed_version
+from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.typed_json import ALL_KEYS, NOT_IN_JSON, OPTIONAL, OTHER_KEYS, from_json
 
 # Libraries whose version can change results.
@@ -62,7 +62,7 @@ class ModelEntry:
         return ", ".join((self.compute.hardware if self.compute else ()) or (self.device or "server",))
 
 
-def model_entry(details: Mapping[str, Any]) -> ModelEntry:
+def build_model_entry(details: Mapping[str, Any]) -> ModelEntry:
     """The entry of a model from its name and description, which are JSON values."""
     return from_json(ModelEntry, dict(details), f"the description of {details.get('name', 'a model')}")
 
@@ -115,7 +115,7 @@ class RefusedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class SkippedItem:
+class UnscoredItem:
     """An item that could not be scored."""
 
     model: str
@@ -176,10 +176,10 @@ class Manifest:
     request: Mapping[str, Any]
     models: tuple[ModelEntry, ...]
     data: tuple[DataEntry, ...]
-    asked: tuple[Asking, ...]
+    asked: tuple[MeasurementConditions, ...]
     refused: tuple[RefusedPart, ...]
     left_out: tuple[LeftOutRow, ...] = ()
-    skipped: tuple[SkippedItem, ...]
+    skipped: tuple[UnscoredItem, ...]
     flagged: tuple[FlaggedItem, ...] = ()
     notes: tuple[str, ...] = ()
     statistics: Statistics = field(default_factory=Statistics)
@@ -200,11 +200,11 @@ class Manifest:
         """The forms of the items, sorted."""
         return sorted({entry.components.form.name for entry in self.data if entry.components is not None})
 
-    def measure_modules(self) -> dict[str, str]:
+    def get_measure_modules(self) -> dict[str, str]:
         """The recorded module of measures of each benchmark."""
         return {entry.benchmark: entry.components.measures.name for entry in self.data if entry.components is not None}
 
-    def data_sets(self) -> "dict[tuple[str, str], DataSetFiles]":
+    def index_data_sets(self) -> "dict[tuple[str, str], DataSetFiles]":
         """The files of each data set, by its name and language."""
         found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
         for entry in self.data:
@@ -224,15 +224,15 @@ class DataSetFiles:
         return frozenset(files.values())
 
 
-def make_manifest(
+def build_manifest(
     request: Mapping[str, Any],
     *,
     models: Iterable[ModelEntry],
     data: Iterable[DataEntry],
-    asked: Iterable[Asking],
+    asked: Iterable[MeasurementConditions],
     refused: Iterable[RefusedPart] = (),
     left_out: Iterable[LeftOutRow] = (),
-    skipped: Iterable[SkippedItem] = (),
+    skipped: Iterable[UnscoredItem] = (),
     flagged: Iterable[FlaggedItem] = (),
     notes: Sequence[str] = (),
     margins: Mapping[str, float] | None = None,
@@ -257,7 +257,7 @@ def make_manifest(
             resamples=RESAMPLES,
             seed=SEED,
         ),
-        versions={name: installed for name in _LIBRARIES if (installed := installed_version(name))},
+        versions={name: installed for name in _LIBRARIES if (installed := find_installed_version(name))},
         python=platform.python_version(),
         platform=platform.platform(),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),

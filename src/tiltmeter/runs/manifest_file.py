@@ -8,11 +8,11 @@ from typing import Any
 
 from tiltmeter.errors import DataError
 from tiltmeter.files import write_text
-from tiltmeter.reading import read_json
 from tiltmeter.runs.file_digests import DIGESTS, digest_files, digest_manifest
 from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.runs.typed_json import check_type, from_json, to_json
+from tiltmeter.text_files import read_json
 
 
 class ManifestError(DataError):
@@ -63,7 +63,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
     Its digest of itself is written anew, unless it was edited: then it stays one that does not match.
     """
-    values = _json_values(manifest)
+    values = _to_json_values(manifest)
     if manifest.digests and not manifest.is_edited:
         values[DIGESTS] = {**manifest.digests, MANIFEST: digest_manifest(values)}
     # NaN is not valid JSON.
@@ -75,7 +75,7 @@ def with_digests(manifest: Manifest, folder: Path) -> Manifest:
     return replace(manifest, digests=digest_files(folder), is_edited=False)
 
 
-def _json_values(manifest: Manifest) -> dict[str, Any]:
+def _to_json_values(manifest: Manifest) -> dict[str, Any]:
     """The manifest as it is read from its file: lists for tuples, texts for keys."""
     values: dict[str, Any] = json.loads(json.dumps(to_json(manifest), allow_nan=False))
     return values

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 
-from tiltmeter.models.tensor_names import within_layers
+from tiltmeter.models.tensor_names import select_layer_modules
 from tiltmeter.runs.manifest import ModelEntry
 
 
-def model_notes(entries: Iterable[ModelEntry]) -> list[str]:
+def describe_models(entries: Iterable[ModelEntry]) -> list[str]:
     """The remarks on models, from their entries in the manifest.
 
     >>> from tiltmeter.runs.manifest import model_entry
-    >>> model_notes([model_entry({"name": "m", "kind": "causal", "chat_template": True})])[0]
+    >>> describe_models([model_entry({"name": "m", "kind": "causal", "chat_template": True})])[0]
     'm is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it as it is used.'
     """
-    return [note for entry in entries for note in _notes(entry)]
+    return [note for entry in entries for note in _list_notes(entry)]
 
 
-def _notes(entry: ModelEntry) -> Iterator[str]:
+def _list_notes(entry: ModelEntry) -> Iterator[str]:
     name = entry.name
     if entry.chat_template is True and entry.kind == "causal":
         yield (
@@ -26,7 +26,7 @@ def _notes(entry: ModelEntry) -> Iterator[str]:
     if bits := (entry.quantized or {}).get("bits"):
         yield f"{name} was measured with weights quantised to {bits} bits; the original ones give other numbers."
     unused = [module for modules in (entry.unused_modules or {}).values() for module in modules]
-    if inside := within_layers(unused):
+    if inside := select_layer_modules(unused):
         yield (
             f"The checkpoint of {name} has {len(inside)} modules in its layers that its config has no place for, "
             f"{inside[0]} first: it was measured without them."

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.datasets import Spec, parse_spec
-from tiltmeter.datasets.by_name import dataset, load_examined
+from tiltmeter.datasets.dataset_loader import get_dataset, load_with_findings
+from tiltmeter.datasets.file_hashes import get_sha256
 from tiltmeter.datasets.findings import Finding
-from tiltmeter.datasets.hashing import sha256_of
-from tiltmeter.forms import Item, form_named, form_of
-from tiltmeter.measures import measure_module
+from tiltmeter.forms import Item, get_form, get_item_form
+from tiltmeter.measures import get_measure_module
 from tiltmeter.registry import identify_component
 from tiltmeter.runs.manifest import Components, DataEntry
 
@@ -39,7 +39,7 @@ class Portion:
         """The same portion with other items."""
         return replace(self, items=items)
 
-    def in_parts(self, parts: Sequence[str]) -> list["Portion"]:
+    def split_into_parts(self, parts: Sequence[str]) -> list["Portion"]:
         """The same items once for each of these parts; unchanged if the portion is already one part."""
         return [replace(self, part=part) for part in parts] if parts and self.part == UNDIVIDED else [self]
 
@@ -54,45 +54,45 @@ class Portion:
             items=len(self.items),
             available=available,
             files=self.files,
-            warnings=self.warning_counts(),
+            warnings=self.count_warnings(),
             components=self.identify_components(is_chat=is_chat),
         )
 
     def identify_components(self, *, is_chat: bool) -> Components:
         """The form, benchmark and module of measures of this portion, with the packages that supply them."""
-        module = measures_of(self, chatting=is_chat)
+        module = select_measure_module(self, chatting=is_chat)
         return Components(
-            identify_component("forms", self.form, form_named(self.form)),
-            identify_component("benchmarks", self.form, benchmark_for(self.form)),
-            identify_component("measures", module, measure_module(module)),
+            identify_component("forms", self.form, get_form(self.form)),
+            identify_component("benchmarks", self.form, get_benchmark(self.form)),
+            identify_component("measures", module, get_measure_module(module)),
         )
 
-    def warning_counts(self) -> dict[str, int]:
+    def count_warnings(self) -> dict[str, int]:
         """How many of the items have a warning that changes what a number means, by its code."""
         ids = {item.id for item in self.items} if self.warnings else set()
         counts = {code: len(ids & warned) for code, warned in sorted(self.warnings.items())}
         return {code: count for code, count in counts.items() if count}
 
 
-def measures_of(portion: Portion, *, chatting: bool) -> str:
+def select_measure_module(portion: Portion, *, chatting: bool) -> str:
     """The measures of a portion's scores: of what chat models choose, or of what others find likely."""
-    benchmark = benchmark_for(portion.form)
+    benchmark = get_benchmark(portion.form)
     return benchmark.choice_measures if chatting else benchmark.measures
 
 
-def portions(text: str) -> Iterator[Portion]:
+def load_portions(text: str) -> Iterator[Portion]:
     """The portions of a specification such as `stereoset/intrasentence:de`."""
     spec = parse_spec(text)
-    files = _hashes(spec)
+    files = _list_hashes(spec)
     by_portion: dict[tuple[str, str, str], list[Item]] = {}
     warned: dict[tuple[str, str, str], dict[str, set[str]]] = {}
     left_out: list[Finding] = []
 
     def key(item: Item) -> tuple[str, str, str]:
-        form = form_of(item)
+        form = get_item_form(item)
         return form.name, form.part_of(item) or spec.part or UNDIVIDED, item.language
 
-    for examined in load_examined(spec):
+    for examined in load_with_findings(spec):
         for item in examined.items:
             by_portion.setdefault(key(item), []).append(item)
         for item, finding in examined.warned:
@@ -110,12 +110,12 @@ def portions(text: str) -> Iterator[Portion]:
         left_out = []
 
 
-def _hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
+def _list_hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
     """Each file with its SHA-256, language and part; None if it holds several."""
     if spec.path is not None:
-        return [(spec.path.name, sha256_of(spec.path), None, None)] if spec.path.is_file() else []
+        return [(spec.path.name, get_sha256(spec.path), None, None)] if spec.path.is_file() else []
     return [
-        (file.name, sha256_of(path), source.language, source.part)
-        for source in dataset(spec.name).select(spec.part, spec.languages)
+        (file.name, get_sha256(path), source.language, source.part)
+        for source in get_dataset(spec.name).select(spec.part, spec.languages)
         for file, path in zip(source.files, source.paths(), strict=True)
     ]

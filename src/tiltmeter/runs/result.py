@@ -12,19 +12,25 @@ import pandas as pd
 
 import tiltmeter
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import atomic_write, check_folder, write_text
+from tiltmeter.files import reject_unwritable_folder, write_atomically, write_text
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
-from tiltmeter.printable import visible
-from tiltmeter.reading import home_path, read_json
+from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
-from tiltmeter.runs.file_digests import changed_files, on_changed
-from tiltmeter.runs.items import SCHEMA
+from tiltmeter.runs.file_digests import describe_changed_files, list_changed_files
 from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.manifest_file import ManifestError, read_manifest, read_request, with_digests, write_manifest
-from tiltmeter.runs.measuring import describe_packages, measure_again
-from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replaced_files
-from tiltmeter.runs.run_shape import check_together, checked_rows, checked_scores, checked_table, read_table
+from tiltmeter.runs.measurement import describe_packages, remeasure_scores
+from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replace_files
+from tiltmeter.runs.run_items import SCHEMA
+from tiltmeter.runs.run_validation import (
+    read_table,
+    validate_consistency,
+    validate_rows,
+    validate_scores,
+    validate_table,
+)
 from tiltmeter.runs.token_table import TOKENS_SCHEMA
+from tiltmeter.text_files import expand_home, read_json
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +63,10 @@ class Result:
         )
         items = self.scores[["benchmark", "part", "language", "item"]].drop_duplicates()
         on = [f"{name}:{language}" for name, language in asked]
-        return visible(f"<Result: {_some(models)} on {_some(on)}, {len(items):,} items, {len(self.records):,} numbers>")
+        return escape_unsafe(
+            f"<Result: {_shorten_names(models)} on {_shorten_names(on)}, "
+            f"{len(items):,} items, {len(self.records):,} numbers>"
+        )
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
@@ -86,9 +95,9 @@ class Result:
         """The records as a data frame."""
         return to_frame(self.records)
 
-    def measured_again(self) -> "Result":
+    def remeasure(self) -> "Result":
         """The same run with records computed from its scores, whatever `measures.json` says."""
-        return replace(self, records=measure_again(self.scores, self.manifest))
+        return replace(self, records=remeasure_scores(self.scores, self.manifest))
 
     def save(self, folder: Path | str, *, force: bool = False) -> Path:
         """Write the run's folder.
@@ -96,10 +105,10 @@ class Result:
         A folder with another run is not overwritten unless `force` is given; one with the same request is. The manifest
         is written last, so a folder with a manifest is complete.
         """
-        folder = home_path(folder)
-        refuse_other_run(folder, self.manifest.request, force=force)
-        with replaced_files(folder) as part:
-            with atomic_write(part / SCORES) as file:
+        folder = expand_home(folder)
+        reject_other_run(folder, self.manifest.request, force=force)
+        with replace_files(folder) as part:
+            with write_atomically(part / SCORES) as file:
                 self.scores.to_parquet(file, index=False, row_group_size=_ROW_GROUP)
             for name, table, schema in (
                 (ITEMS, self.texts, SCHEMA),
@@ -107,15 +116,15 @@ class Result:
                 (TOKENS, self.tokens, TOKENS_SCHEMA),
             ):
                 if table is not None:
-                    with atomic_write(part / name) as file:
+                    with write_atomically(part / name) as file:
                         table.to_parquet(file, index=False, schema=schema, row_group_size=_ROW_GROUP)
-            write_text(part / MEASURES, _json(to_dicts(self.records)))
+            write_text(part / MEASURES, _to_json(to_dicts(self.records)))
             write_manifest(part, with_digests(self.manifest, part))
         return folder
 
-    def as_saved(self, folder: Path | str) -> "Result":
+    def with_saved_manifest(self, folder: Path | str) -> "Result":
         """This result with the manifest of the folder that it was saved to, which has the digests of its files."""
-        return replace(self, manifest=read_manifest(home_path(folder)))
+        return replace(self, manifest=read_manifest(expand_home(folder)))
 
     @classmethod
     def load(cls, folder: Path | str) -> "Result":
@@ -123,7 +132,7 @@ class Result:
 
         Files that were changed since the run was saved are named in a warning, and in `changed`.
         """
-        folder = home_path(folder)
+        folder = expand_home(folder)
         try:
             finish_save(folder)
             if not (folder / MANIFEST).is_file():
@@ -131,15 +140,15 @@ class Result:
                     f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`."
                 )
             manifest = read_manifest(folder)
-            scores = checked_scores(read_table(folder / SCORES))
-            records = from_dicts(checked_rows(read_json(folder / MEASURES)))
-            check_together(manifest, scores, records)
+            scores = validate_scores(read_table(folder / SCORES))
+            records = from_dicts(validate_rows(read_json(folder / MEASURES)))
+            validate_consistency(manifest, scores, records)
             items, answers, tokens = (
-                checked_table(name, read_table(folder / name), schema) if (folder / name).exists() else None
+                validate_table(name, read_table(folder / name), schema) if (folder / name).exists() else None
                 for name, schema in ((ITEMS, SCHEMA), (ANSWERS, ANSWERS_SCHEMA), (TOKENS, TOKENS_SCHEMA))
             )
-            changed = changed_files(manifest, folder)
-            for sentence in (*on_changed(changed, folder), *describe_packages(manifest, folder)):
+            changed = list_changed_files(manifest, folder)
+            for sentence in (*describe_changed_files(changed, folder), *describe_packages(manifest, folder)):
                 logger.warning("%s", sentence)
             return cls(scores, records, manifest, items, answers, tokens, tuple(changed))
         except ManifestError:
@@ -151,13 +160,13 @@ class Result:
             raise DataError(f"The run in {folder} cannot be read ({reason}); make it again.") from error
 
 
-def _some(names: Sequence[str], limit: int = 3) -> str:
+def _shorten_names(names: Sequence[str], limit: int = 3) -> str:
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
+def reject_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
     """An error if a folder holds a finished run with another request, or cannot be written: before the work."""
-    check_folder(folder)
+    reject_unwritable_folder(folder)
     if not folder.is_dir():
         return
     finish_save(folder)
@@ -167,6 +176,6 @@ def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = 
         raise UsageError(f"{folder} already holds another run; choose another place with --out, or pass --force.")
 
 
-def _json(value: object) -> str:
+def _to_json(value: object) -> str:
     # NaN is not valid JSON.
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

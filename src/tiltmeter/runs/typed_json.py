@@ -43,7 +43,7 @@ class _Field:
 
 
 @cache
-def _fields_of(cls: type) -> tuple[_Field, ...]:
+def _list_fields(cls: type) -> tuple[_Field, ...]:
     hints = get_type_hints(cls)
     return tuple(
         _Field(
@@ -61,22 +61,22 @@ def from_json(cls: type[_T], value: Any, where: str) -> _T:
     values: Mapping[str, Any] = check_type(value, (dict,), where)
     arguments: dict[str, Any] = {}
     kind: Any = cls
-    for known in _fields_of(kind):
+    for known in _list_fields(kind):
         if known.use in ("", "optional"):
             if known.name not in values:
                 if known.is_needed:
                     raise DataError(f"{where} has no {known.name!r}.")
             elif values[known.name] is not None or known.is_needed:
-                arguments[known.name] = _converted(known.hint, values[known.name], f"{known.name!r} of {where}")
+                arguments[known.name] = _convert(known.hint, values[known.name], f"{known.name!r} of {where}")
         elif known.use == "all":
             arguments[known.name] = dict(values)
         elif known.use == "other":
-            names = {one.name for one in _fields_of(kind)}
+            names = {one.name for one in _list_fields(kind)}
             arguments[known.name] = {name: entry for name, entry in values.items() if name not in names}
     return cls(**arguments)
 
 
-def _converted(hint: Any, value: Any, where: str) -> Any:
+def _convert(hint: Any, value: Any, where: str) -> Any:
     if hint is Any:
         return value
     origin, parameters = get_origin(hint), get_args(hint)
@@ -84,16 +84,16 @@ def _converted(hint: Any, value: Any, where: str) -> Any:
         if value is None and NoneType in parameters:
             return None
         kinds = [kind for kind in parameters if kind is not NoneType]
-        return _converted(kinds[0], value, where) if len(kinds) == 1 else check_type(value, tuple(kinds), where)
+        return _convert(kinds[0], value, where) if len(kinds) == 1 else check_type(value, tuple(kinds), where)
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise DataError(f"{where} is not a list.")
         return tuple(
-            _converted(parameters[0], entry, f"entry {number} of {where}") for number, entry in enumerate(value, 1)
+            _convert(parameters[0], entry, f"entry {number} of {where}") for number, entry in enumerate(value, 1)
         )
     if origin is Mapping:
         check_type(value, (dict,), where)
-        return {name: _converted(parameters[1], entry, f"{name!r} of {where}") for name, entry in value.items()}
+        return {name: _convert(parameters[1], entry, f"{name!r} of {where}") for name, entry in value.items()}
     if is_dataclass(hint):
         return from_json(cast(type[Any], hint), value, where)
     return check_type(value, (hint,), where)
@@ -119,7 +119,7 @@ def to_json(value: Any) -> Any:
         return value
     written: dict[str, Any] = {}
     kind: Any = type(value)
-    for known in _fields_of(kind):
+    for known in _list_fields(kind):
         entry = getattr(value, known.name)
         if known.use == "all":
             return to_json(entry)

@@ -60,7 +60,7 @@ def read_job(folder: Path) -> Job:
     except DataError:
         sentence = f"The file {REQUEST} of this job cannot be read; look at it in {folder}, or remove the job."
         return Job(folder.name, RunRequest(name=folder.name, models=(), on=()), "damaged", "", sentence)
-    queued = _text(folder / QUEUED)
+    queued = _read_text(folder / QUEUED)
     outcome, progress = read_json(folder / OUTCOME), read_json(folder / PROGRESS)
     # In this order: a process takes the lock, then removes `queued`; at its end it writes the outcome, then lets go.
     if queued is None and outcome.get("state") in ("finished", "stopped", "failed"):
@@ -85,7 +85,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _text(path: Path) -> str | None:
+def _read_text(path: Path) -> str | None:
     try:
         return path.read_text(encoding="utf-8")
     except OSError:

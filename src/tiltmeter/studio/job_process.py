@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from tiltmeter.cluster.job_lock import JobLock, JobTakenError
 from tiltmeter.cluster.job_work import describe_failure, exit_taken_over, raise_on_signals
-from tiltmeter.cluster.timings import Timing, Timings
+from tiltmeter.cluster.timing_store import Timing, TimingStore
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
-from tiltmeter.guarded_output import guarded_output
 from tiltmeter.progress.progress_file import ProgressFile
-from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
+from tiltmeter.safe_output import guard_output
 from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, read_json
 from tiltmeter.studio.job_files import REQUEST as REQUEST_FILE
 from tiltmeter.studio.run_request import RunRequest
+from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
@@ -43,22 +43,22 @@ def main(folder: Path) -> int:
             (folder / OUTCOME).unlink(missing_ok=True)
             (folder / QUEUED).unlink()
             try:
-                state, sentence = _carried_out(folder)
+                state, sentence = _carry_out(folder)
             except KeyboardInterrupt:  # it came while another end was being noticed
                 state, sentence = "stopped", _STOPPED
-            _end(folder, state, sentence)
+            _write_outcome(folder, state, sentence)
             return 0
     except JobTakenError:
         return 0
 
 
-def _carried_out(folder: Path) -> tuple[str, str]:
+def _carry_out(folder: Path) -> tuple[str, str]:
     """Make the run; how it ended, and a sentence on it."""
     raise_on_signals()
     ended, made = threading.Event(), threading.Event()
     threading.Thread(target=_watch_for_stop, args=(folder, ended), daemon=True).start()
     try:
-        _run(folder, made)
+        _make_run(folder, made)
     except KeyboardInterrupt:
         if not made.is_set():  # a run that is written has not been stopped
             return "stopped", _STOPPED
@@ -80,7 +80,7 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
         return
     _interrupt()
     if not ended.wait(_PATIENCE):
-        _end(folder, "stopped", _STOPPED)
+        _write_outcome(folder, "stopped", _STOPPED)
         os._exit(0)  # stored answers are safe: each batch is one transaction
 
 
@@ -92,12 +92,12 @@ def _interrupt() -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
-def _end(folder: Path, state: str, sentence: str) -> None:
+def _write_outcome(folder: Path, state: str, sentence: str) -> None:
     """Write how it ended."""
     write_text(folder / OUTCOME, json.dumps({"state": state, "sentence": sentence}, ensure_ascii=False))
 
 
-def _run(folder: Path, made: threading.Event) -> None:
+def _make_run(folder: Path, made: threading.Event) -> None:
     """Make the run; `made` is set as soon as its folder is written."""
     from tiltmeter.runs.evaluate import measure_models
 
@@ -109,21 +109,21 @@ def _run(folder: Path, made: threading.Event) -> None:
             list(request.models),
             list(request.on),
             request.build_settings(),
-            request.model_options(),
-            out=workspace.run_named(request.name),
+            request.build_model_options(),
+            out=workspace.get_run_folder(request.name),
             watch=progress.watch,
             so_far=progress.record_interim_values,
             tell=progress.tell,
         )
         made.set()
     try:
-        with Timings(workspace.state / STUDIO_DATABASE) as timings:
-            timings.add(_timings(request, result, progress))
+        with TimingStore(workspace.state / STUDIO_DATABASE) as timings:
+            timings.add(_compute_timings(request, result, progress))
     except TiltmeterError as error:  # the run is written; only the next estimate is poorer
         logger.warning("%s", error)
 
 
-def _timings(request: RunRequest, result: "Result", progress: ProgressFile) -> list[Timing]:
+def _compute_timings(request: RunRequest, result: "Result", progress: ProgressFile) -> list[Timing]:
     """What each model took; those whose answers were all stored tell nothing."""
     now = time.monotonic()
     forms = result.manifest.list_forms()
@@ -133,7 +133,7 @@ def _timings(request: RunRequest, result: "Result", progress: ProgressFile) -> l
     for stage in progress.stages:
         name, _, kind = stage.label.rpartition(" (")
         model, start, before = result.manifest.find_model(name), before, stage.ended
-        if (began := stage.start_of_speed()) is None:
+        if (began := stage.find_speed_start()) is None:
             continue
         asked_from, first = began
         timing = Timing(
@@ -151,11 +151,11 @@ def _timings(request: RunRequest, result: "Result", progress: ProgressFile) -> l
             end_seconds=now - progress.stages[-1].ended,
         )
         # A model with a next-sentence head has two stages.
-        found[name] = found[name].plus(timing) if name in found else timing
+        found[name] = found[name].combine_with(timing) if name in found else timing
     return list(found.values())
 
 
 if __name__ == "__main__":
-    with guarded_output():
+    with guard_output():
         logging.basicConfig(level=logging.WARNING)
         sys.exit(main(Path(sys.argv[1])))

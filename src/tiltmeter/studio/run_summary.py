@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tiltmeter.errors import DataError, TiltmeterError
-from tiltmeter.measures import Record, measure_named
+from tiltmeter.measures import Record, get_measure
 from tiltmeter.measures.records import OVERALL, from_dicts
-from tiltmeter.printable import visible
-from tiltmeter.reports.clean import clip, label, short_names
-from tiltmeter.reports.gather import shown_records
-from tiltmeter.reports.record_rows import ALL_MODELS, rows_of
+from tiltmeter.printable_text import escape_unsafe
+from tiltmeter.reports.combined_runs import label_records
+from tiltmeter.reports.display_text import clip, format_label, shorten_names
+from tiltmeter.reports.record_rows import ALL_MODELS, build_rows
 from tiltmeter.reports.ruler_svg import Ruler
-from tiltmeter.reports.summary_rows import SummaryRow, summary_rows
-from tiltmeter.reports.words import Tone, headlines, verdicts
+from tiltmeter.reports.summary_rows import SummaryRow, build_summary_rows
+from tiltmeter.reports.verdict_text import Tone, build_headlines, list_summary_verdicts
 from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.manifest_file import parse_manifest
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
-from tiltmeter.runs.samples import sample_notes
+from tiltmeter.runs.sample_notes import list_sample_notes
 
 # The tones of headlines, in words.
 TONES: dict[Tone, str] = {
@@ -94,42 +94,44 @@ class RunSummary:
         """Read a summary that `to_json` wrote."""
         fields = json.loads(text)
         benchmarks = tuple(
-            RunBenchmark(**{**entry, "rulers": tuple(_ruler(ruler) for ruler in entry["rulers"])})
+            RunBenchmark(**{**entry, "rulers": tuple(_parse_ruler(ruler) for ruler in entry["rulers"])})
             for entry in fields["benchmarks"]
         )
         names = {name: tuple(fields[name]) for name in ("models", "measured", "languages")}
         return cls(**{**fields, **names, "benchmarks": benchmarks})
 
 
-def _ruler(fields: Mapping[str, Any]) -> RunRuler:
+def _parse_ruler(fields: Mapping[str, Any]) -> RunRuler:
     return RunRuler(**{**fields, "ruler": Ruler(**fields["ruler"])})
 
 
-def summarize(folder: Path) -> RunSummary:
+def summarize_run(folder: Path) -> RunSummary:
     """The summary of a run's folder; of one that is broken or not finished, with the problem."""
     if link := next((name for name in _FILES if (folder / name).is_symlink()), None):
         return RunSummary(problem=f"Its {link} is a link, which the studio does not follow; put the file there.")
     if not (folder / MANIFEST).is_file():
         return RunSummary(problem=f"It has no {MANIFEST}, so it was not finished; start it again, or delete it.")
     try:
-        manifest = _manifest(folder)
+        manifest = _read_manifest(folder)
     except TiltmeterError as error:
         return RunSummary(problem=clip(str(error), 300))
     try:
-        return _summary(manifest, _rows(_read(folder / MEASURES)))
+        return _build_summary(manifest, _validate_rows(_read_json(folder / MEASURES)))
     except (TiltmeterError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        return RunSummary(finished=_finished(manifest), models=_models(manifest, ()), problem=_problem(error))
+        return RunSummary(
+            finished=_format_finish_time(manifest), models=_list_models(manifest, ()), problem=_describe_problem(error)
+        )
 
 
-def _manifest(folder: Path) -> Manifest:
-    values = _read(folder / MANIFEST)
+def _read_manifest(folder: Path) -> Manifest:
+    values = _read_json(folder / MANIFEST)
     try:
         return parse_manifest(values)
     except DataError as error:
         raise DataError(f"Its {MANIFEST} is not that of a run: {error} Make the run again.") from None
 
 
-def _read(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     if not path.exists():
         raise DataError(f"It has no {path.name}; make the run again.")
     if not path.is_file():  # to read a pipe would take for ever
@@ -140,37 +142,37 @@ def _read(path: Path) -> Any:
         raise DataError(f"Its {path.name} cannot be read ({clip(str(error), 120)}); make the run again.") from None
 
 
-def _rows(value: Any) -> list[dict[str, Any]]:
+def _validate_rows(value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         raise DataError(f"Its {MEASURES} is not that of a run; make the run again.")
     return value
 
 
-def _problem(error: Exception) -> str:
+def _describe_problem(error: Exception) -> str:
     if isinstance(error, TiltmeterError):
         return clip(str(error), 300)
     words = clip(f"{type(error).__name__}: {error}", 120)
     return f"Its {MEASURES} lacks something ({words}); make the run again."
 
 
-def _summary(manifest: Manifest, rows: Sequence[Mapping[str, Any]]) -> RunSummary:
+def _build_summary(manifest: Manifest, rows: Sequence[Mapping[str, Any]]) -> RunSummary:
     try:
         over_all = from_dicts(row for row in rows if row.get("view") == "all" and row.get("model") != ALL_MODELS)
     except DataError as error:
         raise DataError(f"Its {MEASURES} cannot be read ({clip(str(error), 120)}); make the run again.") from None
-    records = shown_records([("", over_all)])
-    names = short_names(record.benchmark for record in over_all)
+    records = label_records([("", over_all)])
+    names = shorten_names(record.benchmark for record in over_all)
     return RunSummary(
-        finished=_finished(manifest),
-        models=_models(manifest, records),
-        measured=tuple(visible(name) for name in dict.fromkeys(record.model for record in over_all)),
-        benchmarks=tuple(_benchmarks(manifest, records, names)),
+        finished=_format_finish_time(manifest),
+        models=_list_models(manifest, records),
+        measured=tuple(escape_unsafe(name) for name in dict.fromkeys(record.model for record in over_all)),
+        benchmarks=tuple(_list_benchmarks(manifest, records, names)),
         languages=tuple(dict.fromkeys(record.language for record in records)),
-        items=_items(manifest, records),
+        items=_count_items(manifest, records),
     )
 
 
-def _finished(manifest: Manifest) -> str:
+def _format_finish_time(manifest: Manifest) -> str:
     """When the run was finished, as a UTC time that can be sorted; empty if it does not say so."""
     try:
         return datetime.fromisoformat(manifest.finished).astimezone(UTC).isoformat(timespec="seconds")
@@ -178,13 +180,13 @@ def _finished(manifest: Manifest) -> str:
         return ""
 
 
-def _models(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
+def _list_models(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
     if records:
         return tuple(dict.fromkeys(record.model for record in records))
-    return tuple(short_names(entry.name for entry in manifest.models).values())
+    return tuple(shorten_names(entry.name for entry in manifest.models).values())
 
 
-def _items(manifest: Manifest, records: Iterable[Record]) -> int:
+def _count_items(manifest: Manifest, records: Iterable[Record]) -> int:
     """The items that were asked, or for a manifest without their number those that have a value."""
     if asked := sum(entry.items for entry in manifest.data):
         return asked
@@ -196,29 +198,29 @@ def _items(manifest: Manifest, records: Iterable[Record]) -> int:
     return sum(measured.values())
 
 
-def _benchmarks(manifest: Manifest, records: Sequence[Record], names: Mapping[str, str]) -> Iterable[RunBenchmark]:
+def _list_benchmarks(manifest: Manifest, records: Sequence[Record], names: Mapping[str, str]) -> Iterable[RunBenchmark]:
     for name in dict.fromkeys(record.benchmark for record in records):
-        rows = rows_of(record for record in records if record.benchmark == name)
-        samples = list(dict.fromkeys(sample_notes(manifest.data, name, names)))
-        headline = next(iter(headlines(rows, samples)), None)
-        lines = summary_rows(verdicts(rows))
+        rows = build_rows(record for record in records if record.benchmark == name)
+        samples = list(dict.fromkeys(list_sample_notes(manifest.data, name, names)))
+        headline = next(iter(build_headlines(rows, samples)), None)
+        lines = build_summary_rows(list_summary_verdicts(rows))
         several = len({line.verdict.record.model for line in lines}) > 1
         yield RunBenchmark(
             name=name,
             tone=headline.tone if headline else "",
             lead=headline.lead if headline else "No measure of bias.",
-            rulers=tuple(_run_ruler(line, several) for line in lines[:MOST_RULERS]),
+            rulers=tuple(_build_ruler(line, several) for line in lines[:MOST_RULERS]),
             more=max(0, len(lines) - MOST_RULERS),
         )
 
 
-def _run_ruler(line: SummaryRow, several: bool) -> RunRuler:
+def _build_ruler(line: SummaryRow, several: bool) -> RunRuler:
     record, verdict = line.verdict.record, line.verdict.verdict
     subject = [record.model] if several else []
     subject += [line.language, *([line.part] if line.part else [])]
     return RunRuler(
-        subject=label(", ".join(subject), 120),
-        measure=measure_named(record.measure).name,
+        subject=format_label(", ".join(subject), 120),
+        measure=get_measure(record.measure).name,
         value=line.value,
         interval=line.interval,
         words=verdict.short,

@@ -7,37 +7,37 @@ from typing import Any
 
 import numpy as np
 
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, Trial
+from tiltmeter.benchmarks.benchmark import Benchmark, PartTrials, Score, Trial, UnsupportedPart
 from tiltmeter.forms import Form
-from tiltmeter.questions import Answer, Question, Text
-from tiltmeter.testing.requirement import requirement
+from tiltmeter.questions import Answer, Question, Tokenizer
+from tiltmeter.testing.requirement import build_requirement
 
 Require = Callable[[object, str], None]
 _WHOLE = "all"
 
 
-def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any], texts: Sequence[Text]) -> None:
+def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any], texts: Sequence[Tokenizer]) -> None:
     """Check a benchmark with its form, some items, and the tokenizers of models (`model.text`) of several kinds.
 
     Every item is asked about or listed as skipped; questions do not depend on the order of the items, nor on the others
     if the benchmark says that they are made item by item; questions are well formed; scores are finite and depend on
     the answers alone; choices have different options; and perturbations keep the id.
     """
-    require = requirement(f"benchmark of {benchmark.form!r}")
+    require = build_requirement(f"benchmark of {benchmark.form!r}")
     require(items and texts, "give at least one item and one tokenizer")
     require(benchmark.protocols, "it has no protocol")
     require(form.name == benchmark.form, f"its form is not {form.name!r}")
     asked = 0
     for text, protocol in product(texts, benchmark.protocols):
-        for part, some in _portions(benchmark, form, items, text):
+        for part, some in _group_portions(benchmark, form, items, text):
             asked += _check_protocol(require, benchmark, some, text, part, protocol)
     require(asked, "none of its protocols can be asked with any of the tokenizers")
     for item in items:
         _check_item(require, benchmark, item)
 
 
-def _portions(
-    benchmark: Benchmark, form: Form[Any], items: Sequence[Any], text: Text
+def _group_portions(
+    benchmark: Benchmark, form: Form[Any], items: Sequence[Any], text: Tokenizer
 ) -> Iterator[tuple[str, list[Any]]]:
     """The items as a run asks about them: those of one part in one language together."""
     parts = benchmark.parts(text.kind)
@@ -50,24 +50,26 @@ def _portions(
 
 
 def _check_protocol(
-    require: Require, benchmark: Benchmark, items: Sequence[Any], text: Text, part: str, protocol: str
+    require: Require, benchmark: Benchmark, items: Sequence[Any], text: Tokenizer, part: str, protocol: str
 ) -> bool:
     """Whether the protocol can be asked with this tokenizer; an AssertionError if it does so badly."""
     try:
         asked = benchmark.ask(part, list(items), text, protocol=protocol)
-    except CannotAsk:
+    except UnsupportedPart:
         return False
     where = f"{protocol!r} for a {text.kind} model"
-    require(isinstance(asked, Asked), f"{where}: ask gives {type(asked).__name__} instead of Asked")
+    require(isinstance(asked, PartTrials), f"{where}: ask gives {type(asked).__name__} instead of Asked")
     accounted = {trial.item.id for trial in asked.trials} | {one.item for one in asked.skipped} | set(asked.too_long)
     lost = {item.id for item in items} - accounted
     require(not lost, f"{where}: {', '.join(sorted(lost))} is neither asked about nor skipped")
     same = benchmark.ask(part, list(items)[::-1], text, protocol=protocol)
-    require(_digests(asked) == _digests(same), f"{where}: the questions depend on the order of the items")
+    require(_list_digests(asked) == _list_digests(same), f"{where}: the questions depend on the order of the items")
     if benchmark.item_by_item(items):
         single = [benchmark.ask(part, [item], text, protocol=protocol) for item in items]
-        together = {item: digests for one in single for item, digests in _digests(one).items()}
-        require(_digests(asked) == together, f"{where}: item_by_item is true, but items are not asked about one by one")
+        together = {item: digests for one in single for item, digests in _list_digests(one).items()}
+        require(
+            _list_digests(asked) == together, f"{where}: item_by_item is true, but items are not asked about one by one"
+        )
     for trial in asked.trials:
         _check_trial(require, trial, where)
     return True
@@ -78,7 +80,7 @@ def _check_trial(require: Require, trial: Trial, where: str) -> None:
     require(trial.questions, f"{label}: a trial has no question")
     for question in trial.questions:
         _check_question(require, question, label)
-    answers = [_made_answer(question) for question in trial.questions]
+    answers = [_make_answer(question) for question in trial.questions]
     scores = trial.score(answers)
     require(scores and all(isinstance(score, Score) for score in scores), f"{label}: score gives {scores!r}")
     require(scores == trial.score(answers), f"{label}: the same answers give other scores the second time")
@@ -106,14 +108,14 @@ def _check_item(require: Require, benchmark: Benchmark, item: Any) -> None:
         return
     try:
         choice = benchmark.choice(item)
-    except CannotAsk:
+    except UnsupportedPart:
         return
     roles = [option.role for option in choice.options]
     require(len(roles) >= 2 and len(set(roles)) == len(roles), f"the options of {item.id} have the roles {roles}")
     require(all(option.text.strip() for option in choice.options), f"an option of {item.id} has no text")
 
 
-def _digests(asked: Asked) -> dict[str, list[list[bytes]]]:
+def _list_digests(asked: PartTrials) -> dict[str, list[list[bytes]]]:
     """The digests of the questions of each item, by trial."""
     found: dict[str, list[list[bytes]]] = {}
     for trial in asked.trials:
@@ -121,7 +123,7 @@ def _digests(asked: Asked) -> dict[str, list[list[bytes]]]:
     return found
 
 
-def _made_answer(question: Question) -> Answer:
+def _make_answer(question: Question) -> Answer:
     """An answer of the right size with log-probabilities that differ; second numbers are shares."""
     rng = np.random.default_rng(int.from_bytes(question.digest[:4]))
     count = len(question.wanted)

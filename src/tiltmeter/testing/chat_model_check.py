@@ -3,9 +3,9 @@
 import json
 from collections.abc import Sequence
 
-from tiltmeter.models.protocol import ChatModel
-from tiltmeter.questions import ChatQuestion, Reply, Sampling
-from tiltmeter.testing.requirement import requirement
+from tiltmeter.models.model_protocol import ChatModel
+from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
+from tiltmeter.testing.requirement import build_requirement
 
 _PROMPTS = (
     "Which word fits better? Answer with the letter.\nA. tea\nB. coffee",
@@ -20,32 +20,32 @@ def check_chat_model(model: ChatModel, other: ChatModel | None = None) -> None:
     It implements the protocol; the fingerprint is stable and depends on the sampling settings; every message is replied
     to exactly once, at temperature 0 with the same text alone and together with others; and it can be closed.
     """
-    require = requirement(f"chat model {getattr(model, 'name', model)!r}")
-    require(isinstance(model, ChatModel), "it lacks a part of tiltmeter.models.protocol.ChatModel")
-    usual = Sampling()
+    require = build_requirement(f"chat model {getattr(model, 'name', model)!r}")
+    require(isinstance(model, ChatModel), "it lacks a part of tiltmeter.models.model_protocol.ChatModel")
+    usual = SamplingOptions()
     require(model.chat_fingerprint(usual) == model.chat_fingerprint(usual), "its fingerprint is not stable")
-    for sampling in (Sampling(temperature=1.0), Sampling(max_tokens=7)):
+    for sampling in (SamplingOptions(temperature=1.0), SamplingOptions(max_tokens=7)):
         differs = model.chat_fingerprint(sampling) != model.chat_fingerprint(usual)
         require(differs, f"its fingerprint does not depend on the settings {sampling}")
     if other is not None:
         differs = other.chat_fingerprint(usual) != model.chat_fingerprint(usual)
         require(differs, f"it has the same fingerprint as {other.name!r}")
     _check_description(model)
-    together = _replies(model, _PROMPTS)
+    together = _collect_replies(model, _PROMPTS)
     for prompt, reply in zip(_PROMPTS, together, strict=True):
         require(reply.text or reply.refused, f"its reply to {prompt!r} is empty")
         for count in (reply.tokens_in, reply.tokens_out):
             require(count is None or count >= 0, f"it counts {count} tokens")
-        (alone,) = _replies(model, [prompt])
+        (alone,) = _collect_replies(model, [prompt])
         same = alone.text == reply.text
         require(same, f"its reply to {prompt!r} is {alone.text!r} alone, and {reply.text!r} together with others")
-    require(not _replies(model, []), "it gives a reply to no message")
+    require(not _collect_replies(model, []), "it gives a reply to no message")
     model.close()
     model.close()
 
 
 def _check_description(model: ChatModel) -> None:
-    require = requirement(f"chat model {model.name!r}")
+    require = build_requirement(f"chat model {model.name!r}")
     try:
         described = json.loads(json.dumps(model.describe()))
     except (TypeError, ValueError) as error:
@@ -55,10 +55,10 @@ def _check_description(model: ChatModel) -> None:
     require(0 < short < long, f"it counts {short} tokens in a message, and {long} in one ten times as long")
 
 
-def _replies(model: ChatModel, prompts: Sequence[str]) -> list[Reply]:
+def _collect_replies(model: ChatModel, prompts: Sequence[str]) -> list[Reply]:
     """The replies in the order of the messages."""
-    require = requirement(f"chat model {model.name!r}")
-    given = list(model.replies([ChatQuestion(prompt, ("A", "B")) for prompt in prompts], Sampling()))
+    require = build_requirement(f"chat model {model.name!r}")
+    given = list(model.stream_replies([ChatQuestion(prompt, ("A", "B")) for prompt in prompts], SamplingOptions()))
     require(all(isinstance(reply, Reply) for _, reply in given), "its replies are not of the class Reply")
     indices = sorted(index for index, _ in given)
     require(indices == list(range(len(prompts))), f"of {len(prompts)} messages it replies to those at {indices}")

@@ -6,8 +6,8 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from tiltmeter.datasets import findings
-from tiltmeter.forms import Fields, Form, ItemText, Problem, forms
-from tiltmeter.testing.requirement import requirement
+from tiltmeter.forms import Fields, Form, ItemText, Problem, get_forms
+from tiltmeter.testing.requirement import build_requirement
 
 # A value that no field of any form has.
 _WRONG = {"unexpected": [1]}
@@ -19,7 +19,7 @@ def check_form(form: Form[Any], items: Sequence[Any]) -> None:
     Items survive a round trip through JSONL, with their ids; lines with missing, empty or wrong fields give findings
     with codes that are explained, and no exception; translated items keep their id; and no other form claims the lines.
     """
-    require = requirement(f"form {form.name!r}")
+    require = build_requirement(f"form {form.name!r}")
     require(items, "give at least one item")
     require(len({(item.id, item.language) for item in items}) == len(items), "the ids of the examples are not unique")
     for key in (*form.optional, *form.distinctive):
@@ -47,10 +47,10 @@ def _check_round_trip(require: Require, form: Form[Any], item: Any) -> None:
     require(list(written) == [key for key in form.keys if key in written], f"write gives other keys: {list(written)}")
     missing = set(form.keys) - set(form.optional) - set(written)
     require(not missing, f"write leaves out {', '.join(sorted(missing))}, which is not optional")
-    require(form.match_score(written) is not None, "its own lines do not match it; check `distinctive`")
-    score = form.match_score(written) or 0
-    for other in forms().values():
-        claimed = other.match_score(written) if other.name != form.name else None
+    require(form.compute_match_score(written) is not None, "its own lines do not match it; check `distinctive`")
+    score = form.compute_match_score(written) or 0
+    for other in get_forms().values():
+        claimed = other.compute_match_score(written) if other.name != form.name else None
         require(claimed is None or claimed < score, f"the form {other.name!r} claims its lines as well")
     again, problems = _read(form, json.loads(json.dumps(written, ensure_ascii=False)))
     require(not problems, f"{written} cannot be read back: {[problem.message for problem in problems]}")
@@ -76,7 +76,7 @@ def _check_bad_fields(require: Require, form: Form[Any], item: Any) -> None:
 
 
 def _check_problems(require: Require, form: Form[Any], problems: Sequence[Problem]) -> None:
-    known = {**findings.errors(), **findings.warnings(), **form.errors, **form.warnings}
+    known = {**findings.list_error_codes(), **findings.list_warning_codes(), **form.errors, **form.warnings}
     for problem in problems:
         require(problem.code in known, f"the code {problem.code!r} is not explained in `errors` or `warnings`")
         require(problem.message, f"the finding {problem.code!r} has no message")

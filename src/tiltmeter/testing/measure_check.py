@@ -9,9 +9,9 @@ import pandas as pd
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.measures.item_contributions import ItemValues
-from tiltmeter.measures.measure import Measure, measures
+from tiltmeter.measures.measure import Measure, list_measures
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.testing.requirement import requirement
+from tiltmeter.testing.requirement import build_requirement
 
 Require = Callable[[object, str], None]
 _PORTION = ["model", "benchmark", "part", "language", "protocol"]
@@ -28,12 +28,12 @@ def check_measure(module: Any, scores: pd.DataFrame, tolerances: Mapping[str, fl
     of items, where a measure has them, reproduce its value. `tolerances` says by measure how far they may be from it: a
     shrunken estimate, such as the centre of an Agresti-Coull interval, differs from the mean of its items.
     """
-    require = requirement(f"measures of {getattr(module, '__name__', module)!r}")
+    require = build_requirement(f"measures of {getattr(module, '__name__', module)!r}")
     own = list(getattr(module, "MEASURES", ()))
     for measure in own:
         _check_definition(require, measure)
     require(len({measure.name for measure in own}) == len(own), "two of its measures have one name")
-    known = {**measures(), **{measure.name: measure for measure in own}}
+    known = {**list_measures(), **{measure.name: measure for measure in own}}
     lacking = (set(module.NEEDS_ROLES) - set(scores["role"])) | (set(module.NEEDS_COLUMNS) - set(scores.columns))
     require(not lacking, f"the example lacks {', '.join(sorted(map(str, lacking)))}, which the module needs")
     records = module.measure(scores, margins=None, intervals=True)
@@ -77,14 +77,14 @@ def _check_record(require: Require, measure: Measure, record: Record) -> None:
 
 
 def _check_same(require: Require, records: Iterable[Record], others: Iterable[Record], cause: str) -> None:
-    values, other_values = _values(records), _values(others)
+    values, other_values = _index_values(records), _index_values(others)
     for key in values.keys() & other_values.keys():
         close = math.isclose(values[key], other_values[key], rel_tol=_CLOSE, abs_tol=_CLOSE)
         require(close, f"{key}: the value depends on {cause}: {values[key]} and {other_values[key]}")
     require(values.keys() & other_values.keys(), f"the records depend on {cause}")
 
 
-def _values(records: Iterable[Record]) -> dict[str, float]:
+def _index_values(records: Iterable[Record]) -> dict[str, float]:
     return {f"{record} {record.protocol}": record.value for record in records}
 
 
@@ -138,5 +138,5 @@ def _check_bad_scores(require: Require, module: Any, scores: pd.DataFrame) -> No
         return
     except Exception as error:
         require(False, f"scores that are not finite raise {type(error).__name__}: {error}; raise a DataError")
-    same = _values(records) == _values(module.measure(scores, margins=None, intervals=True))
+    same = _index_values(records) == _index_values(module.measure(scores, margins=None, intervals=True))
     require(not same, "scores that are not finite are measured like all others")

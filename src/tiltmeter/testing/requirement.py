@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 
-def requirement(component: str) -> Callable[[object, str], None]:
+def build_requirement(component: str) -> Callable[[object, str], None]:
     """A function that raises an AssertionError about a component unless a condition is true."""
 
     def require(condition: object, problem: str) -> None:

@@ -10,7 +10,12 @@ from importlib import import_module
 
 from tiltmeter.errors import UsageError
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
-from tiltmeter.translators.base import PartialTranslator, ProtectingTranslator, SourceTranslator, Translator
+from tiltmeter.translators.translator_protocol import (
+    PartialTranslator,
+    ProtectingTranslator,
+    SourceTranslator,
+    Translator,
+)
 
 __all__ = [
     "PartialTranslator",
@@ -18,8 +23,8 @@ __all__ = [
     "SourceTranslator",
     "TranslationSystem",
     "Translator",
-    "check_system",
     "open_translator",
+    "validate_system_name",
 ]
 
 
@@ -36,7 +41,7 @@ class TranslationSystem:
     is_local: bool = False
 
 
-def _builtin(module: str, opener: str, argument: str = "", *, is_local: bool = False) -> TranslationSystem:
+def _describe_builtin(module: str, opener: str, argument: str = "", *, is_local: bool = False) -> TranslationSystem:
     # Imported on use: torch takes seconds to import, and the services need extras.
     def open_system(*arguments: str, **options: object) -> Translator:
         translator: Translator = getattr(import_module(f"{__name__}.{module}"), opener)(*arguments, **options)
@@ -46,14 +51,14 @@ def _builtin(module: str, opener: str, argument: str = "", *, is_local: bool = F
 
 
 _BUILTIN = {
-    "nllb": _builtin("nllb", "open_nllb", "MODEL", is_local=True),
-    "amazon": _builtin("amazon", "AmazonTranslator"),
-    "deepl": _builtin("deepl", "DeepLTranslator"),
-    "google": _builtin("google", "GoogleTranslator"),
-    "apertium": _builtin("apertium", "ApertiumTranslator", "MODE"),
-    "apy": _builtin("libretranslate", "ApyTranslator", "URL"),
-    "libretranslate": _builtin("libretranslate", "LibreTranslator", "URL"),
-    "file": _builtin("translation_files", "FileTranslator", "TRANSLATIONS.csv"),
+    "nllb": _describe_builtin("nllb", "open_nllb", "MODEL", is_local=True),
+    "amazon": _describe_builtin("amazon", "AmazonTranslator"),
+    "deepl": _describe_builtin("deepl", "DeepLTranslator"),
+    "google": _describe_builtin("google", "GoogleTranslator"),
+    "apertium": _describe_builtin("apertium", "ApertiumTranslator", "MODE"),
+    "apy": _describe_builtin("libretranslate", "ApyTranslator", "URL"),
+    "libretranslate": _describe_builtin("libretranslate", "LibreTranslator", "URL"),
+    "file": _describe_builtin("translation_files", "FileTranslator", "TRANSLATIONS.csv"),
 }
 
 
@@ -70,7 +75,7 @@ def open_translator(
     The options are for local models, and an error for all other systems: `beams` is the beam width (None: the model's
     generation config), the others are those of `open_model`.
     """
-    system = check_system(name)
+    system = validate_system_name(name)
     scheme, _, argument = name.partition(":")
     arguments = (argument,) if argument else ()
     if system.is_local:
@@ -82,18 +87,18 @@ def open_translator(
     return system.open(*arguments)
 
 
-def check_system(name: str) -> TranslationSystem:
+def validate_system_name(name: str) -> TranslationSystem:
     """The translation system of a name; a UsageError if there is none, or its argument is missing or superfluous."""
     scheme, _, argument = name.partition(":")
-    system = _systems().get(scheme)
+    system = _list_systems().get(scheme)
     if system is not None and bool(argument) == bool(system.argument):
         return system
-    known = [f"{name}:{one.argument}" if one.argument else name for name, one in _systems().items()]
+    known = [f"{name}:{one.argument}" if one.argument else name for name, one in _list_systems().items()]
     raise UsageError(f"{name!r} is not a translation system; choose {', '.join(known)}.")
 
 
 @cache
-def _systems() -> dict[str, TranslationSystem]:
+def _list_systems() -> dict[str, TranslationSystem]:
     builtin = [Component(name, OWN_PACKAGE, system) for name, system in _BUILTIN.items()]
     plugged = [plugin._replace(value=plugin.value()) for plugin in list_plugins("translators", TranslationSystem)]
     return index_components("translators", [*builtin, *plugged])

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.retries import TransientError, call_with_retries, is_transient, parse_retry_after
-from tiltmeter.translators.base import SOURCE, Price, import_extra
+from tiltmeter.translators.translator_protocol import SOURCE, Price, import_extra
 
 SERVICE = "DeepL"
 
@@ -38,7 +38,7 @@ class DeepLTranslator:
     def check(self, language: str) -> None:
         """No check: the service refuses unsupported languages, and its list changes often."""
 
-    def translating_from(self, language: str) -> "DeepLTranslator":
+    def with_source_language(self, language: str) -> "DeepLTranslator":
         """The same service with another source language."""
         other = copy(self)
         other.source = language

@@ -9,7 +9,7 @@ LOGIN = "TILTMETER_TRANSLATOR_LOGIN"
 """The environment variable with the user name and password of a server, NAME:PASSWORD, if its address has none."""
 
 
-def base_url(url: str) -> str:
+def normalise_url(url: str) -> str:
     """The URL without a trailing slash, with the user name and password of `LOGIN`; a UsageError if it is none."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:

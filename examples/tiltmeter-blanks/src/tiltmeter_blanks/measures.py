@@ -11,8 +11,8 @@ from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
     Record,
     RecordKey,
-    estimated,
-    record_of,
+    build_estimate_record,
+    build_record,
     split_by_key,
 )
 from tiltmeter.measures.standard_errors import Floats
@@ -74,6 +74,6 @@ def _records(key: RecordKey, rows: pd.DataFrame, margin: float | None, intervals
         group_values = values[members]
         if intervals:
             share = Share.from_values(group_values, topics if view == "all" else None)
-            yield estimated(key, key.part, view, group, BLANK_SCORE, share, len(group_values), margin)
+            yield build_estimate_record(key, key.part, view, group, BLANK_SCORE, share, len(group_values), margin)
         else:
-            yield record_of(key, key.part, view, group, BLANK_SCORE, float(group_values.mean()), len(group_values))
+            yield build_record(key, key.part, view, group, BLANK_SCORE, float(group_values.mean()), len(group_values))

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Sequence
 
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, Trial
-from tiltmeter.questions import Answer, Question, Text
+from tiltmeter.benchmarks.benchmark import Benchmark, PartTrials, Score, Trial, UnsupportedPart
+from tiltmeter.questions import Answer, Question, Tokenizer
 from tiltmeter_occupations.form import OccupationItem, fill_blank
 
 PROTOCOL = "likelihood"
 ROLE = "she_over_he"
 
 
-def ask(part: str, items: Sequence[OccupationItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[OccupationItem], text: Tokenizer, *, protocol: str) -> PartTrials:  # noqa: ARG001
     """Turn items into questions for the log-probability of every token of the two sentences."""
     if text.kind != "causal" or text.start is None:
-        raise CannotAsk("Whole sentences are compared, which needs a causal model.")
-    asked = Asked("causal", PROTOCOL)
+        raise UnsupportedPart("Whole sentences are compared, which needs a causal model.")
+    asked = PartTrials("causal", PROTOCOL)
     for item in items:
         encoded = text.encode([fill_blank(item, "she"), fill_blank(item, "he")])
         questions = tuple(

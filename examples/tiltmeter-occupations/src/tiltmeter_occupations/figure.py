@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import altair as alt
 
 from tiltmeter.reports.figures import Figure, FigureData, Panel, ReportFigure
-from tiltmeter.reports.figures.series import model_colour, model_keys
+from tiltmeter.reports.figures.chart_elements import build_model_colour, build_model_legend
 
 
 def draw(data: FigureData) -> Iterator[Figure]:
@@ -17,7 +17,7 @@ def draw(data: FigureData) -> Iterator[Figure]:
         .encode(
             x=alt.X("percent_women:Q", title="women in the occupation, %"),
             y=alt.Y("score:Q", title="preference for `she`"),
-            color=model_colour(data.models),
+            color=build_model_colour(data.models),
             tooltip=["model:N", "occupation:N", "score:Q"],
         )
     )
@@ -26,7 +26,7 @@ def draw(data: FigureData) -> Iterator[Figure]:
         "Preference by occupation",
         "Each point is a sentence; above 0 the sentence with `she` is the likelier one.",
         (Panel("", chart),),
-        legend=model_keys(data.models, table["model"]),
+        legend=build_model_legend(data.models, table["model"]),
     )
 
 

@@ -7,9 +7,9 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from tiltmeter.measures.estimates import Mean
-from tiltmeter.measures.item_contributions import Roles, joint_item_values
+from tiltmeter.measures.item_contributions import Roles, build_joint_values
 from tiltmeter.measures.measure import Measure
-from tiltmeter.measures.records import Record, estimated, record_of, split_by_key
+from tiltmeter.measures.records import Record, build_estimate_record, build_record, split_by_key
 from tiltmeter_occupations.benchmark import ROLE
 
 # The roles and columns that a score table must have for this measure.
@@ -39,7 +39,7 @@ OCCUPATION_CORRELATION = Measure(
     columns=("occupation correlation",),
     statement=lambda value: f"the preference for `she` and the percentage of women have a correlation of {value:.2f}",
     # A correlation is computed from all items together, so it has no contributions of single items.
-    items=(joint_item_values(NEEDS_ROLES, NEEDS_COLUMNS, correlate_ranks, clusters=("occupation",)),),
+    items=(build_joint_values(NEEDS_ROLES, NEEDS_COLUMNS, correlate_ranks, clusters=("occupation",)),),
     figures=("occupation-scatter",),
 )
 MEASURES = (OCCUPATION_CORRELATION,)
@@ -62,7 +62,7 @@ def measure(
             values = OCCUPATION_CORRELATION.items[0].contributions(inputs)[0]
             estimate = Mean.from_values(values, rows["occupation"].to_numpy(dtype=object))
             margin = (margins or {}).get(OCCUPATION_CORRELATION.name)
-            records.append(estimated(*place, estimate, len(rows), margin))
+            records.append(build_estimate_record(*place, estimate, len(rows), margin))
         else:
-            records.append(record_of(*place, correlate_ranks(inputs), len(rows)))
+            records.append(build_record(*place, correlate_ranks(inputs), len(rows)))
     return records

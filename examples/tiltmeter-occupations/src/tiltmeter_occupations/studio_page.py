@@ -4,14 +4,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.studio import responses
-from tiltmeter.studio.rooms import StudioPage
+from tiltmeter.studio.pages import StudioPage
 
 
 def render(request: Request) -> Response:
     """The list of sentences."""
-    return responses.page(request, "occupations.html.jinja", 200, __package__, items=load("occupations"))
+    return responses.render_page(request, "occupations.html.jinja", 200, __package__, items=load("occupations"))
 
 
 STUDIO_PAGE = StudioPage("Occupations", "/occupations", [Route("/occupations", render)])

@@ -12,19 +12,19 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
-from tiltmeter.reports.exports.export_options import Options
+from tiltmeter.reports.exports.export_options import ExportOptions
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
 
-__all__ = ["FORMATS", "Export", "Options", "list_formats"]
+__all__ = ["FORMATS", "Export", "ExportOptions", "list_formats"]
 
-Export = Callable[["Result", Options], str]
+Export = Callable[["Result", ExportOptions], str]
 
 _PREFIX = "to_"
 
 
-def _export(module: str, result: "Result", options: Options) -> str:
+def _export(module: str, result: "Result", options: ExportOptions) -> str:
     text: str = import_module(f"{__name__}.{module}").export(result, options)
     return text
 
@@ -45,6 +45,6 @@ def list_formats() -> dict[str, Export]:
     return index_components("exports", [*builtin, *plugged])
 
 
-def _export_by_plugin(plugin: Component, result: "Result", options: Options) -> str:
+def _export_by_plugin(plugin: Component, result: "Result", options: ExportOptions) -> str:
     text: str = plugin.value()(result, options)
     return text

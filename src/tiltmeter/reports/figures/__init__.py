@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from tiltmeter.measures import measure_named
-from tiltmeter.registry import load_components, package_objects
+from tiltmeter.measures import get_measure
+from tiltmeter.registry import find_package_objects, load_components
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 
@@ -13,14 +13,16 @@ __all__ = ["Figure", "FigureData", "Panel", "ReportFigure", "build_figures", "li
 @cache
 def list_figures() -> tuple[ReportFigure, ...]:
     """All figures, built in and of plug-ins, in the order of a report."""
-    found = load_components("figures", package_objects(__name__, "FIGURE"), ReportFigure, lambda figure: figure.name)
+    found = load_components(
+        "figures", find_package_objects(__name__, "FIGURE"), ReportFigure, lambda figure: figure.name
+    )
     return tuple(sorted(found.values(), key=lambda figure: (figure.order, figure.name)))
 
 
 def select_figures(data: FigureData) -> list[ReportFigure]:
     """The figures for a benchmark: the general ones, and those that its measures name."""
     declared = {
-        name for measure in {record.measure for record in data.records} for name in measure_named(measure).figures
+        name for measure in {record.measure for record in data.records} for name in get_measure(measure).figures
     }
     return [figure for figure in list_figures() if figure.general or figure.name in declared]
 

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 
+from tiltmeter.reports.figures.chart_elements import MOST_PANELS, build_model_legend
 from tiltmeter.reports.figures.figure import Figure
-from tiltmeter.reports.figures.record_panels import build_forest_panels, note_incomparable, select_primary_records
+from tiltmeter.reports.figures.record_panels import (
+    build_forest_panels,
+    describe_incomparable_models,
+    select_primary_records,
+)
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
-from tiltmeter.reports.figures.series import MOST_PANELS, model_keys
 
 
 def draw_bias_types(data: FigureData) -> Iterator[Figure]:
@@ -19,9 +23,9 @@ def draw_bias_types(data: FigureData) -> Iterator[Figure]:
             "bias-types",
             "By bias type",
             f"{rows[0].measure} with its 95% interval; the dotted line is no bias. The table of all numbers shows "
-            f"which are significant after correction for multiple tests.{note_incomparable(rows)}",
+            f"which are significant after correction for multiple tests.{describe_incomparable_models(rows)}",
             (panels := build_forest_panels(rows, data.models)),
-            legend=model_keys(data.models, (r.model for r in rows)),
+            legend=build_model_legend(data.models, (r.model for r in rows)),
             wide=False,
             folded=len(panels) > MOST_PANELS,
         )

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 
 import altair as alt
 
-from tiltmeter.measures import deciding, measure_named
+from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures.chart_elements import (
+    build_table,
+    build_tooltips,
+    format_panel_title,
+    get_comparison_key,
+    list_distinct,
+)
 from tiltmeter.reports.figures.figure import Chart, Figure, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
-from tiltmeter.reports.figures.series import (
-    asked_way,
-    ordered,
-    panel_title,
-    table,
-    tooltips,
-)
 from tiltmeter.reports.language_overview import FEWEST_LANGUAGES
-from tiltmeter.reports.record_rows import rows_of, summaries
+from tiltmeter.reports.record_rows import build_rows, select_summary_rows
 from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
 # Verdicts under which the number says nothing about bias.
@@ -26,16 +26,16 @@ _MOST_COLUMNS = 12
 _MARKS = {"significant": " •", **dict.fromkeys(NO_STATEMENT, " ?")}
 
 
-def heat_map(records: Sequence[Record]) -> Chart:
+def draw_heat_map(records: Sequence[Record]) -> Chart:
     """The value of each model in each language; all records are of one measure.
 
     A dot marks a significant bias, so that nothing depends on colour alone. A value that is not interpretable,
     or pooled from contradictory parts, has a question mark and no colour.
     """
-    measure = measure_named(records[0].measure)
+    measure = get_measure(records[0].measure)
     low, high = measure.span(end for r in records for end in (r.value, r.low, r.high) if end is not None)
     colours = [AGAINST, EVEN, TOWARDS] if measure.bias_direction > 0 else [TOWARDS, EVEN, AGAINST]
-    frame = table(
+    frame = build_table(
         records,
         cell=lambda r: measure.number(r.value) + _MARKS.get(r.verdict.kind if r.verdict else "", ""),
         shade=lambda r: measure.ideal if r.verdict and r.verdict.kind in NO_STATEMENT else r.value,
@@ -47,9 +47,11 @@ def heat_map(records: Sequence[Record]) -> Chart:
     # Names of many languages do not fit beside each other.
     columns, rows = ("model", "language") if frame["language"].nunique() > _MOST_COLUMNS else ("language", "model")
     base = alt.Chart(frame).encode(
-        x=alt.X(f"{columns}:N", sort=ordered(frame[columns]), title=None, axis=alt.Axis(labelAngle=0, orient="top")),
-        y=alt.Y(f"{rows}:N", sort=ordered(frame[rows]), title=None),
-        tooltip=tooltips(
+        x=alt.X(
+            f"{columns}:N", sort=list_distinct(frame[columns]), title=None, axis=alt.Axis(labelAngle=0, orient="top")
+        ),
+        y=alt.Y(f"{rows}:N", sort=list_distinct(frame[rows]), title=None),
+        tooltip=build_tooltips(
             ("model", "model"), ("language", "language"), ("text", measure.name), ("verdict", "verdict"), ("n", "n")
         ),
     )
@@ -62,18 +64,22 @@ def heat_map(records: Sequence[Record]) -> Chart:
 
 def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
     """The primary measure by model and language, if there are several of either."""
-    decisive = [record for row in summaries(rows_of(data.records)) if (record := deciding(row)) is not None]
+    decisive = [
+        record
+        for row in select_summary_rows(build_rows(data.records))
+        if (record := select_deciding_record(row)) is not None
+    ]
     if len({(r.model, r.language) for r in decisive}) < 2:
         return
     languages = {r.language for r in decisive}
     if len({r.model for r in decisive}) == 1 and len(languages) >= FEWEST_LANGUAGES:
         return  # the overview of languages shows the same
-    measure = measure_named(decisive[0].measure)
+    measure = get_measure(decisive[0].measure)
     decisive = [r for r in decisive if r.measure == measure.name]
     # Numbers that are not comparable are in different panels.
     by_panel: dict[tuple[str, ...], list[Record]] = {}
     for r in decisive:
-        by_panel.setdefault((r.part, *asked_way(r)), []).append(r)
+        by_panel.setdefault((r.part, *get_comparison_key(r)), []).append(r)
     axis = measure.axis or measure.name
     caption = (
         f"{axis[0].upper()}{axis[1:]}; {measure.ideal or 0.0:g} is no bias. Orange is towards stereotypes, "
@@ -87,7 +93,7 @@ def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
         "heat-map",
         f"{measure.name} by model and language",
         caption,
-        tuple(Panel(panel_title(key, list(by_panel)), heat_map(panel)) for key, panel in by_panel.items()),
+        tuple(Panel(format_panel_title(key, list(by_panel)), draw_heat_map(panel)) for key, panel in by_panel.items()),
     )
 
 

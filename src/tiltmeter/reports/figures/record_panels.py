@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from tiltmeter.measures import deciding, measure_named
+from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.reports.figures.chart_elements import Domain, get_comparison_key
 from tiltmeter.reports.figures.figure import Panel
-from tiltmeter.reports.figures.forest import forest
-from tiltmeter.reports.figures.series import Domain, asked_way
-from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import any_record, contradictory, pooled, rows_of, split
+from tiltmeter.reports.figures.forest import draw_forest
+from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.reports.record_rows import build_rows, get_first_record, group_records, is_contradictory, is_pooled
 
 
-def note_incomparable(records: Sequence[Record]) -> str:
+def describe_incomparable_models(records: Sequence[Record]) -> str:
     """A sentence for figures that show models whose numbers are not comparable; empty if there are none."""
     parts: dict[tuple[str, str], set[tuple[str, ...]]] = {}
     for r in records:
-        parts.setdefault((r.part, r.language), set()).add(asked_way(r))
+        parts.setdefault((r.part, r.language), set()).add(get_comparison_key(r))
     if all(len(ways) == 1 for ways in parts.values()):
         return ""
     return " Models of different kinds or protocols are shown together: their numbers are not comparable."
@@ -23,8 +23,12 @@ def note_incomparable(records: Sequence[Record]) -> str:
 
 def select_primary_records(records: Sequence[Record], view: str) -> list[Record]:
     """The records that give the verdicts of a view: of pooled parts if there are any that are not contradictory."""
-    decisive = [record for row in rows_of(records, view) if (record := deciding(row)) is not None]
-    unpooled = {(any_record(row).model, any_record(row).language) for row in rows_of(records) if contradictory(row)}
+    decisive = [record for row in build_rows(records, view) if (record := select_deciding_record(row)) is not None]
+    unpooled = {
+        (get_first_record(row).model, get_first_record(row).language)
+        for row in build_rows(records)
+        if is_contradictory(row)
+    }
     whole = {(r.model, r.language) for r in decisive if r.part == OVERALL} - unpooled
     decisive = [r for r in decisive if (r.part == OVERALL) == ((r.model, r.language) in whole)]
     return [r for r in decisive if r.measure == decisive[0].measure]
@@ -33,9 +37,9 @@ def select_primary_records(records: Sequence[Record], view: str) -> list[Record]
 def build_forest_panels(records: Sequence[Record], models: Domain) -> tuple[Panel, ...]:
     """A panel for each language and part, on one scale."""
     ends = [end for r in records for end in (r.value, r.low, r.high) if end is not None]
-    scale = measure_named(records[0].measure).span(ends)
+    scale = get_measure(records[0].measure).span(ends)
     panels = []
-    for (language, part), group in split(records, "language", "part"):
-        title = language_name(language) + ("" if pooled(part) else f", {part}")
-        panels.append(Panel(title, forest(group, models, scale)))
+    for (language, part), group in group_records(records, "language", "part"):
+        title = get_language_name(language) + ("" if is_pooled(part) else f", {part}")
+        panels.append(Panel(title, draw_forest(group, models, scale)))
     return tuple(panels)

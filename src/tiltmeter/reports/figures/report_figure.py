@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures.chart_elements import Domain
 from tiltmeter.reports.figures.figure import Figure
-from tiltmeter.reports.figures.series import Domain
 from tiltmeter.reports.record_rows import ALL_MODELS
 
 

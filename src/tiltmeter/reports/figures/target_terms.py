@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 
+from tiltmeter.reports.figures.chart_elements import build_model_legend
 from tiltmeter.reports.figures.figure import Figure
-from tiltmeter.reports.figures.record_panels import build_forest_panels, note_incomparable, select_primary_records
+from tiltmeter.reports.figures.record_panels import (
+    build_forest_panels,
+    describe_incomparable_models,
+    select_primary_records,
+)
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
-from tiltmeter.reports.figures.series import model_keys
 
 # A note for all outputs with single target terms.
 SINGLE_TERMS = (
@@ -24,9 +28,9 @@ def draw_target_terms(data: FigureData) -> Iterator[Figure]:
             "target-terms",
             "By target term",
             f"{terms[0].measure} of the items about each term with at least {_ENOUGH} items, with its 95% interval. "
-            f"{SINGLE_TERMS}{note_incomparable(terms)}",
+            f"{SINGLE_TERMS}{describe_incomparable_models(terms)}",
             build_forest_panels(terms, data.models),
-            legend=model_keys(data.models, (r.model for r in terms)),
+            legend=build_model_legend(data.models, (r.model for r in terms)),
             wide=False,
             folded=True,
         )

@@ -5,27 +5,27 @@ from collections.abc import Iterator, Sequence
 import altair as alt
 import pandas as pd
 
+from tiltmeter.reports.figures.chart_elements import (
+    Domain,
+    build_model_colour,
+    build_model_legend,
+    build_tooltips,
+    hide_overlapping_names,
+)
 from tiltmeter.reports.figures.figure import Chart, Figure, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
-from tiltmeter.reports.figures.series import (
-    Domain,
-    model_colour,
-    model_keys,
-    spaced_names,
-    tooltips,
-)
-from tiltmeter.reports.formatting import four_digits, with_interval
-from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import RecordRow, rows_of, summaries
+from tiltmeter.reports.formatting import format_four_digits, format_with_interval
+from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.reports.record_rows import RecordRow, build_rows, select_summary_rows
 
 
-def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
+def draw_translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     """A point for each system and language, below the line of the highest possible f_s.
 
     With f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, the highest f_s is 2 (1 - f_m) for f_m above one half,
     and 2 f_m below.
     """
-    points = pd.DataFrame([_point(row) for row in rows])
+    points = pd.DataFrame([_build_point(row) for row in rows])
     x = alt.X(
         "f_m:Q",
         title="f_m: masculine, regardless of the stereotype →",
@@ -39,10 +39,10 @@ def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
         axis=alt.Axis(tickCount=5),
     )
     base = alt.Chart(points).encode(
-        color=model_colour(models),
-        tooltip=tooltips(("model", "system"), ("language", "language"), ("text_f_s", "f_s"), ("text_f_m", "f_m")),
+        color=build_model_colour(models),
+        tooltip=build_tooltips(("model", "system"), ("language", "language"), ("text_f_s", "f_s"), ("text_f_m", "f_m")),
     )
-    points["name"] = spaced_names(points["code"], points["f_m"], points["f_s"])
+    points["name"] = hide_overlapping_names(points["code"], points["f_m"], points["f_s"])
     most = pd.DataFrame({"f_m": [0.0, 0.5, 1.0], "f_s": [0.0, 1.0, 0.0]})
     return alt.layer(
         alt.Chart(most).mark_line(style="guide").encode(x, y),
@@ -54,25 +54,25 @@ def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     ).properties(height=420)
 
 
-def _point(row: RecordRow) -> dict[str, object]:
+def _build_point(row: RecordRow) -> dict[str, object]:
     point: dict[str, object] = {}
     for name in ("f_s", "f_m"):
         record = row[name]
         point |= {
             "model": record.model,
-            "language": language_name(record.language),
+            "language": get_language_name(record.language),
             "code": record.language,
             name: record.value,
             f"{name}_low": record.value if record.low is None else record.low,
             f"{name}_high": record.value if record.high is None else record.high,
-            f"text_{name}": with_interval(record, four_digits),
+            f"text_{name}": format_with_interval(record, format_four_digits),
         }
     return point
 
 
 def draw_translation_figure(data: FigureData) -> Iterator[Figure]:
     """The map of the rows with f_s and f_m."""
-    rows = [row for row in summaries(rows_of(data.records)) if {"f_s", "f_m"} <= row.keys()]
+    rows = [row for row in select_summary_rows(build_rows(data.records)) if {"f_s", "f_m"} <= row.keys()]
     if rows:
         yield Figure(
             "translation-map",
@@ -80,8 +80,8 @@ def draw_translation_figure(data: FigureData) -> Iterator[Figure]:
             "A system in the ring uses both genders equally often for every stereotype. Further to the right, the "
             "masculine is used more often overall; further up, the gender follows the stereotype. No system can be "
             "above the dashed line.",
-            (Panel("", translation_map(rows, data.models)),),
-            legend=model_keys(data.models, (row["f_s"].model for row in rows)),
+            (Panel("", draw_translation_map(rows, data.models)),),
+            legend=build_model_legend(data.models, (row["f_s"].model for row in rows)),
         )
 
 

@@ -7,27 +7,27 @@ import pandas as pd
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.winobias import COMPARED, validity, validity_pairs
+from tiltmeter.measures.winobias import COMPARED, compute_validity, pair_validity_records
+from tiltmeter.reports.figures.chart_elements import (
+    Domain,
+    build_model_colour,
+    build_model_legend,
+    build_tooltips,
+    format_panel_title,
+)
 from tiltmeter.reports.figures.figure import Chart, Figure, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
-from tiltmeter.reports.figures.series import (
-    Domain,
-    model_colour,
-    model_keys,
-    panel_title,
-    tooltips,
-)
-from tiltmeter.reports.formatting import four_digits, with_interval
+from tiltmeter.reports.formatting import format_four_digits, format_with_interval
 
 
-def validity_map(pairs: Mapping[str, tuple[Record, Record]], models: Domain) -> Chart:
+def draw_validity_map(pairs: Mapping[str, tuple[Record, Record]], models: Domain) -> Chart:
     """A point with error bars for each model; both axes are logarithmic, and 1 is no bias on both."""
-    points = pd.DataFrame([_point(model, *records) for model, records in pairs.items()])
-    x = _axis(alt.X, "gest", "g_s on GEST →", points)
-    y = _axis(alt.Y, "winobias", "g_s on WinoBias →", points)
+    points = pd.DataFrame([_build_point(model, *records) for model, records in pairs.items()])
+    x = _build_axis(alt.X, "gest", "g_s on GEST →", points)
+    y = _build_axis(alt.Y, "winobias", "g_s on WinoBias →", points)
     base = alt.Chart(points).encode(
-        color=model_colour(models),
-        tooltip=tooltips(("model", "model"), ("text_gest", "g_s on GEST"), ("text_winobias", "g_s on WinoBias")),
+        color=build_model_colour(models),
+        tooltip=build_tooltips(("model", "model"), ("text_gest", "g_s on GEST"), ("text_winobias", "g_s on WinoBias")),
     )
     none = pd.DataFrame({"gest": [1.0], "winobias": [1.0]})
     return alt.layer(
@@ -39,7 +39,7 @@ def validity_map(pairs: Mapping[str, tuple[Record, Record]], models: Domain) -> 
     ).properties(height=380)
 
 
-def _axis(channel: type[alt.X] | type[alt.Y], name: str, title: str, points: pd.DataFrame) -> alt.X | alt.Y:
+def _build_axis(channel: type[alt.X] | type[alt.Y], name: str, title: str, points: pd.DataFrame) -> alt.X | alt.Y:
     ends = [float(end) for column in (f"{name}_low", f"{name}_high") for end in points[column]]
     low, high = min(1.0, *ends), max(1.0, *ends)
     scale = alt.Scale(domain=(low / 1.05, high * 1.05), nice=False, type="log")
@@ -47,7 +47,7 @@ def _axis(channel: type[alt.X] | type[alt.Y], name: str, title: str, points: pd.
     return channel(f"{name}:Q", title=title, scale=scale, axis=axis)
 
 
-def _point(model: str, gest: Record, winobias: Record) -> dict[str, object]:
+def _build_point(model: str, gest: Record, winobias: Record) -> dict[str, object]:
     point: dict[str, object] = {"model": model}
     for name, record in (("gest", gest), ("winobias", winobias)):
         low, high = record.interval or (record.value, record.value)
@@ -55,7 +55,7 @@ def _point(model: str, gest: Record, winobias: Record) -> dict[str, object]:
             name: record.value,
             f"{name}_low": low,
             f"{name}_high": high,
-            f"text_{name}": with_interval(record, four_digits),
+            f"text_{name}": format_with_interval(record, format_four_digits),
         }
     return point
 
@@ -67,27 +67,30 @@ def draw_validity_figure(data: FigureData) -> Iterator[Figure]:
     for r in records:
         # Models of one kind are asked alike; kinds are not comparable.
         by_panel.setdefault((r.kind or "unknown kind",), []).append(r)
-    points = {key: validity_pairs(panel) for key, panel in by_panel.items()}
+    points = {key: pair_validity_records(panel) for key, panel in by_panel.items()}
     points = {key: pairs for key, pairs in points.items() if len(pairs) > 1}
     if not points:
         return
-    sentences = [_correlation(key[0], by_panel[key], len(points) > 1) for key in points]
+    sentences = [_describe_correlation(key[0], by_panel[key], len(points) > 1) for key in points]
     yield Figure(
         "validity",
         "GEST against WinoBias",
         "g_s of GEST (the mean over templates) and of WinoBias "
         f"({COMPARED}), with 95% intervals; the dotted lines are no bias. If g_s measures a property of models, those "
         f"with a higher one on GEST have a higher one on WinoBias. {' '.join(sentences)}",
-        tuple(Panel(panel_title(key, list(points)), validity_map(pairs, data.models)) for key, pairs in points.items()),
-        legend=model_keys(data.models, (model for pairs in points.values() for model in pairs)),
+        tuple(
+            Panel(format_panel_title(key, list(points)), draw_validity_map(pairs, data.models))
+            for key, pairs in points.items()
+        ),
+        legend=build_model_legend(data.models, (model for pairs in points.values() for model in pairs)),
     )
 
 
-def _correlation(kind: str, records: Sequence[Record], several: bool) -> str:
+def _describe_correlation(kind: str, records: Sequence[Record], several: bool) -> str:
     """A sentence with the correlation over models, or why there is none; it names the kind if there are several."""
     where = f" ({kind})" if several else ""
     try:
-        found = validity(records)
+        found = compute_validity(records)
     except DataError:
         return f"Fewer than four models{where}: too few for a correlation."
     ends = f"[{found.low:.2f}, {found.high:.2f}]"

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from tiltmeter.registry import load_components, package_objects
+from tiltmeter.registry import find_package_objects, load_components
 from tiltmeter.reports.plugin_failures import describe_failure
 from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
 
@@ -12,7 +12,7 @@ __all__ = ["RenderedSection", "ReportContent", "ReportSection", "list_sections",
 @cache
 def list_sections() -> tuple[ReportSection, ...]:
     """All sections, built in and of plug-ins, in the order of a report."""
-    builtin = package_objects(__name__, "SECTION")
+    builtin = find_package_objects(__name__, "SECTION")
     found = load_components("report_sections", builtin, ReportSection, lambda section: section.name)
     return tuple(sorted(found.values(), key=lambda section: (section.order, section.name)))
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from tiltmeter.reports.figures.target_terms import SINGLE_TERMS
-from tiltmeter.reports.formatting import format_interval, format_p, four_digits
-from tiltmeter.reports.group_names import shown_group
+from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p
+from tiltmeter.reports.group_names import get_display_group
+from tiltmeter.reports.page_templates import load_template
 from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
-from tiltmeter.reports.templating import page_template
 
 _SYMBOLS = {
     "circle": "M6 1a5 5 0 1 1 0 10a5 5 0 1 1 0-10z",
@@ -25,13 +25,13 @@ _SYMBOLS = {
 def render(content: ReportContent) -> Iterator[RenderedSection]:
     """A section for each benchmark."""
     for section in content.benchmarks:
-        html = page_template("benchmark.html.jinja").render(
+        html = load_template("benchmark.html.jinja").render(
             section=section,
             single_terms=SINGLE_TERMS,
             symbols=_SYMBOLS,
-            shown_group=shown_group,
+            shown_group=get_display_group,
             format_p=format_p,
-            four_digits=four_digits,
+            four_digits=format_four_digits,
             format_interval=format_interval,
         )
         yield RenderedSection(section.slug, section.name, Markup(html + "\n"))

@@ -4,19 +4,19 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from tiltmeter.reports.explorer import explore
-from tiltmeter.reports.item_texts import item_texts
+from tiltmeter.reports.explorer import build_explorer
+from tiltmeter.reports.item_texts import load_item_texts
+from tiltmeter.reports.page_templates import load_template
 from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
-from tiltmeter.reports.templating import page_template
 
 
 def render(content: ReportContent) -> Iterator[RenderedSection]:
     """The items, if a measure says how they are listed."""
     gathered = content.gathered
-    texts, missing = item_texts((result for _, result in content.runs), gathered.benchmarks)
-    explorer = explore(gathered.scores, texts, gathered.answers, gathered.tokens, modules=gathered.modules)
+    texts, missing = load_item_texts((result for _, result in content.runs), gathered.benchmarks)
+    explorer = build_explorer(gathered.scores, texts, gathered.answers, gathered.tokens, modules=gathered.modules)
     if explorer is not None:
-        html = page_template("items.html.jinja").render(explorer=explorer, missing=missing)
+        html = load_template("items.html.jinja").render(explorer=explorer, missing=missing)
         data = '<script type="application/octet-stream" id="packed">{}</script>\n'
         yield RenderedSection("items", "Items", Markup(html), Markup(data).format(explorer.packed))
 

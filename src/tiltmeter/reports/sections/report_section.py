@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from tiltmeter.reports.gather import Gathered
-from tiltmeter.reports.page import BenchmarkSection
+from tiltmeter.reports.combined_runs import CombinedRuns
+from tiltmeter.reports.report_sections import BenchmarkSection
 from tiltmeter.runs.result import Result
 
 
@@ -15,7 +15,7 @@ class ReportContent:
     """What a report is about: the named runs, their combined tables, and the results of each benchmark."""
 
     runs: Sequence[tuple[str, Result]]
-    gathered: Gathered
+    gathered: CombinedRuns
     benchmarks: Sequence[BenchmarkSection]
 
 

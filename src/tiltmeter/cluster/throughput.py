@@ -1,0 +1,51 @@
+"""The progress of a cell while it is asked, and how fast that was."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tiltmeter.cluster.job_state import JobState
+from tiltmeter.datasets.cache_folder import get_cache_folder
+from tiltmeter.progress.pace import Pace
+from tiltmeter.progress.progress import Progress, ReportProgress
+
+
+class CellThroughput:
+    """The progress of a cell for the state of its job, and how fast it was asked, for estimates."""
+
+    def __init__(self, state: JobState) -> None:
+        self._state = state
+        self._began = time.monotonic()
+        self.questions = self.asked = self.stored = 0
+        self.start_seconds = self.asking_seconds = 0.0
+
+    @contextmanager
+    def watch(self, label: str) -> Iterator[ReportProgress]:
+        """The `watch` of a run, once for each kind of head."""
+        pace = Pace(label)
+
+        def report(now: Progress) -> None:
+            pace.update(now)
+            self._state.update(stage=label, answered=now.done, questions=now.total)
+
+        yield report
+        self.questions += pace.total or 0
+        self.stored += pace.stored or 0
+        if (start := pace.find_speed_start()) is not None:
+            began, first = start
+            self.start_seconds += began - pace.began
+            self.asking_seconds += time.monotonic() - began
+            self.asked += pace.done - first
+
+    def summary(self) -> dict[str, Any]:
+        """Numbers of questions and seconds."""
+        return {
+            "questions": self.questions,
+            "stored": self.stored,
+            "asked": self.asked,
+            "start_seconds": round(self.start_seconds, 3),
+            "asking_seconds": round(self.asking_seconds, 3),
+            "seconds": round(time.monotonic() - self._began, 3),
+            "cache": str(get_cache_folder()),
+        }

@@ -1,0 +1,120 @@
+"""Download a file over HTTP, with resume and retries, within limits of size and time."""
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from tiltmeter.errors import DownloadError
+from tiltmeter.progress.progress import Progress, ReportProgress
+
+if TYPE_CHECKING:
+    import httpx2
+
+TIMEOUT = 30.0
+"""Seconds that may pass between two blocks."""
+SPEED, WINDOW = 500, 8.0
+"""The lowest speed in bytes per second, measured over a window of seconds."""
+PAUSES = (0.5, 1.0, 2.0)
+"""Seconds before each retry. Retries are counted anew whenever an attempt received more bytes than any before it."""
+LARGEST = 1 << 26
+"""Bytes; the largest file that is downloaded, if its size is not known. The largest that are known have 13 MB."""
+
+_RANGE_NOT_SATISFIABLE = 416
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class UnreachableServerError(DownloadError):
+    """The server could not be reached, or failed on every retry."""
+
+
+class RejectedDownloadError(DownloadError):
+    """The server refused the file with a permanent error, or sent an unacceptable reply."""
+
+
+class StalledDownloadError(UnreachableServerError):
+    """The server sends so slowly that the download would not end."""
+
+
+def download(url: str, part: Path, report: ReportProgress, largest: int = LARGEST) -> None:
+    """Download `url` into `part`, resuming from the bytes it already has.
+
+    The content is not verified here. After a failure `part` is kept, so that a later call can resume.
+    """
+    # Imported here: it takes a tenth of a second, and most commands download nothing.
+    from tiltmeter.http_client.limits import TooLargeError, TooSlowError
+    from tiltmeter.http_client.response_stream import RefusalError
+    from tiltmeter.http_client.retries import Retries, TransientError
+
+    retries, most_received = Retries(PAUSES), _get_part_size(part)
+
+    def receive() -> None:
+        nonlocal most_received
+        try:
+            _receive(url, part, report, largest)
+        finally:
+            if _get_part_size(part) > most_received:
+                most_received = _get_part_size(part)
+                retries.restart()
+
+    try:
+        retries.call(receive)
+    except TransientError as error:
+        raise UnreachableServerError(str(error)) from error
+    except TooSlowError as error:
+        raise StalledDownloadError(f"it {error}") from error
+    except (RefusalError, TooLargeError) as error:
+        raise RejectedDownloadError(str(error)) from error
+
+
+def _receive(url: str, part: Path, report: ReportProgress, largest: int) -> None:
+    from tiltmeter.http_client.limits import ReplyLimits, ReplyMeter
+    from tiltmeter.http_client.response_stream import StatusError, open_stream
+    from tiltmeter.http_client.retries import TransientError
+
+    start = _get_part_size(part)
+    # A compressed reply could not be resumed.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+    try:
+        with open_stream(url, headers, TIMEOUT) as response:
+            start = start if _has_requested_range(response, start) else 0
+            length = response.headers.get("Content-Length", "")
+            total = start + int(length) if length.isdecimal() else None
+            meter = ReplyMeter(ReplyLimits(largest, SPEED, WINDOW), start)
+            meter.expect(total)
+            with _open_part(part, resumed=start > 0) as file:
+                report(Progress(start, total))
+                for block in response.iter_raw():
+                    meter.add(block)
+                    file.write(block)
+                    report(Progress(meter.received, total))
+    except StatusError as error:
+        if error.status == _RANGE_NOT_SATISFIABLE:
+            # The partial file is not shorter than the file: it is complete, or not of this file. Start again.
+            part.unlink()
+            raise TransientError(f"it {error}") from error
+        raise
+
+
+def _open_part(part: Path, *, resumed: bool) -> BinaryIO:
+    """The part, to write to its end, or anew; never by a link that somebody put in its place."""
+    if resumed:
+        handle = os.open(part, os.O_WRONLY | os.O_APPEND | _NO_LINK)
+    else:
+        part.unlink(missing_ok=True)
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666)
+    return os.fdopen(handle, "ab" if resumed else "wb")
+
+
+def _get_part_size(part: Path) -> int:
+    """The size of the part; 0 if there is none, or something else, such as a link or a file with a second name."""
+    try:
+        found = part.lstat()
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 else 0
+
+
+def _has_requested_range(response: "httpx2.Response", start: int) -> bool:
+    """Whether the response has the requested range; a server may ignore the range and send the whole file."""
+    return response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")

@@ -1,0 +1,94 @@
+"""Streamed responses, for files: the body is read in blocks, and redirects are followed safely."""
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import httpx2
+
+from tiltmeter.http_client.retries import TransientError, is_transient, parse_retry_after
+
+MAX_REDIRECTS = 10
+USER_AGENT = "tiltmeter"
+
+
+class RefusalError(Exception):
+    """A request that would fail again; the message continues a sentence about the server."""
+
+
+class StatusError(RefusalError):
+    """A response with an error status that a retry would not change."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        super().__init__(f"answers {describe_status(response)}")
+        self.status = response.status_code
+
+
+@contextmanager
+def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterator[httpx2.Response]:
+    """The response to a GET request, before its body is read; read the body inside the `with` block.
+
+    Raises a TransientError for lost connections, also while the body is read, and a RefusalError for permanent ones.
+    A user name and password in the address are sent to its server only. Proxies are those of the environment.
+    """
+    try:
+        http = httpx2.Client(headers={"User-Agent": USER_AGENT}, timeout=timeout)
+    except (ValueError, OSError) as error:  # of the environment: a proxy's address, SSL_CERT_FILE
+        raise RefusalError(f"cannot be asked with the settings for proxies or certificates ({error})") from error
+    try:
+        with http:
+            response = _send(http, url, headers)
+            try:
+                yield response
+            finally:
+                response.close()
+    except httpx2.TransportError as error:
+        raise TransientError(describe_error(error)) from error
+    except httpx2.InvalidURL as error:
+        raise RefusalError(f"is not a valid address ({error})") from error
+
+
+def _send(http: httpx2.Client, url: str, headers: Mapping[str, str]) -> httpx2.Response:
+    """The response after all redirects, with a status of success."""
+    target, login = _split_login(url)
+    for _ in range(MAX_REDIRECTS + 1):
+        response = http.send(http.build_request("GET", target, headers={**headers, **login}), stream=True)
+        if response.is_success:
+            return response
+        response.close()
+        if not response.has_redirect_location:
+            if is_transient(response.status_code):
+                after = parse_retry_after(response.headers.get("Retry-After"))
+                raise TransientError(f"it answers {describe_status(response)}", after)
+            raise StatusError(response)
+        following = resolve_redirect(target, response.headers["Location"])
+        login = login if following.origin == target.origin else {}
+        target = following
+    raise RefusalError(f"redirects more than {MAX_REDIRECTS} times")
+
+
+def resolve_redirect(before: httpx2.URL, location: str) -> httpx2.URL:
+    """The address that a redirect leads to; a RefusalError unless it is http(s) and keeps encryption."""
+    following = before.join(location)
+    if following.scheme not in ("http", "https") or (before.scheme == "https" and following.scheme != "https"):
+        raise RefusalError(f"redirects to {following.scheme}://, which is not followed")
+    return following
+
+
+def _split_login(url: str) -> tuple[httpx2.URL, dict[str, str]]:
+    """The address without user name and password, and the header that has them."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    login = {"Authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}
+    return httpx2.URL(urlunsplit(parts._replace(netloc=host))), login
+
+
+def describe_status(response: httpx2.Response) -> str:
+    """The status and its standard phrase, such as `404 Not Found`."""
+    return f"{response.status_code} {response.reason_phrase}".rstrip()
+
+
+def describe_error(error: Exception) -> str:
+    """The message of an error of httpx or the operating system; its class if it has none."""
+    return str(error) or type(error).__name__

@@ -1,0 +1,149 @@
+"""From a table of scores to records with verdicts, for all kinds of runs."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+import pandas as pd
+
+from tiltmeter.datasets.name_suggestions import suggest_name
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.measures import (
+    collect_notes,
+    find_measure_module,
+    get_measure,
+    get_measure_function,
+    is_measure_module,
+    list_measures,
+)
+from tiltmeter.measures.measure import complete_name
+from tiltmeter.measures.records import Record
+from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.registry import find_installed_version
+from tiltmeter.runs.conditions import MeasurementConditions, build_unknown_records, with_conditions
+from tiltmeter.runs.manifest import Manifest
+
+
+def group_by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each benchmark with its scores, without the columns that it has no value in; scores of one are not copied."""
+    names = scores["benchmark"].unique()
+    for name in names:
+        table = scores if len(names) == 1 else scores[scores["benchmark"] == name]
+        yield str(name), table.dropna(axis="columns", how="all")
+
+
+def measure_scores(
+    scores: pd.DataFrame,
+    families: Mapping[str, str],
+    askings: Sequence[MeasurementConditions],
+    margins: Mapping[str, float] | None = None,
+) -> list[Record]:
+    """The records of every benchmark in a table of scores, with their verdicts.
+
+    `families` maps benchmarks to modules of measures; `margins` overrides equivalence margins by measure name.
+    """
+    records: list[Record] = []
+    for name, table in group_by_benchmark(scores):
+        records += get_measure_function(families[name])(table, margins=margins)
+    return with_conditions(assign_verdicts([*records, *build_unknown_records(askings)]), askings)
+
+
+def collect_measure_notes(scores: pd.DataFrame, families: Mapping[str, str]) -> list[str]:
+    """Sentences on measures that are not defined for some of the scores, such as g_s of stereotypes of one side."""
+    return [note for name, table in group_by_benchmark(scores) for note in collect_notes(families[name], table)]
+
+
+def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
+    """The records of a run, measured again from its scores by the modules of measures that its manifest names."""
+    reject_missing_packages(manifest)
+    modules = find_measure_modules(scores, manifest)
+    for name in scores["benchmark"].unique():
+        if name not in modules:
+            roles = sorted(set(scores.loc[scores["benchmark"] == name, "role"]))
+            raise DataError(f"The manifest names no measures of {name}, and none fit the roles {', '.join(roles)}.")
+    return measure_scores(scores, modules, manifest.asked, manifest.statistics.margins)
+
+
+def find_measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, str]:
+    """The module of measures of each benchmark: the recorded one, or the one that fits the scores if none is recorded.
+
+    Manifests that were written before the module was recorded, or by hand, have no record.
+    """
+    modules = manifest.get_measure_modules()
+    unrecorded = set(scores["benchmark"].unique()) - modules.keys()
+    if unrecorded:
+        for name, table in group_by_benchmark(scores[scores["benchmark"].isin(unrecorded)]):
+            if module := find_module(manifest, name, set(table["role"]), set(table.columns)):
+                modules[name] = module
+    return modules
+
+
+def find_module(manifest: Manifest, benchmark: str, roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
+    """The recorded module of measures of a benchmark; without a record, the one that fits the scores."""
+    return manifest.get_measure_modules().get(benchmark) or find_measure_module(roles, columns)
+
+
+def reject_missing_packages(manifest: Manifest) -> None:
+    """A UsageError if the module that measured a benchmark of the run is not installed; it names the package."""
+    for entry in manifest.data:
+        module = entry.components.measures if entry.components else None
+        if module is not None and not is_measure_module(module.name):
+            raise UsageError(
+                f"The measures {module.name!r} of {entry.benchmark} are in the package {module.package} "
+                f"{module.version}, which is not installed; install it to measure or compare the run."
+            )
+
+
+def describe_packages(manifest: Manifest, folder: Path | str = "") -> list[str]:
+    """A sentence for each plug-in of a run that is not installed, or in another version."""
+    used = {
+        (part.package, part.version)
+        for entry in manifest.data
+        if entry.components is not None
+        for part in (entry.components.form, entry.components.benchmark, entry.components.measures)
+        if part.is_plugin
+    }
+    where = f"{folder}: " if str(folder) else ""
+    sentences = []
+    for package, version in sorted(used):
+        installed = find_installed_version(package)
+        if installed is None:
+            sentences.append(f"{where}the run was made with {package} {version}, which is not installed; install it.")
+        elif version and installed != version:
+            sentences.append(
+                f"{where}the run was made with {package} {version}, but {installed} is installed; numbers that are "
+                "measured again may differ."
+            )
+    return sentences
+
+
+def read_margins(requested: Mapping[str, float] | None) -> dict[str, float]:
+    """Check equivalence margins and complete abbreviated measure names.
+
+    >>> read_margins({"SS": 3.0, "S_JSD": 2.0})
+    {'SS': 3.0, 'S_JSD x 1e3': 2.0}
+    """
+    with_margin = [name for name, measure in list_measures().items() if measure.margin is not None and measure.decides]
+    margins: dict[str, float] = {}
+    for text, margin in (requested or {}).items():
+        name = complete_name(text, with_margin)
+        if name is None:
+            raise UsageError(
+                f"{text!r} is no measure with a margin of equivalence{suggest_name(text, with_margin)}; there is "
+                f"{', '.join(with_margin)}."
+            )
+        measure = get_measure(name)
+        least = 1.0 if measure.ratio else 0.0
+        most = math.inf if measure.bounds is None else max(abs(end - (measure.ideal or 0.0)) for end in measure.bounds)
+        if not margin > least:
+            raise UsageError(
+                f"The margin {margin:g} of {name} leaves no room around its ideal; give more than {least:g}."
+            )
+        if not margin < most:
+            raise UsageError(
+                f"Within a margin of {margin:g} lies every value that {name} can have"
+                f"{f'; give less than {most:g}' if math.isfinite(most) else ''}."
+            )
+        margins[name] = margin
+    return margins

@@ -1,0 +1,124 @@
+"""The shape of a run's files, checked when a run is read: a folder may be edited or copied in part."""
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tiltmeter.errors import DataError
+from tiltmeter.measures.records import Record
+from tiltmeter.runs.manifest import Manifest
+from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
+from tiltmeter.runs.typed_json import check_type
+
+# The most rows of a table: a small file can claim any number.
+_MOST_ROWS = 50_000_000
+
+_Content = TypeVar("_Content")
+
+_TEXTS = ("model", "benchmark", "part", "language", "item", "candidate", "role", "protocol")
+# What tells a row of scores from all others.
+_ROW = ("model", "benchmark", "part", "language", "protocol", "item", "candidate", "role")
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A Parquet file as a data frame."""
+    table: pd.DataFrame = _read_parquet(path, lambda file: _validate_table(file.read()).to_pandas())
+    return table
+
+
+def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray[Any]]:
+    """The columns of a Parquet file as arrays, without those named; far faster than a data frame for a small file."""
+
+    def columns(file: pq.ParquetFile) -> dict[str, NDArray[Any]]:
+        table = _validate_table(file.read([name for name in file.schema_arrow.names if name not in without]))
+        return {name: table.column(name).to_numpy() for name in table.column_names}
+
+    return _read_parquet(path, columns)
+
+
+def _read_parquet(path: Path, read: Callable[[pq.ParquetFile], _Content]) -> _Content:
+    """What `read` returns of a Parquet file; a DataError if it is missing, damaged or too large."""
+    if not path.is_file():
+        raise DataError(f"{path.name} is missing.")
+    try:
+        file = pq.ParquetFile(path)
+        rows = file.metadata.num_rows
+        if rows > _MOST_ROWS:
+            raise DataError(f"{path.name} claims to have {rows:,} rows.")
+        return read(file)
+    except DataError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        first, *_ = [*str(error).strip().splitlines(), type(error).__name__]
+        raise DataError(f"{path.name} is damaged ({first}).") from error
+
+
+def _validate_table(table: pa.Table) -> pa.Table:
+    """The table; an error if its texts are not UTF-8 or its offsets lead nowhere, which pandas finds only later."""
+    table.validate(full=True)
+    return table
+
+
+def validate_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """The table of scores; a DataError if it is not one."""
+    _validate_columns(SCORES, scores, (*_TEXTS, "score"))
+    if scores.empty:
+        raise DataError(f"{SCORES} has no rows.")
+    for name in _TEXTS:
+        # Categories and plain objects are texts, too, if all their values are.
+        if not scores[name].map(lambda value: isinstance(value, str)).all():
+            raise DataError(f"The column {name!r} of {SCORES} holds values that are no texts.")
+    if not pd.api.types.is_float_dtype(scores["score"]) and not pd.api.types.is_integer_dtype(scores["score"]):
+        raise DataError(f"The column 'score' of {SCORES} holds values that are no numbers.")
+    # A translation whose gender is not determined has a gap.
+    present = scores["score"].dropna() if "translation" in scores.columns else scores["score"]
+    if not present.map(math.isfinite).all():
+        raise DataError(f"The column 'score' of {SCORES} holds values that are not finite.")
+    if scores.duplicated(list(_ROW)).any():
+        raise DataError(f"{SCORES} holds a row twice.")
+    return scores
+
+
+def validate_rows(rows: Any) -> list[dict[str, Any]]:
+    """The rows of measures.json; a DataError if they are none. Their fields are checked when records are made."""
+    for number, row in enumerate(check_type(rows, (list,), MEASURES), start=1):
+        check_type(row, (dict,), f"record {number} of {MEASURES}")
+    if not rows:
+        raise DataError(f"{MEASURES} has no records.")
+    return list(rows)
+
+
+def validate_table(name: str, table: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
+    """A table with at least the columns of a schema, of its types; a DataError if it is not one."""
+    _validate_columns(name, table, schema.names)
+    try:
+        pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise DataError(f"{name} holds values of another type than a run writes ({error}).") from error
+    for field in schema:
+        if field.type != pa.float64() and table[field.name].isna().any():
+            raise DataError(f"The column {field.name!r} of {name} has gaps.")
+    return table
+
+
+def validate_consistency(manifest: Manifest, scores: pd.DataFrame, records: Sequence[Record]) -> None:
+    """A DataError if the files are not those of one run: models or benchmarks that only one of them has."""
+    benchmarks = set(scores["benchmark"])
+    for record in records:
+        if record.benchmark not in benchmarks:
+            raise DataError(f"{MEASURES} and {SCORES} are of different runs: only one has {record}.")
+    asked = {(entry.model, entry.benchmark) for entry in manifest.asked}
+    scored = set(zip(scores["model"], scores["benchmark"], strict=True))
+    if asked and (alone := sorted(scored - asked)):
+        raise DataError(f"{MANIFEST} and {SCORES} are of different runs: only one has {alone[0][0]} on {alone[0][1]}.")
+
+
+def _validate_columns(name: str, table: pd.DataFrame, columns: Sequence[str]) -> None:
+    if missing := [column for column in columns if column not in table.columns]:
+        raise DataError(f"{name} has no column {missing[0]!r}.")
