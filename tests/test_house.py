@@ -12,7 +12,7 @@ import tiltmeter
 
 ROOT = Path(tiltmeter.__file__).parent
 
-# Rooms from left to right, as in docs/architecture.md. A room imports those before it, never those after it.
+# The packages in the order of docs/explanation/architecture.md: each imports only packages before it.
 ROOMS = [
     "printable",
     "csv_text",

@@ -17,7 +17,7 @@ def run(
         typer.Argument(
             metavar="MODEL",
             help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, an adapter or `BASE+ADAPTER`, "
-            "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`); docs/models.md has them all.",
+            "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`); see docs/how-to/models.md.",
         ),
     ] = None,
     on: Annotated[
