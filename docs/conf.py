@@ -44,6 +44,6 @@ def _add_contents(_app: object, name: str, source: list[str]) -> None:
             source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {section}\n\n{pages}\n```\n"
 
 
-def setup(app) -> None:  # noqa: ANN001
+def setup(app) -> None:
     """Register the function above with Sphinx."""
     app.connect("source-read", _add_contents)

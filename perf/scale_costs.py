@@ -2,8 +2,8 @@
 
     python -m perf.scale_costs
 
-Items are counted in the catalogue. Times and sizes are from docs/evidence/performance.md and from runs, as noted at each
-input; the mixture of models and the speed of a shared file system are assumptions.
+Items are counted in the catalogue. Times and sizes are from docs/evidence/performance.md and from runs, as noted at
+each input; the mixture of models and the speed of a shared file system are assumptions.
 """
 
 import argparse
