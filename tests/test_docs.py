@@ -152,7 +152,9 @@ def test_signatures_in_the_reference_have_the_parameters_of_the_functions() -> N
         if inspect.isfunction(function):
             arguments = functions[name]
             found = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
-            assert found == list(inspect.signature(function).parameters), name
+            # Callbacks, by which commands and the studio follow the progress, are not part of the public interface.
+            parameters = inspect.signature(function).parameters.values()
+            assert found == [p.name for p in parameters if not inspect.isfunction(p.default)], name
 
 
 def test_every_command_is_in_the_reference() -> None:
