@@ -18,7 +18,7 @@ version = release = tiltmeter.__version__
 
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["docs/**/*.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "perf/README.md"]
+include_patterns = ["docs/*.md", "docs/*/*.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "perf/README.md"]
 exclude_patterns = [".*", "build", "dist", "examples", "runs", "site", "src", "tests"]
 templates_path = ["_templates"]
 # The address of the site's root leads to its first page.
@@ -32,16 +32,16 @@ myst_heading_anchors = 4
 # Indented blocks are commands, output and drawings.
 highlight_language = "none"
 
-_SECTION = re.compile(r"^## (.+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _PAGE = re.compile(r"^- \[(.+?)\]\((.+?)\.md\)", re.MULTILINE)
 
 
 def _add_contents(_app: object, name: str, source: list[str]) -> None:
     """Add the tables of contents of the side bar to the first page, from the lists of links on it."""
     if name == root_doc:
-        for section, text in _SECTION.findall(source[0]):
+        for section in source[0].split("\n## ")[1:]:
+            caption, _, text = section.partition("\n")
             pages = "\n".join(f"{title} <{page}>" for title, page in _PAGE.findall(text))
-            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {section}\n\n{pages}\n```\n"
+            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 
 
 def setup(app) -> None:

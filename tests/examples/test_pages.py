@@ -167,7 +167,9 @@ def test_what_is_not_run_is_in_the_docs() -> None:
 def test_what_readme_says_of_the_papers_is_what_was_reproduced() -> None:
     (row,) = re.findall(r"^\| all \|  \| numbers \| (.*) \|$", text_of("docs/evidence/reproduction.md"), re.MULTILINE)
     printed, agree, known, differ, absent = (int(cell.replace(",", "")) for cell in row.split(" | "))
-    claim = r"Of ([\d,]+) printed numbers, ([\d,]+) can be recomputed.*?: ([\d,]+) agree.*?and ([\d,]+) differ for a known"
+    claim = (
+        r"Of ([\d,]+) printed numbers, ([\d,]+) can be recomputed.*?: ([\d,]+) agree.*?and ([\d,]+) differ for a known"
+    )
     said = re.search(claim, " ".join(text_of("README.md").split()))
     assert said is not None
     assert [int(number.replace(",", "")) for number in said.groups()] == [printed, printed - absent, agree, known]
