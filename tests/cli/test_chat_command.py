@@ -1,6 +1,7 @@
 """`tiltmeter run chat:…` on the command line."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ def test_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     # 144 of the run and 12 that confirm the model.
     assert "156 requests, about" in printed.err
     assert "chosen stereotype" in printed.out.replace("\n", " ") or "stereotype" in printed.out
-    assert {(body["temperature"], body["max_tokens"]) for body in server.bodies} == {(0.5, 7)}
+    # The confirmations ask at temperature 0.
+    sent = Counter((body["temperature"], body["max_tokens"]) for body in server.bodies)
+    assert sent == {(0.5, 7): 144, (0.0, 7): 12}
     request = json.loads((out / "manifest.json").read_text())["request"]
     assert (request["samples"], request["temperature"], request["design"]) == (2, 0.5, "default")
     assert (out / "answers.parquet").is_file()
