@@ -141,7 +141,7 @@ def test_texts_are_printed_as_they_are() -> None:
     """A console of Rich reads `[bold]` in a text as markup, and fails on `[/x]`, unless it is `plain_console`."""
     for _, path in modules():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and path.name != "printable.py":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and path.name != "printable_text.py":
                 assert node.func.id != "Console", f"{path.name}:{node.lineno}"
                 if node.func.id == "TextColumn":
                     assert any(keyword.arg == "markup" for keyword in node.keywords), f"{path.name}:{node.lineno}"
