@@ -13,16 +13,16 @@ from perf.floor import floor_flops
 from perf.machine import describe, matrix_rate
 from perf.prepared import parser, prepare
 from perf.timing import spread, timed
-from tiltmeter.engine.execute import BatchAnswerer, answer_batches, planned
-from tiltmeter.engine.rows import Batch
+from tiltmeter.engine.batch_rows import Batch
+from tiltmeter.engine.execution import BatchAnswerer, answer_batches, plan_model_batches
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Answer the same batches several times, after an untimed first time."""
     prepared = prepare(options)
     model, kind, questions = prepared.model, prepared.kind, prepared.questions
-    answerer = model.answerer(kind)
-    batches, padding = planned(answerer, questions, kind, options.batch_tokens)
+    answerer = model.get_answerer(kind)
+    batches, padding = plan_model_batches(answerer, questions, kind, options.batch_tokens)
     _answer(answerer, batches)
     rates = [matrix_rate(model.device, model.dtype)]
     seconds = [timed(lambda: _answer(answerer, batches), model.device)[0] for _ in range(options.repeats)]

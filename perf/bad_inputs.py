@@ -34,7 +34,7 @@ from perf.bad_input_cases.calls import Ending, called, import_what_it_imports, i
 from perf.bad_input_cases.judging import FAILURES, GOOD, judged  # noqa: E402
 from perf.bad_input_cases.scene import Case, Scene, make_scene  # noqa: E402
 from tiltmeter.datasets import download  # noqa: E402
-from tiltmeter.making.project import new_project  # noqa: E402
+from tiltmeter.making.project import create_project  # noqa: E402
 from tiltmeter.models import client  # noqa: E402
 from tiltmeter.reports import html  # noqa: E402
 from tiltmeter.translators import retries  # noqa: E402
@@ -74,13 +74,13 @@ def prepared(root: Path, *, many: bool) -> Scene:
         return scene
     import_what_it_imports(lambda: _use(scene))
     # The scripts of reports are the same for all; getting them starts threads.
-    scripts = in_fork(html._vega)
-    html._vega = lambda: scripts  # type: ignore[assignment]
+    scripts = in_fork(html._bundle_vega)
+    html._bundle_vega = lambda: scripts  # type: ignore[assignment]
     return scene
 
 
 def _make_project(scene: Scene) -> None:
-    new_project(scene.root / "project", str(scene.items), language="de", system="file:translations.csv")
+    create_project(scene.root / "project", str(scene.items), language="de", system="file:translations.csv")
 
 
 def _use(scene: Scene) -> None:

@@ -21,13 +21,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tiltmeter.cluster.board.write_site import write_board
-from tiltmeter.datasets.language_facts import _languages
-from tiltmeter.files import temporary_folder
+from tiltmeter.cluster.board.site_files import write_board
+from tiltmeter.datasets.language_facts import _load_languages
+from tiltmeter.files import create_temporary_folder
 from tiltmeter.measures.records import to_dicts
-from tiltmeter.runs.asking import Asking
-from tiltmeter.runs.asking import to_dicts as asked
-from tiltmeter.runs.measuring import measure_scores
+from tiltmeter.runs.conditions import MeasurementConditions
+from tiltmeter.runs.conditions import conditions_to_dicts as asked
+from tiltmeter.runs.measurement import measure_scores
 
 # Different tables of scores of one benchmark, which models share.
 _VARIANTS = 24
@@ -102,7 +102,9 @@ def made_runs(folder: Path, models: int, languages: list[str], benchmarks: int, 
 def _variant(benchmark: str, parts: tuple[str, ...], variant: int, items: int) -> tuple[str, str, pa.Table]:
     """The measures, the manifest and the scores of a run whose model and language have no names yet."""
     table = scores(benchmark, parts, variant, items)
-    askings = [Asking(_MODEL, benchmark, part, _LANGUAGE, "published", "likelihood", "masked") for part in parts]
+    askings = [
+        MeasurementConditions(_MODEL, benchmark, part, _LANGUAGE, "published", "likelihood", "masked") for part in parts
+    ]
     records = measure_scores(table, {benchmark: "association"}, askings)
     over_all = [row for row in to_dicts(records) if row["view"] == "all"]
     manifest = {
@@ -166,8 +168,8 @@ def measure(
     models: int, languages: int, benchmarks: int, items: int, times: int, keep: Path | None
 ) -> Iterator[tuple[str, object]]:
     """Measure a board of this size; yields what is found as it is found. Runs that were kept are used again."""
-    codes = list(_languages())[:languages]
-    with temporary_folder(keep) as folder:
+    codes = list(_load_languages())[:languages]
+    with create_temporary_folder(keep) as folder:
         runs = (keep or folder) / "runs"
         if not runs.exists():
             start = time.perf_counter()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tiltmeter.making.placeholders import placeholders_for
-from tiltmeter.translators.base import Price
+from tiltmeter.making.placeholders import select_placeholders
+from tiltmeter.translators.translator_protocol import Price
 
 WORDS = {
     "the": "el", "cook": "cocinero", "was": "era", "very": "muy", "today": "hoy", "patient": "paciente",
@@ -15,7 +15,7 @@ WORDS = {
     "is": "es", "singer": "cantante", "with": "con", "children": "niños", "in": "en", "morning": "mañana",
 }  # fmt: skip
 NAMES = ("plain", "underscores", "letters", "braces", "hashes", "tag")
-TOKENS = {placeholder.name: placeholder.token for placeholder in placeholders_for("none", NAMES)}
+TOKENS = {placeholder.name: placeholder.token for placeholder in select_placeholders("none", NAMES)}
 ANY_TOKEN = re.compile("|".join(map(re.escape, sorted(TOKENS.values(), key=len, reverse=True))))
 
 # What real systems do to a placeholder: research on issues of several systems, named in docs/making.md.

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tiltmeter.datasets import load_spec, parse_spec
-from tiltmeter.forms import form_of
+from tiltmeter.forms import get_item_form
 
 ORDER, BETA = 6, 2.0
 
@@ -50,7 +50,7 @@ def by_kind(made: str, reference: str) -> dict[str, list[tuple[str, str]]]:
         other = theirs.get(item.id)
         if other is None:
             continue
-        form = form_of(item)
+        form = get_item_form(item)
         texts = form.translatable(other)
         for field, text in form.translatable(item).items():
             if field in texts:

@@ -27,7 +27,7 @@ from tiltmeter.models.client import Client
 from tiltmeter.models.confirmation import AGAIN, WINDOW
 from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.openai import OpenAiDialect
-from tiltmeter.models.self_test import Tested
+from tiltmeter.models.self_test import SelfTestResult
 from tiltmeter.models.served_identity import ServedIdentity
 from tiltmeter.questions import Question
 
@@ -123,7 +123,7 @@ def by_tiltmeter(address: str, asked: list[Question], concurrency: int) -> None:
         tokenizer=None,
         tokenizer_name="none",
     )
-    model.__dict__["_tested"] = Tested([], 0.0)
+    model.__dict__["_tested"] = SelfTestResult([], 0.0)
     model.__dict__["_identity"] = ServedIdentity(["stub"], [], None)
     with tempfile.TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store:
         answers = model.answer(asked, kind="causal", store=store, names={}, report=lambda _progress: None)

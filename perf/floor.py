@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from tiltmeter.questions import Kind, Question, Want
+from tiltmeter.questions import Kind, Question, WantedQuantity
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ def _head_flops(questions: Iterable[Question], kind: Kind, weights: Weights) -> 
             context = question.ids if kind in ("masked", "next-sentence") else question.ids[: position + 1]
             read = (context, question.source, question.segments, position)
             tokens[read].add(token)
-            if question.want is not Want.LOGIT:
+            if question.want is not WantedQuantity.LOGIT:
                 normalised.add(read)
     flops = 2.0 * weights.before_vocabulary * len(tokens) + 2.0 * weights.vocabulary * len(normalised)
     return flops + sum(2.0 * weights.hidden * len(wanted) for read, wanted in tokens.items() if read not in normalised)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tiltmeter
-from tiltmeter.gender import LANGUAGES, speaker_gender
+from tiltmeter.gender import LANGUAGES, find_speaker_gender
 
 SYSTEMS = {
     "deepl": "DeepL",
@@ -60,7 +60,7 @@ def pairs(data: Path, languages: list[str]) -> Iterator[Pair]:
 
 
 def count(pair: Pair) -> Counts:
-    found = Counter((stereotype, speaker_gender(to, pair.language)) for _, to, stereotype in pair.rows)
+    found = Counter((stereotype, find_speaker_gender(to, pair.language)) for _, to, stereotype in pair.rows)
     return {i: (found[i, "masculine"], found[i, "feminine"]) for i in range(1, 17)}
 
 
@@ -115,7 +115,7 @@ def speed(everything: list[Pair]) -> str:
     started = time.perf_counter()
     for pair in everything:
         for _, to, _ in pair.rows:
-            speaker_gender(to, pair.language)
+            find_speaker_gender(to, pair.language)
     sentences = sum(len(pair.rows) for pair in everything)
     return f"{sentences / (time.perf_counter() - started):,.0f} sentences a second ({sentences:,} sentences, one core)"
 
@@ -124,7 +124,7 @@ def read(pair: Pair, number: int) -> None:
     """Print sentences of the half that was not read while the rules were written."""
     held_out = [to for source, to, _ in pair.rows if zlib.crc32(source.encode()) % 2]
     for text in random.Random(f"{pair.system} {pair.language}").sample(held_out, min(number, len(held_out))):
-        found = speaker_gender(text, pair.language, explain=True)
+        found = find_speaker_gender(text, pair.language, explain=True)
         print(pair.system, pair.language, found.gender or "none", " ".join(found.cue), text, sep="\t")
 
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from tiltmeter.measures.crossed import of_regression
-from tiltmeter.measures.sides import by_stereotype
-from tiltmeter.measures.slopes import slope_coefficients, slope_design
+from tiltmeter.measures.crossed_effects import compute_slope_variance
+from tiltmeter.measures.size_regression import build_slope_design, compute_slope_coefficients
+from tiltmeter.measures.stereotype_sides import weigh_by_stereotype
 
 # Base models by family, with millions of parameters.
 FAMILIES = {
@@ -72,7 +72,7 @@ def log_rates() -> dict[str, float]:
         logs = []
         for values in templates.values():
             labels = np.array(sorted(values), dtype=object)
-            logs.append(float(by_stereotype(labels) @ np.array([values[label] for label in labels])))
+            logs.append(float(weigh_by_stereotype(labels) @ np.array([values[label] for label in labels])))
         found[model] = float(np.mean(logs))
     return found
 
@@ -88,9 +88,9 @@ def _slope(title: str, names: list[str]) -> PublishedSlope:
     families = np.array([name for name, _, _ in rows], dtype=object)
     sizes = np.log10([1e6 * size for _, _, size in rows])
     values = np.array([rates[model] for _, model, _ in rows])
-    coefficients = slope_coefficients(sizes, families)
+    coefficients = compute_slope_coefficients(sizes, families)
     value = float(coefficients @ values)
-    between = of_regression(values, slope_design(sizes, families), coefficients)
+    between = compute_slope_variance(values, build_slope_design(sizes, families), coefficients)
     if between.df < 1:
         return PublishedSlope(title, len(rows), value, None, None)
     error = math.sqrt(between.variance)
@@ -119,11 +119,11 @@ def _save_figure(path: Path) -> None:
     import vl_convert  # with altair, takes seconds to import
 
     from tiltmeter.comparing.size_slopes import SizedModel, SizeSlope
-    from tiltmeter.measures.measure import quantities_for
-    from tiltmeter.measures.slopes import Slope
-    from tiltmeter.reports.figures.size_map import size_map
+    from tiltmeter.measures.measure import list_quantities
+    from tiltmeter.measures.size_regression import Slope
+    from tiltmeter.reports.figures.size_map import build_size_map
 
-    rates, quantity = log_rates(), quantities_for(["log_ratio"], ["stereotype"])[0]
+    rates, quantity = log_rates(), list_quantities(["log_ratio"], ["stereotype"])[0]
     trend = [
         SizeSlope(
             "gest:en",
@@ -137,7 +137,7 @@ def _save_figure(path: Path) -> None:
         )
         for family, models in FAMILIES.items()
     ]
-    figure = size_map("sizes", "log g_s by size", trend)
+    figure = build_size_map("sizes", "log g_s by size", trend)
     path.write_text(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]), encoding="utf-8")
 
 

@@ -23,9 +23,9 @@ from typing import Any
 import pandas as pd
 
 from perf import show
-from tiltmeter.forms import form_named
-from tiltmeter.runs.portions import portions
-from tiltmeter.runs.preparing import limited
+from tiltmeter.forms import get_form
+from tiltmeter.runs.portions import load_portions
+from tiltmeter.runs.preparation import limit_items
 
 _TASK = """task: pairs_of_a_file
 dataset_path: json
@@ -42,8 +42,8 @@ metric_list: [{{metric: acc}}]
 
 def write_pairs(spec: str, limit: int | None, folder: Path) -> Path:
     """The pairs as JSON lines, and the harness's task over them."""
-    (portion,) = (limited(found, limit) for found in portions(spec))
-    rows = [json.dumps(form_named(portion.form).write(item), ensure_ascii=False) for item in portion.items]
+    (portion,) = (limit_items(found, limit) for found in load_portions(spec))
+    rows = [json.dumps(get_form(portion.form).write(item), ensure_ascii=False) for item in portion.items]
     file = folder / "pairs.jsonl"
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     (folder / "pairs.yaml").write_text(_TASK.format(file=file), encoding="utf-8")

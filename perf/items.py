@@ -9,7 +9,7 @@ from itertools import count as counting
 from pathlib import Path
 
 from tiltmeter.benchmarks.gest import TEMPLATES
-from tiltmeter.datasets.by_name import dataset, load, load_file
+from tiltmeter.datasets.dataset_loader import get_dataset, load, load_file
 from tiltmeter.forms import Item
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.forms.blank import BLANK
@@ -48,7 +48,7 @@ def _by_language(source: str, part: str | None) -> Iterator[Sequence[Item]]:
     if source.endswith(".jsonl"):
         yield [item for item in load_file(Path(source)) if part is None or getattr(item, "part", part) == part]
         return
-    for language in dataset(source).languages:
+    for language in get_dataset(source).languages:
         yield load(source, part, language)
 
 

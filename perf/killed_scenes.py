@@ -19,9 +19,9 @@ from typing import Any
 
 from perf.killing import Ending, Log, attempt
 from tiltmeter.cli import main as tiltmeter
-from tiltmeter.datasets.fetch import fetch
-from tiltmeter.datasets.upstream import Pin, UpstreamFile
-from tiltmeter.engine import devices
+from tiltmeter.datasets.file_fetcher import fetch_file
+from tiltmeter.datasets.upstream_files import Pin, UpstreamFile
+from tiltmeter.engine import device_workers
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.reply_store import ReplyStore
@@ -129,7 +129,7 @@ KINDS: dict[str, Kind] = {
     "check": Kind(
         lambda _w: ["check", "first", "--max", "starter.SS distance 60", "--markdown", "summary.md"], _two_runs
     ),
-    "fetch data": Kind(lambda _w: [], run=lambda: [fetch(file) for file in FILES]),
+    "fetch data": Kind(lambda _w: [], run=lambda: [fetch_file(file) for file in FILES]),
     "fetch model": Kind(lambda _w: ["run", HUB_ID, "--on", "starter-pairs:en", "--limit", "2", "--out", "out",
                                "--no-report"]),
 }  # fmt: skip
@@ -305,7 +305,7 @@ def _fork_workers() -> None:
     """Fork the processes of devices, too, from one that has imported everything; they keep no ends of others' pipes."""
     forking = multiprocessing.get_context("fork")
     multiprocessing.get_context = lambda _method=None: forking  # type: ignore[assignment,return-value]
-    work = devices._worker
+    work = device_workers._run_worker
 
     def worker(load: Any, asked: Any, connection: Any) -> None:
         for path in list(Path("/proc/self/fd").iterdir()):
@@ -315,7 +315,7 @@ def _fork_workers() -> None:
                     os.close(handle)
         work(load, asked, connection)
 
-    devices._worker = worker
+    device_workers._run_worker = worker
 
 
 def _log_puts(log: Log) -> None:

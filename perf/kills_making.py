@@ -24,14 +24,14 @@ from perf.breaking_engine import BreakingEngine
 from perf.killing import Ending, attempt, even_sample
 from perf.making_items import source_file
 from tiltmeter.datasets.readers.jsonl import read_jsonl
-from tiltmeter.making import repair_step, translate
+from tiltmeter.making import repair_step, translation_step
 from tiltmeter.making.exchange import export_project, import_project
-from tiltmeter.making.project import new_project, open_project
-from tiltmeter.making.publish import publish_project
+from tiltmeter.making.project import create_project, open_project
+from tiltmeter.making.project_settings import SETTINGS
+from tiltmeter.making.publication import publish_project
 from tiltmeter.making.repair_step import repair_project
-from tiltmeter.making.settings import SETTINGS
-from tiltmeter.making.source import apply_corrections
-from tiltmeter.making.translate import translate_project
+from tiltmeter.making.source_corrections import apply_corrections
+from tiltmeter.making.translation_step import translate_project
 
 # Placeholders fail in different ways, so that every path of the step is taken.
 WAY = {"underscores": "translated", "letters": "split", "braces": "dropped"}
@@ -60,7 +60,7 @@ def run_new(scene: Scene, _log: Path) -> None:
     if (scene.project / SETTINGS).exists():
         return
     source = str(scene.root / "source.jsonl")
-    new_project(scene.project, source, language="es", system="apertium:eng-xyz").close()
+    create_project(scene.project, source, language="es", system="apertium:eng-xyz").close()
 
 
 def run_source(scene: Scene, _log: Path) -> None:
@@ -107,7 +107,7 @@ STEPS: dict[str, Callable[[Scene, Path], None]] = {
 def prepare(root: Path, step: str, items: int = ITEMS) -> Scene:
     """A scene in which everything before the step is done."""
     scene = Scene(root)
-    translate._BATCH = repair_step._BATCH = 7  # so that a step has several transactions
+    translation_step._BATCH = repair_step._BATCH = 7  # so that a step has several transactions
     os.environ["TILTMETER_CACHE"] = str(root / "cache")
     source_file(root / "source.jsonl", blanks=items, nexts=items // 3)
     rows = [f"i{number},correct,target_term,term{number},clearer" for number in range(1, items, 4)]

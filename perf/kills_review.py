@@ -23,7 +23,7 @@ from perf.killing import KillAt
 from perf.reviewed_project import make_project
 from tiltmeter.making.project import DATABASE, Project, open_project
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.review.review_outcomes import texts_before
+from tiltmeter.making.review.review_outcomes import get_unreviewed_texts
 from tiltmeter.making.review.review_rule import ReviewVerdict
 
 REVIEWERS = ("Ana", "Eva")
@@ -142,8 +142,8 @@ def _check_item(project: Project, item: str, *, is_conflict: bool) -> None:
     entry, texts = project.store.item(item), project.store.texts("text", item)[item]
     decision = next(project.store.decisions(item))
     if is_conflict:
-        assert (entry.dropped, entry.stage, texts) == (None, "translated", texts_before(project, item))
-        assert project.store.applied(item) is None
+        assert (entry.dropped, entry.stage, texts) == (None, "translated", get_unreviewed_texts(project, item))
+        assert project.store.get_applied(item) is None
     elif decision.verdict == "drop":
         assert entry.dropped is not None
     else:

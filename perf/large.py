@@ -23,13 +23,13 @@ from perf import show
 from perf.floor import floor_flops
 from perf.machine import describe, matrix_rate, synchronise
 from perf.made_tokenizers import byte_level
-from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.speedups import running
-from tiltmeter.forms import form_named
-from tiltmeter.models.in_memory import InMemoryModel, in_memory
+from tiltmeter.engine.speedups import apply_process_speedups
+from tiltmeter.forms import get_form
+from tiltmeter.models.in_memory_model import InMemoryModel, wrap_loaded_model
 from tiltmeter.questions import Question
-from tiltmeter.runs.portions import Portion, portions
+from tiltmeter.runs.portions import Portion, load_portions
 
 # Hidden size, feed-forward size, layers, heads: those of LLaMA with 7 billion weights, and one to try the script with.
 SHAPES = {"7b": (4096, 11_008, 32, 32), "tiny": (64, 128, 2, 4)}
@@ -73,20 +73,24 @@ def texts(chosen: Sequence[Portion]) -> list[str]:
         text
         for portion in chosen
         for item in portion.items
-        for text in form_named(portion.form).translatable(item).values()
+        for text in get_form(portion.form).translatable(item).values()
     ]
 
 
 def once(model: InMemoryModel, chosen: Sequence[Portion]) -> tuple[float, float, list[Question]]:
     """The seconds from text to scores, those of answering alone, and the questions."""
     synchronise(model.device)
-    with tempfile.TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store, running():
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        AnswerStore(Path(folder) / "answers.sqlite") as store,
+        apply_process_speedups(),
+    ):
         began = time.perf_counter()
         trials = [
             trial
             for portion in chosen
-            for part in portion.in_parts(benchmark_for(portion.form).parts(model.kind))
-            for trial in benchmark_for(portion.form).ask(part.part, part.items, model.text, protocol="published").trials
+            for part in portion.split_into_parts(get_benchmark(portion.form).parts(model.kind))
+            for trial in get_benchmark(portion.form).ask(part.part, part.items, model.text, protocol="published").trials
         ]
         questions = [question for trial in trials for question in trial.questions]
         names = {question.digest: trial.item.id for trial in trials for question in trial.questions}
@@ -102,7 +106,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Make the model, warm up, and measure some times."""
     device, dtype = torch.device(options.device), getattr(torch, options.dtype)
     specs = _STARTER if options.items_from == "starter" else _SPECS
-    chosen = [portion for spec in specs for portion in portions(spec)]
+    chosen = [portion for spec in specs for portion in load_portions(spec)]
     module = made(options.shape, device, dtype, options.window)
     weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
     tokenizer = byte_level(texts(chosen), _VOCABULARY)
@@ -136,15 +140,15 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "answering": [seconds for _, seconds, _ in times],
         "shares": [flops / max(rates) / seconds for seconds, _, _ in times],
         "shares_answering": [flops / max(rates) / seconds for _, seconds, _ in times],
-        "speedups": list(model.answerer("causal").speedups),
-        "batch_tokens": model.answerer("causal").batch_tokens,
-        "disabled": dict(model.answerer("causal").disabled),
+        "speedups": list(model.get_answerer("causal").speedups),
+        "batch_tokens": model.get_answerer("causal").batch_tokens,
+        "disabled": dict(model.get_answerer("causal").disabled),
         "seconds_without_shared_rows": apart_seconds,
     }
 
 
 def _opened(module: nn.Module, tokenizer: Any, batch_tokens: int | None, without: Sequence[str] = ()) -> InMemoryModel:
-    model = in_memory(module, tokenizer, name="made", batch_tokens=batch_tokens, without=without)
+    model = wrap_loaded_model(module, tokenizer, name="made", batch_tokens=batch_tokens, without=without)
     model.__dict__["weights"] = "random"  # its hash would take longer than the answers
     return model
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.forms.association import AssociationItem, Candidate
-from tiltmeter.forms.blank import fill
+from tiltmeter.forms.blank import fill_blank
 from tiltmeter.forms.gest import GestItem
 
 SUBJECTS = ("cook", "gardener", "nurse", "singer")
@@ -15,7 +15,7 @@ def blank_item(number: int) -> AssociationItem:
     context = f"The {subject} was very BLANK today number{number}."
     words = {"stereotype": "patient", "anti-stereotype": "gruff", "unrelated": "square"}
     candidates = tuple(
-        Candidate(f"i{number}/{role}", role, fill(context, word), word)  # type: ignore[arg-type]
+        Candidate(f"i{number}/{role}", role, fill_blank(context, word), word)  # type: ignore[arg-type]
         for role, word in words.items()
     )
     return AssociationItem(f"i{number}", "intrasentence", "en", "profession", subject, subject, context, candidates)

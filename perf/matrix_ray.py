@@ -24,7 +24,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 from perf.matrix_scene import asked_twice, differing, log_questions, make_models, make_plan
 from tiltmeter.cluster import engine_ray
 from tiltmeter.cluster.job_state import read_state
-from tiltmeter.cluster.job_table import job_rows, summary
+from tiltmeter.cluster.job_table import build_job_rows, summarize_jobs
 from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.cluster.plan_cells import RunMatrix
 
@@ -52,13 +52,13 @@ def measure(folder: Path, kills: int, limit: int, seconds: float, seed: int) -> 
 
     os.environ["TILTMETER_CACHE"] = str(folder / "cache")
     matrix = make_plan(folder, make_models(folder / "models"), BENCHMARKS, LANGUAGES, limit)
-    own = engine_ray._job
+    own = engine_ray._run_job
 
     def logging_job(job_folder: str, probe: str, retries: int) -> Any:
         log_questions(Path(job_folder))
         return own(job_folder, probe, retries)
 
-    engine_ray._job = logging_job
+    engine_ray._run_job = logging_job
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     nodes = [cluster.add_node(num_cpus=1) for _ in range(3)]
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
@@ -124,7 +124,7 @@ class _Killer(threading.Thread):
                     self.asking += bool(state.get("questions"))
             else:
                 continue
-            print(summary(job_rows(self._matrix.models)).partition(". ")[0], flush=True)
+            print(summarize_jobs(build_job_rows(self._matrix.models)).partition(". ")[0], flush=True)
 
     def _running(self, only_asking: bool) -> list[dict[str, Any]]:
         states = [read_state(entry.folder) for entry in self._matrix.models]

@@ -22,10 +22,10 @@ from perf.matrix_scene import differing, make_models, make_plan
 from tests.support.slurm import Slurm, wait_until, why_not
 from tiltmeter.cluster.engine_slurm import SUBMITTED, SlurmEngine
 from tiltmeter.cluster.job_state import read_state
-from tiltmeter.cluster.job_table import job_rows, summary
+from tiltmeter.cluster.job_table import build_job_rows, summarize_jobs
 from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.cluster.plan_cells import RunMatrix
-from tiltmeter.reading import read_json
+from tiltmeter.text_files import read_json
 
 
 def main() -> None:
@@ -54,7 +54,7 @@ def measure(folder: Path, limit: int, before: int) -> dict[str, Any]:
         trouble.start()
         first = run_matrix(matrix, SlurmEngine(minutes=1, partition="all", signal_seconds=before))
         trouble.join()
-        print(summary(job_rows(matrix.models)), flush=True)
+        print(summarize_jobs(build_job_rows(matrix.models)), flush=True)
         second = run_matrix(matrix, SlurmEngine(minutes=1, partition="all", signal_seconds=before))
         took = time.monotonic() - began
     finally:

@@ -36,7 +36,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     synchronise(device)
     seconds = time.perf_counter() - began
     scoring = peak_memory()
-    module = prepared.module if options.way == "published" else prepared.model.answerer(prepared.kind).model
+    module = prepared.module if options.way == "published" else prepared.model.get_answerer(prepared.kind).model
     return {
         "way": options.way,
         "items": len(prepared.items),

@@ -13,8 +13,8 @@ import shutil
 import statistics
 from pathlib import Path
 
-from tiltmeter.training.accuracy import mean_of_languages
-from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
+from tiltmeter.training.accuracy import compute_language_mean
+from tiltmeter.training.head_training import TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 
@@ -51,7 +51,7 @@ def main() -> None:
             line = ", ".join(
                 f"{a.language or 'all'} {a.value:.1f} [{a.low:.1f}, {a.high:.1f}] n={a.pairs}" for a in head.accuracy
             )
-            mean = mean_of_languages(head.accuracy)
+            mean = compute_language_mean(head.accuracy)
             seconds = head.record["seconds"]
             print(
                 f"{design} seed {seed}: {line}; mean of languages {mean:.2f}; {seconds:.0f} s, "

@@ -22,16 +22,16 @@ from torch.utils.data import Dataset
 from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from tiltmeter.models.loading import open_model
-from tiltmeter.models.quiet import quiet_transformers
-from tiltmeter.models.text import TokenizerText
-from tiltmeter.models.with_head import load_core, make_module
-from tiltmeter.training.batches import Batches
+from tiltmeter.models.checkpoint_model import open_model
+from tiltmeter.models.next_sentence_model import build_head_module, load_core
+from tiltmeter.models.tokenizer_text import TokenizerText
+from tiltmeter.models.transformers_logging import silence_transformers
+from tiltmeter.training.batches import TrainingBatches
+from tiltmeter.training.bf16_residual import use_bf16_residual
 from tiltmeter.training.head_design import design_head
-from tiltmeter.training.lighter import lighter
 from tiltmeter.training.pairs_files import read_pairs
-from tiltmeter.training.precision import find_precision
-from tiltmeter.training.tokens import CHUNK, TokenisedPairs, tokenise
+from tiltmeter.training.precision import select_precision
+from tiltmeter.training.tokenised_pairs import CHUNK, TokenisedPairs, tokenise_pairs
 from tiltmeter.training.trainer import HeadTrainer
 from tiltmeter.training.training_recipe import TrainingRecipe
 
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--cpu", action="store_true")
     given = parser.parse_args()
-    with quiet_transformers(), tempfile.TemporaryDirectory() as folder:
+    with silence_transformers(), tempfile.TemporaryDirectory() as folder:
         measure(given, Path(folder))
 
 
@@ -96,15 +96,15 @@ def measure(given: argparse.Namespace, folder: Path) -> None:
     cuda = torch.cuda.is_available() and not given.cpu
     device = torch.device("cuda" if cuda else "cpu")
     recipe = TrainingRecipe(accumulation=1, batch=given.batch, passes=1)
-    precision = find_precision(recipe, device)
+    precision = select_precision(recipe, device)
     base = open_model(given.model, device="cpu", dtype="float32")
     data = read_pairs(given.pairs)
     head = design_head(base, "recommended", name=given.model, languages=data.languages, max_length=recipe.max_length)
     text = TokenizerText(base.tokenizer, base.config, base.kind)
-    tokens = tokenise(data.train.to_batches(batch_size=CHUNK), folder / "tokens", text, head)
-    module = make_module(load_core(base, head), base.tokenizer, head)
+    tokens = tokenise_pairs(data.train.to_batches(batch_size=CHUNK), folder / "tokens", text, head)
+    module = build_head_module(load_core(base, head), base.tokenizer, head)
     weights = sum(p.numel() for p in module.parameters()) - module.core.get_input_embeddings().weight.numel()
-    batches = Batches([tokens], recipe.batch, seed=0, by_length=True)
+    batches = TrainingBatches([tokens], recipe.batch, seed=0, by_length=True)
     print(f"{len(tokens):,} pairs, {tokens.lengths.mean():.1f} tokens each; {precision}; padding {batches.padding:.1%}")
     rates: dict[str, list[float]] = {"ours": [], "plain": []}
     for turn in range(given.turns):
@@ -123,7 +123,7 @@ def _turn(
     name: str,
     module: Any,
     tokens: TokenisedPairs,
-    batches: Batches,
+    batches: TrainingBatches,
     recipe: TrainingRecipe,
     precision: torch.dtype,
     given: argparse.Namespace,
@@ -164,7 +164,7 @@ def _turn(
         trainer = HeadTrainer(
             module, _Counted(batches, seen, turn * (given.updates + _WARM_UP)), recipe, arguments, callbacks=[clock]
         )
-    with lighter(module.core, precision, arguments.device) if name == "ours" else nullcontext():
+    with use_bf16_residual(module.core, precision, arguments.device) if name == "ours" else nullcontext():
         trainer.train()
     first, last = clock.times
     # Batches are counted when they are made; one more may have been prepared ahead.
@@ -179,7 +179,7 @@ def _count(batch: dict[str, torch.Tensor], seen: list[int]) -> dict[str, torch.T
 class _Counted(Dataset[dict[str, torch.Tensor]]):
     """Batches from an index on, counted as they are made."""
 
-    def __init__(self, batches: Batches, seen: list[int], start: int) -> None:
+    def __init__(self, batches: TrainingBatches, seen: list[int], start: int) -> None:
         self._batches, self._seen, self._start = batches, seen, start
 
     def __len__(self) -> int:

@@ -47,7 +47,7 @@ class MadeArticles:
 
 def measure(articles: int) -> dict[str, Any]:
     """Make pairs of articles; the record has the pairs, the seconds and the peak memory of the process in bytes."""
-    from tiltmeter.training.pairs_making import PairOptions, make_pairs
+    from tiltmeter.training.pairs_creation import PairOptions, make_pairs
 
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

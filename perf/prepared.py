@@ -17,10 +17,10 @@ from perf.outcome import Outcome
 from perf.published_way import PublishedModel
 from perf.tiltmeter_way import score_items
 from perf.workloads import WORKLOADS, Workload
-from tiltmeter.benchmarks.benchmark import Asked
+from tiltmeter.benchmarks.benchmark import PartTrials
 from tiltmeter.forms import Item
-from tiltmeter.models.kinds import AUTO_CLASSES
-from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.checkpoint_model import CheckpointModel, open_model
+from tiltmeter.models.model_kinds import AUTO_CLASSES
 from tiltmeter.questions import Kind, Question
 
 _WARM_UP = 16
@@ -93,7 +93,7 @@ class Prepared:
         return kind
 
     @cached_property
-    def asked(self) -> Mapping[str | None, Asked]:
+    def asked(self) -> Mapping[str | None, PartTrials]:
         """Tiltmeter's trials about the items, by part of the benchmark."""
         return self.workload.ask(self.items, self.model)
 

@@ -17,7 +17,7 @@ import torch
 
 from perf.outcome import Outcome
 from perf.published_way import PublishedModel
-from tiltmeter.benchmarks.gest import TEMPLATES, parts
+from tiltmeter.benchmarks.gest import TEMPLATES, list_parts
 from tiltmeter.forms.gest import GestItem
 
 
@@ -63,7 +63,7 @@ def _wordings(items: Sequence[GestItem], tokenizer: Any) -> Iterator[_Wording]:
 def templates_causal(items: Sequence[GestItem], model: PublishedModel) -> Outcome:
     """Read the probabilities of both words after the text before them."""
     numbers: dict[str, list[float]] = {}
-    for part in parts("causal"):
+    for part in list_parts("causal"):
         template = TEMPLATES[part]
         words = [_token(model.tokenizer, word) for word in (template.male, template.female)]
         for batch in model.batches(items):

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from tiltmeter.forms.gest import GestItem
-from tiltmeter.making.problems import assemble
+from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.project import open_project
 
 FILE = "JacquelineRowe/EuroGEST/data/gest_translations_gender_sensitive.csv"
@@ -30,10 +30,10 @@ def causes(project_folder: Path, pairs: dict[str, tuple[str, str]]) -> Counter[s
     """How each released pair came out of the project."""
     counts: Counter[str] = Counter()
     with open_project(project_folder) as project:
-        made = {item.id: item for item in assemble(project).items}
+        made = {item.id: item for item in assemble_items(project).items}
         texts = project.store.texts("text")
         for entry in project.store.items(dropped=None):
-            source = project.source_item(entry)
+            source = project.get_source_item(entry)
             assert isinstance(source, GestItem)
             if source.sentence not in pairs:
                 continue

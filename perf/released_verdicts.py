@@ -23,12 +23,12 @@ from scipy.stats import binomtest, ttest_1samp, ttest_ind
 import tiltmeter
 from perf.simulations.runner import markdown
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.measures import Record, association, deciding, measure_named
+from tiltmeter.measures import Record, association, get_measure, select_deciding_record
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.rule import assign_verdicts
-from tiltmeter.measures.sides import MALE
+from tiltmeter.measures.stereotype_sides import MALE
+from tiltmeter.measures.verdict_rule import assign_verdicts
 from tiltmeter.reports.formatting import format_p
-from tiltmeter.reports.words import number_with_interval
+from tiltmeter.reports.verdict_text import format_measure_value
 
 ALPHA = 0.05
 STEREOSET = "slds-lmu/stereotypes-multi/results/predictions"
@@ -124,7 +124,7 @@ def _rows(result: "tiltmeter.Result", view: str, *, pooled: bool = True) -> list
         if record.view == view:
             rows.setdefault((record.part, record.language, record.group), {})[record.measure] = record
     pooled = pooled and any(part == OVERALL for part, _, _ in rows)
-    found = [deciding(row) for (part, _, _), row in rows.items() if (part == OVERALL) == pooled]
+    found = [select_deciding_record(row) for (part, _, _), row in rows.items() if (part == OVERALL) == pooled]
     return [record for record in found if record is not None and record.verdict is not None]
 
 
@@ -143,7 +143,7 @@ def tables(results: Sequence[tuple[str, "tiltmeter.Result"]]) -> Iterator[str]:
         [
             name,
             record.part,
-            number_with_interval(record),
+            format_measure_value(record),
             f"{record.n:,}",
             _before(result, record),
             _with_general(result, record),
@@ -168,7 +168,7 @@ def tables(results: Sequence[tuple[str, "tiltmeter.Result"]]) -> Iterator[str]:
 
 def _with_general(result: "tiltmeter.Result", record: Record) -> str:
     """The verdict and, if there is one, that on stereotypes like these in general."""
-    general = measure_named(record.measure).general
+    general = get_measure(record.measure).general
     like = [r for r in result.records if (r.measure, r.view, r.part) == (general, record.view, record.part)]
     return "; ".join([_words(record), *(f"of stereotypes like these: {_words(other)}" for other in like)])
 
@@ -211,7 +211,7 @@ def made(parts: dict[str, tuple[int, int, int]], terms: int) -> list[Record]:
 def _said(record: Record) -> str:
     p_value = format_p(record.p_adjusted)
     p = f", p {p_value if p_value.startswith('<') else f'= {p_value}'}" if p_value else ""
-    return f"{number_with_interval(record)}{p}: {_words(record)}"
+    return f"{format_measure_value(record)}{p}: {_words(record)}"
 
 
 def cases(pairs_model: str | None, demo: bool) -> Iterator[tuple[str, str, str]]:
@@ -226,7 +226,7 @@ def cases(pairs_model: str | None, demo: bool) -> Iterator[tuple[str, str, str]]
             yield f"made: {record.part}", before(float(binomtest(ups, ups + downs).pvalue), side), _said(record)
     for record in made({"intrasentence": (2, 2, 36)}, 20):
         if record.measure in ("SS", "SS as published") and record.view == "all":
-            said = _said(record) if record.verdict else number_with_interval(record)
+            said = _said(record) if record.verdict else format_measure_value(record)
             yield "made: 36 ties, 2 : 2", "no lean" if record.measure == "SS as published" else "", said
     if pairs_model:
         result = tiltmeter.evaluate(pairs_model, on="gender-pairs:ko")
@@ -269,7 +269,7 @@ def main() -> None:
             results.append((f"{name}, {on}", scored(path, form, on)))
         except TiltmeterError as error:
             refused.append(f"- {path.name}: {error}")
-    assert measure_named("SS").margin == 5.0
+    assert get_measure("SS").margin == 5.0
     said = [f"{len(results)} sets of predictions were scored."]
     said += ["Not scored:\n\n" + "\n".join(refused)] if refused else []
     said += tables(results)

@@ -20,8 +20,8 @@ from tiltmeter.datasets.readers import stereoset_pickle
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import find_folded, fold_case
 from tiltmeter.making.draft import Draft, RepairFinding
-from tiltmeter.making.repair import LanguageRules, Repaired, repair, rules_for
-from tiltmeter.making.repair.resources import ProjectAlignment, align_project
+from tiltmeter.making.repair import LanguageRules, RepairResult, load_rules, repair_drafts
+from tiltmeter.making.repair.repair_resources import ProjectAlignment, align_project
 from tiltmeter.translators.word_alignment import Eflomal, find_aligner
 
 FOLDER = Path("slds-lmu/stereotypes-multi/create_dataset/data")
@@ -102,7 +102,7 @@ class Outcome:
     kind: str
 
 
-def outcomes(work: Project, repaired: Repaired) -> list[Outcome]:
+def outcomes(work: Project, repaired: RepairResult) -> list[Outcome]:
     """The terms of every item with a missing term.
 
     A rule of the language that rewrites the context settles the term; otherwise the terms are the proposals.
@@ -152,7 +152,7 @@ def aligned_to_term(work: Project, alignment: ProjectAlignment, part: str) -> tu
     """Of the contexts that have their term: in how many it is (part of) what is aligned with the source term."""
     found = present = 0
     for draft in work.drafts:
-        pair = alignment.of_text(draft, "context")
+        pair = alignment.get_alignment(draft, "context")
         source = find_folded(draft.source["context"], draft.source["target_term"])
         if work.part[draft.item] != part or not occurs(draft) or pair is None or source is None:
             continue
@@ -227,7 +227,7 @@ def german(work: Project, aligner: Any, *, read_rest: bool) -> Iterator[str]:
     for draft in work.drafts:
         if draft.item not in folded and draft.texts["target_term"].lower() not in draft.texts["context"].lower():
             yield f"Found by case folding only: item {draft.item} ({draft.source['target_term']})"
-    rules = rules_for("de")
+    rules = load_rules("de")
     without = replace(rules, synonyms={})
     variants: list[tuple[str, LanguageRules, Any]] = [
         ("alignment, rules", rules, aligner),
@@ -237,7 +237,7 @@ def german(work: Project, aligner: Any, *, read_rest: bool) -> Iterator[str]:
     ]
     rows = []
     for name, chosen, with_aligner in variants:
-        results = outcomes(work, repair(work.drafts, rules=chosen, aligner=with_aligner))
+        results = outcomes(work, repair_drafts(work.drafts, rules=chosen, aligner=with_aligner))
         for part, expected, left in zip(PARTS, EXPECTED["de"], THESIS_LEFT, strict=True):
             row = german_row(work, results, part)
             kept = row["kept"]
@@ -269,8 +269,8 @@ def _rest(work: Project, results: Sequence[Outcome], *, read_rest: bool) -> Iter
 
 def released(work: Project, aligner: Any) -> Iterator[list[object]]:
     """The rows of a language as released."""
-    # As `repair` does it: the alignment is made of the cleaned texts; that of the raw ones says where terms are.
-    results = outcomes(work, repair(work.drafts, aligner=aligner))
+    # As `repair_drafts` does it: the alignment is made of the cleaned texts; that of the raw ones says where terms are.
+    results = outcomes(work, repair_drafts(work.drafts, aligner=aligner))
     alignment = align_project(work.drafts, aligner)
     for number, part in enumerate(PARTS):
         chosen = [result for result in results if work.part[result.draft.item] == part]
@@ -286,7 +286,9 @@ def other_steps(work: Project, aligner: Any) -> str:
     """How much the other steps find. In the released files the candidate's sentence is the context with the word
     filled in by a program, so they say nothing about agreement.
     """
-    findings = [finding for finding in repair(work.drafts, aligner=aligner).findings if finding.rule != "agreement"]
+    findings = [
+        finding for finding in repair_drafts(work.drafts, aligner=aligner).findings if finding.rule != "agreement"
+    ]
     counted = Counter((finding.rule, finding.kind) for finding in findings)
     return ", ".join(f"{rule} {kind} {count}" for (rule, kind), count in sorted(counted.items()))
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from perf.breaking_engine import BreakingEngine
 from perf.making_items import source_file
-from tiltmeter.making.project import new_project
+from tiltmeter.making.project import create_project
+from tiltmeter.making.project_settings import write_settings
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.settings import write_settings
-from tiltmeter.making.translate import translate_project
+from tiltmeter.making.translation_step import translate_project
 
 
 def make_project(folder: Path, items: int, reviewers: Iterable[str], *, agreeing: int, per_item: int) -> None:
     """Make the project in `folder/project`: so many translated items, and reviewers, of whom some have to agree."""
     source = source_file(folder / "source.jsonl", items, 0)
-    with new_project(folder / "project", source, language="es", system="apertium:eng-xyz") as project:
+    with create_project(folder / "project", source, language="es", system="apertium:eng-xyz") as project:
         translate_project(project, BreakingEngine(way="dropped"))
         project.settings = replace(project.settings, review="all", agreeing=agreeing, reviewers_per_item=per_item)
         write_settings(project.folder, project.settings)

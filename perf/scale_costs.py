@@ -9,7 +9,7 @@ input; the mixture of models and the speed of a shared file system are assumptio
 import argparse
 from dataclasses import dataclass
 
-from tiltmeter.benchmarks import benchmarks
+from tiltmeter.benchmarks import get_benchmarks
 from tiltmeter.datasets.catalogue import DATASETS
 
 # Measured (docs/performance.md, "A large model"): 7e9 weights in bfloat16 on an H200, 29,151 questions about 9,302
@@ -45,7 +45,7 @@ MIXTURE = (Share(50, 0.3e9, 1), Share(40, 7e9, 1), Share(10, 70e9, 4))
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    asked = {name: data for name, data in DATASETS.items() if data.form in benchmarks()}
+    asked = {name: data for name, data in DATASETS.items() if data.form in get_benchmarks()}
     languages = {language for data in asked.values() for language in data.languages}
     items = {name: data.item_count for name, data in asked.items() if data.item_count}
     uncounted = [name for name in asked if name not in items]

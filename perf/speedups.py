@@ -36,8 +36,8 @@ from perf.made_models import default_folder
 from perf.outcome import Outcome, difference
 from perf.prepared import Prepared, parser, prepare
 from perf.timing import pairs_of_turns
-from tiltmeter.engine.speedups import ALL, NAMES, OF_THE_PROCESS
-from tiltmeter.models.local import ANSWERERS
+from tiltmeter.engine.speedups import ALL, NAMES, PROCESS_SPEEDUPS
+from tiltmeter.models.local_model import ANSWERERS
 
 # The workloads on which speed-ups are measured, each with its made model.
 WORKLOADS = (
@@ -111,15 +111,15 @@ class Measured:
 def variants(prepared: Prepared) -> tuple[Prepared, dict[str, Prepared]]:
     """The workload with all speed-ups, and its variants: without each speed-up that the model uses, and without any."""
     kind, model = prepared.kind, prepared.model
-    module = model._module(kind)
+    module = model._load_module(kind)
 
     def without(names: frozenset[str]) -> Prepared:
         answerer = ANSWERERS[kind](_copy(module), model.device, names)
         return replace(prepared, model=replace(model, without=names, _loaded={kind: answerer}))
 
     fast = without(frozenset())
-    used = fast.model.answerer(kind).speedups
-    names = [name for name in NAMES if name in used or name in OF_THE_PROCESS]
+    used = fast.model.get_answerer(kind).speedups
+    names = [name for name in NAMES if name in used or name in PROCESS_SPEEDUPS]
     return fast, {**{name: without(frozenset([name])) for name in names}, PLAIN: without(ALL)}
 
 

@@ -14,7 +14,7 @@ from perf.machine import describe, synchronise
 from perf.prepared import parser, prepare
 from perf.tiltmeter_way import score_items
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.checkpoint_model import CheckpointModel, open_model
 from tiltmeter.questions import Answer, Kind, Question
 
 # The shares of the weights that the GPU and main memory may hold, with and without a GPU; the rest goes to disk.
@@ -34,7 +34,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     split = open_model(whole.name, device=options.device, dtype=options.dtype, max_memory=memory)
     found, seconds, speedups = {}, {}, {}
     for name, model in (("whole", whole), ("split", split)):
-        answerer = model.answerer(kind)
+        answerer = model.get_answerer(kind)
         score_items(prepared.workload, prepared.items[:16], model, options.batch_tokens)  # a warm-up
         synchronise(model.device)
         began = time.perf_counter()

@@ -25,8 +25,8 @@ import httpx2
 from tests.runs.made import chosen_scores, run
 from tests.studio.browser.conftest import Served, serving
 from tiltmeter.runs.run_files import MANIFEST, MEASURES
-from tiltmeter.studio.folders import STATE, StudioWorkspace
 from tiltmeter.studio.run_index import RunIndex
+from tiltmeter.studio.studio_workspace import STATE, StudioWorkspace
 
 SHARES = (45.0, 50.0, 52.0, 62.0)
 

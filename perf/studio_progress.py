@@ -21,13 +21,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.engine.execute import Progress
-from tiltmeter.runs.so_far import ValueSoFar
-from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.job_files import PROGRESS, QUEUED, job_lock
+from tiltmeter.engine.execution import Progress
+from tiltmeter.runs.interim_values import InterimValue
+from tiltmeter.studio.job_files import PROGRESS, QUEUED, create_job_lock
 from tiltmeter.studio.job_progress import JobProgress
-from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.job_queue import JobQueue
 from tiltmeter.studio.run_request import RunRequest
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 LIMIT = 10_000_000
 _RSS = re.compile(r"^VmRSS:\s+(\d+) kB", re.MULTILINE)
@@ -62,7 +62,7 @@ def measured(browser: Any, events: int, rate: float) -> Growth:
         workspace = StudioWorkspace(folder)
         job = JobQueue(workspace).add(RunRequest(name="made", models=("embedded",), on=("starter:en",)))
         job_folder = workspace.state / "jobs" / job.id
-        with job_lock(job_folder):
+        with create_job_lock(job_folder):
             (job_folder / QUEUED).unlink()
             with _served(Path(folder)) as (process, start, address):
                 return _watched(browser, job_folder, process, start, address, events, rate)
@@ -109,7 +109,7 @@ def _report(page: Any, progress: JobProgress, events: int, first: int, last: int
     with progress.watch("embedded (causal)") as report:
         for number in range(first + 1, last + 1):
             report(Progress(number, events, 0.0))
-            value = ValueSoFar("embedded", "starter", "intrasentence", "en", "SS", 50 + number % 7, number)
+            value = InterimValue("embedded", "starter", "intrasentence", "en", "SS", 50 + number % 7, number)
             progress.so_far(lambda value=value: [value])
             progress.flush()
             ahead = began + (number - first) / rate - time.monotonic()

@@ -33,7 +33,7 @@ from urllib.parse import urlencode
 
 from perf.reviewed_project import make_project
 from tiltmeter.making.project import DATABASE, open_project
-from tiltmeter.studio.workbench import Workbench
+from tiltmeter.studio.project_threads import ProjectThreads
 
 QUERY = "project=project"
 # Of ten decisions, how many keep the item as it is; the others edit or drop it.
@@ -46,14 +46,14 @@ def reviewer_names(reviewers: int) -> list[str]:
 
 # Processes are forked from one that has imported everything, so that a studio is there at once after it was killed.
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload(["tiltmeter.studio.serve"])
+_PROCESSES.set_forkserver_preload(["tiltmeter.studio.server"])
 
 
 def _serve(folder: Path, port: int, tell: Connection) -> None:
-    from tiltmeter.studio.serve import open_socket, serve
-    from tiltmeter.studio.studio_config import local_config
+    from tiltmeter.studio.server import open_socket, serve
+    from tiltmeter.studio.studio_config import build_local_config
 
-    serve(local_config(folder, port), open_socket("127.0.0.1", port), tell=tell.send)
+    serve(build_local_config(folder, port), open_socket("127.0.0.1", port), tell=tell.send)
 
 
 class KilledStudio:
@@ -309,9 +309,9 @@ def openings(folder: Path, times: int) -> dict[str, float]:
     """How long it takes until the first item of a project is there, each time in a workbench of its own."""
     took = []
     for _ in range(times):
-        workbench = Workbench()
+        workbench = ProjectThreads()
         before = time.monotonic()
-        workbench.review(folder / "project", lambda review: review.next_item("r0"))
+        workbench.review(folder / "project", lambda review: review.take_next_item("r0"))
         took.append(time.monotonic() - before)
         workbench.close()
     took.sort()

@@ -6,14 +6,14 @@ from tempfile import TemporaryDirectory
 
 from perf.outcome import Outcome
 from perf.workloads import Workload
-from tiltmeter.benchmarks.association import MeanOfPieces
+from tiltmeter.benchmarks.association import MeanTokenScorer
 from tiltmeter.benchmarks.benchmark import Score, Trial
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import Progress, answer_all
-from tiltmeter.engine.speedups import running
+from tiltmeter.engine.execution import Progress, answer_all
+from tiltmeter.engine.speedups import apply_process_speedups
 from tiltmeter.forms import Item
-from tiltmeter.models.loading import CheckpointModel
-from tiltmeter.questions import Answer, Kind, Question, Want
+from tiltmeter.models.checkpoint_model import CheckpointModel
+from tiltmeter.questions import Answer, Kind, Question, WantedQuantity
 
 Answers = Mapping[bytes, Answer]
 
@@ -23,7 +23,7 @@ def score_items(
 ) -> Outcome:
     """All scores, from text to scores, with an empty store of answers. All parts are answered together."""
     outcome = Outcome(logs=True)
-    with running(model.without):
+    with apply_process_speedups(model.without):
         asked = workload.ask(items, model)
         trials = [(part, trial) for part, portion in asked.items() for trial in portion.trials]
         questions = [question for _, trial in trials for question in trial.questions]
@@ -47,7 +47,7 @@ def _fill_in(
         for key, score in zip(keys, scores, strict=True):
             # If a candidate has several scores, the first is the one computed from its numbers.
             outcome.scores[key if key not in outcome.scores else f"{key}/{score.role}"] = score.score
-        if isinstance(trial.score, MeanOfPieces):
+        if isinstance(trial.score, MeanTokenScorer):
             for key, indices in zip(keys, trial.score.piece_indices, strict=True):
                 outcome.numbers[key] = [mine[answer][index : index + 1] for answer, index in indices]
             continue
@@ -62,7 +62,7 @@ def _log_probabilities(questions: Iterable[Question], answers: Iterable[Answer])
     return [
         answer[: len(question.wanted)]
         for question, answer in zip(questions, answers, strict=True)
-        if question.want is not Want.LOGIT
+        if question.want is not WantedQuantity.LOGIT
     ]
 
 
@@ -79,7 +79,7 @@ def _answers(
             questions,
             kind=kind,
             fingerprint="not kept",
-            load=lambda: model.answerer(kind),
+            load=lambda: model.get_answerer(kind),
             store=store,
             batch_tokens=batch_tokens,
             report=report,

@@ -20,13 +20,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tiltmeter.datasets.by_name import DATASETS, load
+from tiltmeter.datasets.dataset_loader import DATASETS, load
 from tiltmeter.forms.geneval import CONTEXT, FEMININE, MASCULINE, GenevalItem
 from tiltmeter.forms.winomt import FEMALE, GENDERS, MALE, NEUTRAL, WinoMTItem
-from tiltmeter.gender.noun_gender import NounGender, noun_languages, noun_rules
+from tiltmeter.gender.noun_gender import NounGender, list_noun_languages, load_noun_rules
 from tiltmeter.measures.winomt import READ
-from tiltmeter.runs.translating.winomt import entity_tokens, read_gender
-from tiltmeter.runs.translations import score_translations
+from tiltmeter.runs.translation.winomt import find_entity_tokens, read_gender
+from tiltmeter.runs.translation_run import score_translations
 from tiltmeter.translators.word_alignment import AlignedPair, Eflomal, find_aligner
 
 REPOSITORY = "gabrielStanovsky/mt_gender"
@@ -90,7 +90,7 @@ def nearest_german(path: Path, aligner: Eflomal) -> Confusion:
 
 def nearest(item: WinoMTItem, pair: AlignedPair) -> str:
     """The gender of the German article or pronoun nearest to the noun, *den* not counted."""
-    entity = entity_tokens(item)
+    entity = find_entity_tokens(item)
     linked = sorted(pair.linked(entity, both=True) or pair.linked(entity, both=False))
     words = [token.text for token in pair.target]
     if item.entity == "nurse" or any(words[place].endswith("in") for place in linked):
@@ -106,7 +106,7 @@ def released(mirror: Path, times: int) -> Iterator[str]:
     for path in sorted((mirror / REPOSITORY / "translations").glob("*/en-*.txt")):
         system, language = path.parent.name, path.stem.removeprefix("en-")
         log = mirror / REPOSITORY / "logs" / system / f"{language}.log"
-        if language not in noun_languages() or not log.is_file():
+        if language not in list_noun_languages() or not log.is_file():
             continue
         theirs = read_log(log.read_text(encoding="utf-8"))
         runs = [ours(path, system, language) for _ in range(times)]
@@ -159,7 +159,7 @@ def _read(item: GenevalItem, text: str, pair: AlignedPair, place: int, language:
     # The noun's token is the only word of the text before which there are `place` words.
     source = " ".join(token.text for token in pair.source)
     made = WinoMTItem(item.id, "en", MALE, pair.source[place].text, place, source)
-    return read_gender(made, text, pair, noun_rules(language))
+    return read_gender(made, text, pair, load_noun_rules(language))
 
 
 def main() -> None:
@@ -177,7 +177,7 @@ def main() -> None:
     entities = {item.entity.lower() for item in load("winomt", None, "en") if " " not in item.entity}
     print("\n| language | read | right | wrong | not told | of somebody else |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for language in noun_languages():
+    for language in list_noun_languages():
         if all(source.is_local() for source in DATASETS["mt-geneval"].select(CONTEXT, [language])):
             counts = on_references(language, aligner, entities)
             told = counts["right"] + counts["wrong"]

@@ -13,9 +13,9 @@ from perf.items import STARTER
 from perf.outcome import Outcome
 from perf.published_way import PublishedModel
 from tiltmeter.benchmarks import association, gest, pairs
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, Score, Trial
+from tiltmeter.benchmarks.benchmark import Benchmark, PartTrials, Score, Trial
 from tiltmeter.forms import Item
-from tiltmeter.models.loading import CheckpointModel
+from tiltmeter.models.checkpoint_model import CheckpointModel
 from tiltmeter.questions import Kind
 
 PublishedWay = Callable[[Sequence[Item], PublishedModel], Outcome]
@@ -39,7 +39,7 @@ class Workload:
     candidates: int = 1
     log_scores: bool = False
 
-    def ask(self, items: Sequence[Item], model: CheckpointModel) -> dict[str | None, Asked]:
+    def ask(self, items: Sequence[Item], model: CheckpointModel) -> dict[str | None, PartTrials]:
         """Tiltmeter's questions about the items, for each part in which a run asks them."""
         return {
             part: self.benchmark.ask(part, items, model.text, protocol=self.protocol)

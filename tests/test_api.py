@@ -6,7 +6,7 @@ import pytest
 
 import tiltmeter
 from tests.runs.made import association_scores, run, saved
-from tiltmeter.api import named_runs
+from tiltmeter.api import load_named_runs
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +59,9 @@ def test_one_run_twice_is_refused(runs: dict[str, str]) -> None:
 def test_names_distinguish_runs(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(Path(runs["one"]).parent)
     twin = saved(tmp_path / "one", tiltmeter.load_run(runs["two"]))
-    assert [name for name, _ in named_runs(["one", twin, "two"])] == ["one", twin, "two"]
+    assert [name for name, _ in load_named_runs(["one", twin, "two"])] == ["one", twin, "two"]
     monkeypatch.chdir(runs["one"])
-    assert [name for name, _ in named_runs(["."])] == ["one"]
+    assert [name for name, _ in load_named_runs(["."])] == ["one"]
 
 
 def test_rules_of_all_kinds(runs: dict[str, str]) -> None:

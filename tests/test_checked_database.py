@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiltmeter.database.checked import CheckedDatabase
-from tiltmeter.engine.answer_store import AnswerStore, Loading
+from tiltmeter.database.cache_database import CacheDatabase
+from tiltmeter.engine.answer_store import AnswerStore, LoadFindings
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import Reply
@@ -46,7 +46,7 @@ def translations(store: Any) -> dict[str, str]:
     return found
 
 
-Kind = tuple[type[CheckedDatabase], Callable[[Any], None], Callable[[Any], dict[Any, Any]], str]
+Kind = tuple[type[CacheDatabase], Callable[[Any], None], Callable[[Any], dict[Any, Any]], str]
 STORES: dict[str, Kind] = {
     "answers": (AnswerStore, fill_answers, answers, "answer"),
     "replies": (ReplyStore, fill_replies, replies, "reply"),
@@ -150,23 +150,23 @@ def test_an_answer_of_one_model_is_not_that_of_another(tmp_path: Path) -> None:
 
 def test_the_modules_that_were_not_loaded_are_kept(tmp_path: Path) -> None:
     with AnswerStore(tmp_path / "a.sqlite") as store:
-        assert store.get_loading("model") == Loading()
-        found = Loading(["bert.pooler.dense", "cls.seq_relationship"], {"padding": "it changes numbers"})
+        assert store.get_loading("model") == LoadFindings()
+        found = LoadFindings(["bert.pooler.dense", "cls.seq_relationship"], {"padding": "it changes numbers"})
         store.put_loading("model", found)
         store.put("model", ANSWERS)
         assert store.get_loading("model") == found
-        assert store.get_loading("another") == Loading()
+        assert store.get_loading("another") == LoadFindings()
 
 
 def test_damaged_facts_on_loading_are_as_good_as_none(tmp_path: Path) -> None:
     with AnswerStore(tmp_path / "s.sqlite") as store:
-        store.put_loading("model", Loading(["pooler"]))
-        assert store.get_loading("model") == Loading(["pooler"])
+        store.put_loading("model", LoadFindings(["pooler"]))
+        assert store.get_loading("model") == LoadFindings(["pooler"])
     for changed in (b'["poo', b'["p\xffo"]', b"7"):
         with sqlite3.connect(tmp_path / "s.sqlite") as db:
             db.execute("UPDATE models SET loading = CAST(? AS TEXT)", [changed])
         with AnswerStore(tmp_path / "s.sqlite") as store:
-            assert store.get_loading("model") == Loading()
+            assert store.get_loading("model") == LoadFindings()
 
 
 def test_a_changed_byte_in_the_schema_is_damage(kind: str, path: Path, tmp_path: Path) -> None:

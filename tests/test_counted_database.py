@@ -11,13 +11,13 @@ import pytest
 
 from perf.damaged_logs import decide_and_die, open_damaged
 from perf.reviewed_project import make_project
-from tiltmeter.database.change_count import changes_in_file, count_path, log_path, read_count
+from tiltmeter.database.change_count import count_file_changes, get_count_path, get_log_path, read_count
 from tiltmeter.database.connection import StoreError
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.making.copy_away import copy_away
 from tiltmeter.making.project import DATABASE, open_project
+from tiltmeter.making.project_archive import archive_project
+from tiltmeter.making.project_store import ProjectItem, ProjectStore
 from tiltmeter.making.review.review_rule import ReviewDecision
-from tiltmeter.making.store import ProjectItem, ProjectStore
 
 WORDS = ("pears", "plums", "figs")
 
@@ -31,7 +31,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def decide(store: ProjectStore, *items: str) -> None:
     """A change for each of the items."""
     for item in items:
-        with store.transaction():
+        with store.begin_transaction():
             store.add_decision(ReviewDecision(item, "Ann", "drop"))
 
 
@@ -44,7 +44,7 @@ def decided(path: Path) -> list[str]:
 def in_use(path: Path, *items: str) -> Iterator[ProjectStore]:
     """An open store with a decision about each of the items."""
     with ProjectStore(path) as store:
-        with store.transaction():
+        with store.begin_transaction():
             store.add_items([ProjectItem(word, "", "", "{}", "{}") for word in WORDS])
         decide(store, *items)
         yield store
@@ -85,7 +85,7 @@ def test_changes_leave_the_log(tmp_path: Path) -> None:
         for word in WORDS:
             decide(store, word)
             copied = copy_of(path, tmp_path / word)
-            log_path(copied).unlink()
+            get_log_path(copied).unlink()
             assert decided(copied)[-1] == word
 
 
@@ -98,13 +98,13 @@ def test_of_many_changes_in_a_short_time_the_log_is_copied_once(
         decide(store, "plums", "figs")
         assert store.is_log_ahead
         without = copy_of(path, tmp_path / "before")
-        log_path(without).unlink()
+        get_log_path(without).unlink()
         with pytest.raises(StoreError, match="lost"):
             ProjectStore(without)
         store.copy_log()
         assert not store.is_log_ahead
         copied = copy_of(path, tmp_path / "after")
-    log_path(copied).unlink()
+    get_log_path(copied).unlink()
     assert decided(copied) == ["pears", "plums", "figs"]
 
 
@@ -113,7 +113,7 @@ def test_a_refused_project_is_left_as_it_is(tmp_path: Path) -> None:
     with in_use(path, "pears") as store, reading(path):
         decide(store, "plums", "figs")
         copied = copy_of(path, tmp_path / "copy")
-    log = log_path(copied)
+    log = get_log_path(copied)
     whole = log.read_bytes()
     log.write_bytes(damaged := whole[:5000])
     for _ in range(2):
@@ -129,10 +129,10 @@ def test_the_way_out_without_a_copy(tmp_path: Path) -> None:
     with in_use(path, "pears") as store, reading(path):
         decide(store, "plums")
         copied = copy_of(path, tmp_path / "copy")
-    log_path(copied).unlink()
+    get_log_path(copied).unlink()
     with pytest.raises(StoreError, match="lost"):
         ProjectStore(copied)
-    count_path(copied).unlink()
+    get_count_path(copied).unlink()
     assert decided(copied) == ["pears"]
 
 
@@ -143,17 +143,17 @@ def test_a_count_that_is_missing_damaged_or_late_is_no_alarm(
     """A process may be killed after it stored a change and before it counted it."""
     path = tmp_path / DATABASE
     with in_use(path, "pears") as store:
-        earlier = count_path(path).read_bytes()
+        earlier = get_count_path(path).read_bytes()
         decide(store, "plums")
         copied = copy_of(path, tmp_path / "copy")
     if count is None:
-        count_path(copied).unlink()
+        get_count_path(copied).unlink()
     else:
-        count_path(copied).write_bytes(earlier if isinstance(count, str) else count)
+        get_count_path(copied).write_bytes(earlier if isinstance(count, str) else count)
     assert decided(copied) == ["pears", "plums"]
     with ProjectStore(copied) as store:
         decide(store, "figs")
-        assert read_count(copied).confirmed == read_count(copied).in_file == changes_in_file(copied)
+        assert read_count(copied).confirmed == read_count(copied).in_file == count_file_changes(copied)
     assert not caplog.records
 
 
@@ -177,7 +177,7 @@ def test_an_older_file_put_back_is_used_with_a_notice(
         decide(store, "plums", "figs")
         copied = copy_of(path, tmp_path / "copy")
     if not log_stays:
-        log_path(copied).unlink()
+        get_log_path(copied).unlink()
     copied.write_bytes(backup)
     assert decided(copied) == ["pears"]
     assert caplog.text.count("older copy") == 1
@@ -190,10 +190,10 @@ def test_an_older_file_put_back_is_used_with_a_notice(
 def test_a_log_of_an_earlier_time_is_set_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / DATABASE
     with in_use(path, "pears") as store:
-        earlier = log_path(path).read_bytes()
+        earlier = get_log_path(path).read_bytes()
         decide(store, "plums", "figs")
         copied = copy_of(path, tmp_path / "copy")
-    log_path(copied).write_bytes(earlier)
+    get_log_path(copied).write_bytes(earlier)
     assert decided(copied) == ["pears", "plums", "figs"]
     assert (copied.parent / f"{DATABASE}-wal.damaged-1").read_bytes() == earlier
     assert f"{DATABASE}-wal.damaged-1" in caplog.text
@@ -204,7 +204,7 @@ def test_a_project_that_can_only_be_read_is_checked_too(tmp_path: Path, monkeypa
     with in_use(path, "pears") as store, reading(path):
         decide(store, "plums")
         copied = copy_of(path, tmp_path / "copy")
-    log_path(copied).unlink()
+    get_log_path(copied).unlink()
 
     def not_writable(store: ProjectStore) -> None:
         raise StoreError("attempt to write a readonly database", store._words, sqlite3.SQLITE_READONLY)
@@ -219,11 +219,11 @@ def test_a_count_that_cannot_be_written_does_not_refuse_a_change(
 ) -> None:
     path = tmp_path / DATABASE
     with in_use(path) as store:
-        count_path(path).unlink()
-        count_path(path).mkdir()
+        get_count_path(path).unlink()
+        get_count_path(path).mkdir()
         decide(store, "pears")
         assert f"{DATABASE}-count" in caplog.text
-    count_path(path).rmdir()
+    get_count_path(path).rmdir()
     assert decided(path) == ["pears"]
 
 
@@ -246,7 +246,7 @@ def test_an_empty_or_truncated_file_is_refused(kept: float, folder: Path, tmp_pa
     content = (folder / DATABASE).read_bytes()
     cut = content[: int(kept * len(content)) if isinstance(kept, float) else kept]
     (folder / DATABASE).write_bytes(cut)
-    for use in (open_project, lambda folder: copy_away(folder, tmp_path / "away.zip")):
+    for use in (open_project, lambda folder: archive_project(folder, tmp_path / "away.zip")):
         with pytest.raises(TiltmeterError, match=f"{DATABASE}.*restore"):
             use(folder)
         assert (folder / DATABASE).read_bytes() == cut

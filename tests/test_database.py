@@ -23,7 +23,7 @@ def test_many_threads_open_a_new_file_at_once(tmp_path: Path) -> None:
     def write(path: Path, thread: int, start: threading.Barrier) -> None:
         start.wait()
         try:
-            with _open(path) as file, file.transaction():
+            with _open(path) as file, file.begin_transaction():
                 file._db.execute("INSERT INTO counts VALUES (?, 1)", [thread])
         except TiltmeterError as error:
             failed.append(error)
@@ -55,7 +55,7 @@ def test_waiting_for_a_lock_ends_with_an_error(tmp_path: Path, monkeypatch: pyte
 
 def test_columns_that_an_earlier_version_lacked_are_added(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite"
-    with _open(path) as file, file.transaction():
+    with _open(path) as file, file.begin_transaction():
         file._db.execute("INSERT INTO counts VALUES (1, 2)")
     newer = _SCHEMA.replace("count INTEGER)", "count INTEGER, words TEXT NOT NULL DEFAULT '[]', note TEXT)")
     for _ in range(2):

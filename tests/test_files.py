@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from perf.killing import attempt
-from tiltmeter import files, reading
+from tiltmeter import files, text_files
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import (
     append_text,
-    atomic_write,
-    check_file,
-    check_folder,
-    make_shared_folder,
+    create_shared_folder,
+    create_temporary_folder,
+    reject_unwritable_file,
+    reject_unwritable_folder,
     share_like_folder,
-    temporary_folder,
+    write_atomically,
     write_text,
 )
 
@@ -36,7 +36,7 @@ def test_a_full_disk_keeps_the_file_that_is_there(tmp_path: Path) -> None:
     write_text(path, "old")
     with (
         pytest.raises(UsageError, match=r"report\.html cannot be written: No space left on device"),
-        atomic_write(path),
+        write_atomically(path),
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert path.read_text(encoding="utf-8") == "old"
@@ -70,21 +70,21 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(name: str, 
     os.mkfifo(tmp_path / "pipe")
     before = names(tmp_path)
     with pytest.raises(UsageError):
-        check_file(tmp_path / name)
+        reject_unwritable_file(tmp_path / name)
     with pytest.raises(UsageError):
         write_text(tmp_path / name, "x")
     assert names(tmp_path) == before
 
 
 def test_a_full_folder_is_found_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_folder(tmp_path / "not" / "yet")
+    reject_unwritable_folder(tmp_path / "not" / "yet")
 
     def full(**_options: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     with pytest.raises(UsageError, match="No space left on device"):
-        check_folder(tmp_path / "not" / "yet")
+        reject_unwritable_folder(tmp_path / "not" / "yet")
     assert not names(tmp_path)
 
 
@@ -109,12 +109,12 @@ def test_parts_of_dead_processes_are_swept_and_those_of_living_ones_not(tmp_path
     for name in (".a.txt.dead.part", ".b.txt.dead.part", ".a.txt.new.part"):
         (tmp_path / name).write_text("x")
     (tmp_path / "tiltmeter-dead.part").mkdir()
-    with temporary_folder(tmp_path) as living, atomic_write(tmp_path / "a.txt") as part:
+    with create_temporary_folder(tmp_path) as living, write_atomically(tmp_path / "a.txt") as part:
         for path in tmp_path.iterdir():
             if "new" not in path.name:
                 os.utime(path, (old, old))
         write_text(tmp_path / "a.txt", "x")
-        with temporary_folder(tmp_path):
+        with create_temporary_folder(tmp_path):
             pass
         assert living.is_dir()
         assert part.exists()
@@ -125,7 +125,7 @@ def test_parts_of_dead_processes_are_swept_and_those_of_living_ones_not(tmp_path
 @posix
 def test_what_a_killed_process_left_is_swept_at_once(tmp_path: Path) -> None:
     def write() -> None:
-        with temporary_folder(tmp_path) as folder, atomic_write(tmp_path / "a.txt") as part:
+        with create_temporary_folder(tmp_path) as folder, write_atomically(tmp_path / "a.txt") as part:
             part.write_text("half")
             (folder / "inside").write_text("half")
             os.kill(os.getpid(), signal.SIGKILL)
@@ -133,7 +133,7 @@ def test_what_a_killed_process_left_is_swept_at_once(tmp_path: Path) -> None:
     assert attempt(write).killed
     assert len(names(tmp_path)) == 2
     write_text(tmp_path / "a.txt", "x")
-    with temporary_folder(tmp_path):
+    with create_temporary_folder(tmp_path):
         pass
     assert names(tmp_path) == ["a.txt"]
 
@@ -156,7 +156,7 @@ def test_a_new_part_that_was_swept_before_it_was_locked_is_made_again(
     assert (tmp_path / "a.txt").read_text() == "x"
     (tmp_path / "a.txt").unlink()
     swept.clear()
-    with temporary_folder(tmp_path) as folder:
+    with create_temporary_folder(tmp_path) as folder:
         assert folder.is_dir()
         assert swept != [folder]
 
@@ -168,18 +168,18 @@ def test_what_is_written_to_a_shared_cache_is_shared(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
         shared.chmod(0o2775)
-        make_shared_folder(shared / "gguf" / "a")
+        create_shared_folder(shared / "gguf" / "a")
         (shared / "f").write_text("x")
         share_like_folder(shared / "f")
-        make_shared_folder(tmp_path / "own")
-        with temporary_folder(shared / "gguf") as part:
+        create_shared_folder(tmp_path / "own")
+        with create_temporary_folder(shared / "gguf") as part:
             files.make_readable(part)
             assert stat.S_IMODE(part.stat().st_mode) & 0o070 == 0o070
     finally:
         os.umask(before)
     assert stat.S_IMODE((shared / "gguf" / "a").stat().st_mode) & 0o2070 == 0o2070
     assert stat.S_IMODE((shared / "f").stat().st_mode) & 0o060 == 0o060
-    assert files.lock_mode(shared / "x.lock") == 0o664
+    assert files.get_lock_mode(shared / "x.lock") == 0o664
 
 
 @posix
@@ -201,10 +201,10 @@ def test_only_regular_files_of_a_bounded_size_are_read(tmp_path: Path) -> None:
     }
     for name, reason in reasons.items():
         with pytest.raises(DataError, match=reason):
-            reading.read_bytes(tmp_path / name)
+            text_files.read_bytes(tmp_path / name)
 
 
-@pytest.mark.parametrize("read", [reading.read_json, reading.read_toml])
+@pytest.mark.parametrize("read", [text_files.read_json, text_files.read_toml])
 @pytest.mark.parametrize("content", [b"a = " + b"[" * 100_000, b"[" * 100_000, b"\xff\xfe", b"{]", b'{"a":' * 100_000])
 def test_settings_that_cannot_be_read_are_a_sentence(read: Any, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(content)
@@ -214,12 +214,17 @@ def test_settings_that_cannot_be_read_are_a_sentence(read: Any, content: bytes, 
 
 def test_the_home_of_somebody_unknown_is_a_sentence() -> None:
     with pytest.raises(UsageError, match="a user who is not known here"):
-        reading.home_path("~nobody-of-this-name/x")
+        text_files.expand_home("~nobody-of-this-name/x")
 
 
 def test_the_home_of_somebody_unknown_is_no_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for write in (check_file, check_folder, files.make_folder, lambda path: write_text(path, "x")):
+    for write in (
+        reject_unwritable_file,
+        reject_unwritable_folder,
+        files.create_folder,
+        lambda path: write_text(path, "x"),
+    ):
         with pytest.raises(UsageError, match="a user who is not known here"):
             write(Path("~nobody-of-this-name/x"))
     assert not names(tmp_path)

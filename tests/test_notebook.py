@@ -13,8 +13,8 @@ import tiltmeter
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level
 from tests.runs.made import association_scores, gest_scores, run
-from tiltmeter.engine.execute import Progress
-from tiltmeter.runs.notebook_progress import notebook_bar
+from tiltmeter.engine.execution import Progress
+from tiltmeter.runs.notebook_progress import show_notebook_bar
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_a_notebook_shows_progress_and_a_script_does_not(monkeypatch: pytest.Mon
         shown.append(data)
         return SimpleNamespace(update=lambda data, **_options: shown.append(data))
 
-    with notebook_bar("tiny (causal)") as report:
+    with show_notebook_bar("tiny (causal)") as report:
         report(Progress(answered=1, questions=2, padding=0.0))
     assert shown == []
     ipython, module = ModuleType("IPython"), ModuleType("IPython.display")
@@ -141,7 +141,7 @@ def test_a_notebook_shows_progress_and_a_script_does_not(monkeypatch: pytest.Mon
     vars(module)["display"] = display
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", module)
-    with notebook_bar("<b>tiny</b>") as report:
+    with show_notebook_bar("<b>tiny</b>") as report:
         report(Progress(answered=1, questions=2, padding=0.0))
         report(Progress(answered=2, questions=2, padding=0.0))
     assert "2 of 2 questions answered" in shown[-1]["text/html"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tiltmeter.benchmarks.benchmark import Asked, Benchmark
 from tiltmeter.datasets import Dataset
-from tiltmeter.datasets.description import Source
+from tiltmeter.datasets.dataset_definition import Source
 from tiltmeter.forms import Form, ItemText
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def test_no_module_outside_forms_distinguishes_item_classes() -> None:
     """A module that imports two item classes could treat forms differently."""
     source = Path(tiltmeter.__file__).parent
     classes = {"AssociationItem", "PairItem", "GestItem", "GenderedPairItem", "WinoBiasItem"}
-    building = {source / "datasets/build_pairs.py"}  # makes pairs from sentences
+    building = {source / "datasets/gest_pair_builder.py"}  # makes pairs from sentences
     for path in set(source.rglob("*.py")) - building:
         if path.parent.name != "forms":
             tree = ast.parse(path.read_text(encoding="utf-8"))

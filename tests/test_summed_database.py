@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.database.connection import StoreError
-from tiltmeter.database.summed import SUMS
-from tiltmeter.making.store import ProjectItem, ProjectStore
+from tiltmeter.database.row_checksum_database import SUMS
+from tiltmeter.making.project_store import ProjectItem, ProjectStore
 
 ITEMS = [ProjectItem(f"item-{n}", "part", "cooks", f'{{"a": "Tea {n}"}}', f'{{"a": "Tea {n}"}}') for n in range(6)]
 
 
 def filled(path: Path) -> Path:
     """A project in which every kind of statement was used: inserts, replacements, updates, deletions."""
-    with ProjectStore(path) as store, store.transaction():
+    with ProjectStore(path) as store, store.begin_transaction():
         store.add_items(ITEMS)
         for item in ITEMS:
             for text in ("Der Tee ist warm.", f"Der Tee {item.id} ist warm."):
@@ -61,7 +61,7 @@ def test_what_is_written_by_all_kinds_of_statements_is_sound(tmp_path: Path) -> 
     path = filled(tmp_path / "project.sqlite")
     with ProjectStore(path) as store:
         assert store.texts("text", "item-3") == {"item-3": {"context": "Der Tee item-3 ist warm."}}
-    with ProjectStore(path) as store, store.transaction():
+    with ProjectStore(path) as store, store.begin_transaction():
         store.restore("item-5", step="review", by="Ann", why="")
     with ProjectStore(path) as store:
         assert store.item("item-5").dropped is None
@@ -107,7 +107,7 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, caplog: pytest.LogCaptureF
     content[at : at + 6] = b"item-x"
     path.write_bytes(content)
     with ProjectStore(path) as store:
-        assert len(store.history("item-4")) == 2
+        assert len(store.list_history("item-4")) == 2
     assert "indexes" in caplog.text
     with ProjectStore(path):
         assert caplog.text.count("indexes") == 1

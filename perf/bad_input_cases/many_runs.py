@@ -15,7 +15,7 @@ from tiltmeter.cluster.model_job import run_job, write_job
 from tiltmeter.cluster.plan_cells import make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.cluster.prefetch import prefetch
-from tiltmeter.runs.measuring import measure_again
+from tiltmeter.runs.measurement import remeasure_scores
 from tiltmeter.runs.result import Result
 
 MODELS = ("tiny/a", "tiny/b", "other/c", "other/d")
@@ -37,7 +37,7 @@ def make_many(scene: Scene) -> None:
         manifest["models"][0]["parameters"] = 10 ** (5 + number)
         scores = clean.scores.assign(model=name)
         scores["score"] += np.random.default_rng(number).normal(0, 0.5, len(scores))
-        run = Result(scores, measure_again(scores, manifest), manifest, clean.texts)
+        run = Result(scores, remeasure_scores(scores, manifest), manifest, clean.texts)
         run.save(many(scene) / name.replace("/", "-"))
     (many(scene) / "plan.toml").write_text(DESCRIBED, encoding="utf-8")
     folder = scene.root / "planned"

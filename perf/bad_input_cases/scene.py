@@ -12,11 +12,11 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.predictions import score_predictions
+from tiltmeter.runs.prediction_run import score_predictions
 
 ITEMS = 6
 # The forms whose items are edited field by field: a data set, and its part.

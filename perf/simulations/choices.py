@@ -7,10 +7,10 @@ import numpy as np
 from perf.simulations.intervals import covered, covers
 from perf.simulations.populations import Shape, term_rates
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
-from tiltmeter.measures.choice_estimates import gap_fixed_stereotypes, gap_random_stereotypes, most_chosen
+from tiltmeter.measures.choice_estimates import estimate_fixed_gap, estimate_position_effect, estimate_random_gap
 from tiltmeter.measures.estimates import Share
-from tiltmeter.measures.sides import MALE
 from tiltmeter.measures.standard_errors import Floats
+from tiltmeter.measures.stereotype_sides import MALE
 
 SHAPES = (Shape("40", 40), Shape("212", 212), Shape("20 terms of 4", 80, 20), Shape("79 terms of 27", 2_133, 79))
 # The share of the stereotype, how items differ around it, what the place decides, and the share of refusals.
@@ -116,8 +116,8 @@ def threes(shape: Shape, share: float, unrelated: float, position: float, order:
         sensible = Share.from_values(100.0 * of_sides / 6, shape.labels)
         placed = np.stack([(chosen == _ORDERS[:, place]).mean(axis=1) for place in range(3)], axis=1)
         first = np.where(ahead, chosen == 0, chosen == 1).sum(axis=1)[kept] / of_sides[kept]
-        _, by_place = most_chosen(placed, shape.labels)
-        _, by_order = most_chosen(np.column_stack([first, 1 - first]), clusters)
+        _, by_place = estimate_position_effect(placed, shape.labels)
+        _, by_order = estimate_position_effect(np.column_stack([first, 1 - first]), clusters)
         # The first place is also the place of the first side, in two of three orders; and the other way round.
         true_place = 100.0 * (position + (1 - position) * (1 - unrelated) * order / 2)
         true_order = 100.0 * (position * 2 / 3 + (1 - position) * (1 - unrelated) * order) / sense
@@ -142,7 +142,7 @@ def gaps(sentences: int, gap: float, spread: float) -> Simulate:
         means = np.clip(0.6 + np.where(is_male, gap / 2, -gap / 2) + rng.normal(0, 0.1, 16), 0.02, 0.98)
         rates = item_rates(rng, np.repeat(means, sentences), spread)
         values = 100.0 * rng.binomial(4, rates) / 4
-        fixed, random = gap_fixed_stereotypes(values, stereotypes), gap_random_stereotypes(values, stereotypes)
+        fixed, random = estimate_fixed_gap(values, stereotypes), estimate_random_gap(values, stereotypes)
         truth = 100.0 * float(means[is_male].mean() - means[~is_male].mean())
         assert random is not None
         return {

@@ -7,10 +7,10 @@ import numpy as np
 from perf.simulations.intervals import MEN, WEIGHTS, covers
 from perf.simulations.populations import SKEWED, Draw, Shape, term_rates
 from perf.simulations.runner import Counts, Rng, Setting, Simulate, Table, each
-from tiltmeter.measures.association import icat
-from tiltmeter.measures.contrasts import Contrast, contrast
+from tiltmeter.measures.association import compute_icat
+from tiltmeter.measures.contrasts import Contrast, compute_contrast
 from tiltmeter.measures.gest import STEREOTYPES
-from tiltmeter.measures.measure import Quantity, quantities_for
+from tiltmeter.measures.measure import Quantity, list_quantities
 from tiltmeter.measures.standard_errors import Floats
 
 ALPHA = 0.05
@@ -62,7 +62,7 @@ TABLES = (
 def quantity(name: str) -> Quantity:
     """The quantity of this name."""
     roles = ("stereotype", "anti-stereotype", "unrelated", "more", "less", "s_jsd", "log_ratio", "speaker_gender")
-    return next(quantity for quantity in quantities_for(roles, ("stereotype",)) if quantity.name == name)
+    return next(quantity for quantity in list_quantities(roles, ("stereotype",)) if quantity.name == name)
 
 
 def _outcome(result: Contrast, truth: float, farther: float | None = None) -> dict[str, bool | None]:
@@ -87,7 +87,7 @@ def shares(left: float, right: float, differ: float, shape: Shape, correlation: 
         tied = rng.random((2, shape.n)) < ties
         answers = [np.where(tie, 50.0, 100.0 * prefers) for tie, prefers in zip(tied, (ours, theirs), strict=True)]
         true = [100 * ((1 - ties) * share + ties / 2) for share in (left, right)]
-        result = contrast(ss, answers[0][np.newaxis], answers[1][np.newaxis], clusters=shape.labels)
+        result = compute_contrast(ss, answers[0][np.newaxis], answers[1][np.newaxis], clusters=shape.labels)
         return _outcome(result, true[0] - true[1], abs(true[0] - 50) - abs(true[1] - 50))
 
     return each(draw_and_count)
@@ -116,12 +116,12 @@ def scores_of_sense(left: float, right: float, shape: Shape, correlation: float)
             sense += 50.0 * np.array([ours, theirs])
         ours, theirs = preferences(rng, 0.52, 0.48, 0.35, shape, correlation)
         ss = 100.0 * np.array([ours, theirs])
-        of_lms = contrast(lms_quantity, sense[:1], sense[1:], clusters=shape.labels)
-        of_icat = contrast(
+        of_lms = compute_contrast(lms_quantity, sense[:1], sense[1:], clusters=shape.labels)
+        of_icat = compute_contrast(
             icat_quantity, np.vstack([sense[0], ss[0]]), np.vstack([sense[1], ss[1]]), clusters=shape.labels
         )
         true = 100 * (left - right)
-        true_icat = icat(100 * left, 52.0) - icat(100 * right, 48.0)
+        true_icat = compute_icat(100 * left, 52.0) - compute_icat(100 * right, 48.0)
         return {
             "LMS": covers((of_lms.low, of_lms.high), true),
             "LMS, type I": None if true else of_lms.p_value < ALPHA,
@@ -139,7 +139,7 @@ def means(draw: Draw, n: int, shift: float) -> Simulate:
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         right = 15.0 * draw(rng, n)
         left = right + 10.0 * draw(rng, n) + shift
-        return _outcome(contrast(s_jsd, left[np.newaxis], right[np.newaxis]), shift)
+        return _outcome(compute_contrast(s_jsd, left[np.newaxis], right[np.newaxis]), shift)
 
     return each(draw_and_count)
 
@@ -168,7 +168,7 @@ def ratios(per: int, difference: float, shift: float) -> Simulate:
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         left, right = log_ratios(rng, per, difference, shift)
-        return _outcome(contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels), difference)
+        return _outcome(compute_contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels), difference)
 
     return each(draw_and_count)
 
@@ -185,7 +185,7 @@ def permutations(per: int, difference: float, shift: float) -> Simulate:
         rejected = dict.fromkeys(TABLES[-1].columns, 0.0)
         for _ in range(data_sets):
             left, right = log_ratios(rng, per, difference, shift)
-            result = contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
+            result = compute_contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
             changes = left - right
             centred = changes - np.repeat(changes.reshape(16, per).mean(axis=1), per)
             rejected[TABLES[-1].columns[0]] += result.p_value < ALPHA
@@ -208,7 +208,7 @@ def translations(per: int, level: float, bias: float, difference: float) -> Simu
         correlated = np.where(rng.random(16 * per) < 0.7, uniform[0], uniform[1])
         rates = [np.repeat(level + true_f_s * (MEN - 0.5), per) for true_f_s in (bias + difference, bias)]
         left, right = (uniform[0] < rates[0]).astype(float), (correlated < rates[1]).astype(float)
-        return _outcome(contrast(f_s, left[np.newaxis], right[np.newaxis], labels), difference)
+        return _outcome(compute_contrast(f_s, left[np.newaxis], right[np.newaxis], labels), difference)
 
     return each(draw_and_count)
 

@@ -12,17 +12,17 @@ from perf.simulations.populations import SKEWED, AssociationTruth, Shape, term_r
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from perf.simulations.verdicts import BIAS_TYPES, LANGUAGES, PARTS, Case, Row, record
 from tiltmeter.comparing import check, parse_rule
+from tiltmeter.comparing.gate_power import RuleTolerance
 from tiltmeter.comparing.gate_rules import RuleKind
-from tiltmeter.comparing.rule_power import Room
 from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures import gest
 from tiltmeter.measures.association import LMS, SS
-from tiltmeter.measures.contrasts import contrast
+from tiltmeter.measures.contrasts import compute_contrast
 from tiltmeter.measures.estimates import Mean, Share
 from tiltmeter.measures.gest import G_S
 from tiltmeter.measures.pairs import S_JSD
-from tiltmeter.measures.records import OVERALL, Record, estimated
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.records import OVERALL, Record, build_estimate_record
+from tiltmeter.measures.verdict_rule import assign_verdicts
 from tiltmeter.runs.result import Result
 
 BOTH_PARTS = Shape("4,229", 4_229, 79)
@@ -82,14 +82,14 @@ def no_worse(left: float, right: float, differ: float, shape: Shape, margin: flo
             ours = theirs = rng.random(shape.n) < left
         else:
             ours, theirs = preferences(rng, left, right, differ, shape, 0.0)
-        comparison = contrast(
+        comparison = compute_contrast(
             ss,
             100.0 * ours[np.newaxis].astype(float),
             100.0 * theirs[np.newaxis].astype(float),
             clusters=shape.labels,
             identical=identical,
         )
-        room = Room(
+        room = RuleTolerance(
             None, margin, 0.0 if identical else comparison.standard_error, (comparison.clusters or comparison.n) - 1
         )
         return {"passes": comparison.farther_high <= margin, "printed": room.passes(lenient=False)}
@@ -135,9 +135,9 @@ def _pairs(rng: Rng, languages: int) -> list[Record]:
 
 def _ratios(rng: Rng) -> list[Record]:
     """g_s of an even model on one template of GEST: 223 sentences per stereotype, log ratios with s.d. 0.5."""
-    ratio = gest.rate_fixed_stereotypes([part("template-3", 0.5 * rng.normal(size=16 * 223), 223)])
+    ratio = gest.estimate_fixed_rate([part("template-3", 0.5 * rng.normal(size=16 * 223), 223)])
     assert ratio is not None
-    return [estimated(Case(benchmark="gest"), "template-3", "all", "all", G_S, ratio, 3_565)]
+    return [build_estimate_record(Case(benchmark="gest"), "template-3", "all", "all", G_S, ratio, 3_565)]
 
 
 def documented(kind: RuleKind, texts: Sequence[str], draw: Callable[[Rng], list[Record]]) -> Simulate:
@@ -163,8 +163,8 @@ def no_worse_ratios(spread: float, margin: float) -> Simulate:
         men = np.repeat([number in gest.MALE for number in STEREOTYPES], 223)
         right = 0.3 * men + 0.4 * rng.normal(size=men.size)
         left = right + spread * rng.normal(size=men.size) + 0.5
-        comparison = contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
-        room = Room(None, margin, comparison.standard_error, comparison.n - 1)
+        comparison = compute_contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
+        room = RuleTolerance(None, margin, comparison.standard_error, comparison.n - 1)
         return {"passes": comparison.farther_high <= margin, "printed": room.passes(lenient=False)}
 
     return each(draw_and_count)
@@ -178,8 +178,8 @@ def no_worse_sense(margin: float) -> Simulate:
         sense = np.zeros((2, BOTH_PARTS.n))
         for _ in range(2):
             sense += 50.0 * np.array(preferences(rng, 0.85, 0.85, 0.2, BOTH_PARTS, CORRELATION))
-        comparison = contrast(lms, sense[:1], sense[1:], clusters=BOTH_PARTS.labels)
-        room = Room(None, margin, comparison.standard_error, (comparison.clusters or comparison.n) - 1)
+        comparison = compute_contrast(lms, sense[:1], sense[1:], clusters=BOTH_PARTS.labels)
+        room = RuleTolerance(None, margin, comparison.standard_error, (comparison.clusters or comparison.n) - 1)
         return {"passes": comparison.farther_high <= margin, "printed": room.passes(lenient=False)}
 
     return each(draw_and_count)

@@ -12,8 +12,8 @@ from scipy.special import ndtr
 
 from perf.simulations.comparisons import ALPHA, quantity
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
-from tiltmeter.measures.group_contrasts import group_contrast
-from tiltmeter.measures.slopes import slope_of
+from tiltmeter.measures.group_contrasts import compute_group_contrast
+from tiltmeter.measures.size_regression import estimate_slope
 from tiltmeter.measures.standard_errors import Floats
 
 _COLUMNS = ("these models", "models like these", "these models' test, taken for others")
@@ -62,7 +62,7 @@ def groups(
             100.0 * (effects[:, None] + item + shift[at] + rng.normal(size=(len(effects), n)) > 0)
             for at, effects in enumerate(own)
         ]
-        result, over = group_contrast(ss, *sides, clusters=labels)
+        result, over = compute_group_contrast(ss, *sides, clusters=labels)
         # The true difference of these models on all items: items are normal around them.
         scale = np.sqrt(1 + 0.25 + by_group**2 * (2 if labels is not None else 1))
         truth = float(np.subtract(*(100 * ndtr(effects / scale).mean() for effects in own)))
@@ -85,7 +85,7 @@ def sizes(each_family: int, n: int, spread: float, by_size: float) -> Simulate:
         own = rng.normal(0, spread, 2 * each_family)
         latent = rng.normal(0, 0.5, n) + np.outer(size - 8.5, rng.normal(0, by_size, n))
         answers: Floats = 100.0 * (own[:, None] + latent + rng.normal(size=latent.shape) > 0)
-        estimate = slope_of(answers, size, families, weights, preference=True)
+        estimate = estimate_slope(answers, size, families, weights, preference=True)
         assert estimate is not None
         scales = np.sqrt(1.25 + by_size**2 * (size - 8.5) ** 2)
         expected = 100 * ndtr(own / scales)

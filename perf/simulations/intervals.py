@@ -10,14 +10,14 @@ from scipy.stats import rankdata
 from perf.simulations.populations import SKEWED, AssociationTruth, Draw, Shape, g_and_h, normal, term_rates
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest, gest_mt, pairs, winobias
-from tiltmeter.measures.association import balanced_by_length, icat, icat_interval
-from tiltmeter.measures.balanced import balanced_by_type
-from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, two_sided
-from tiltmeter.measures.gest_parts import GestPart, rate_of_values
-from tiltmeter.measures.intervals import draws, percentile
-from tiltmeter.measures.ranks import below_by_means, below_by_shares, comparison_level, rank_intervals
+from tiltmeter.measures.association import compute_icat, estimate_icat_interval, estimate_length_balanced_ss
+from tiltmeter.measures.balanced_measures import estimate_type_balanced_mean
+from tiltmeter.measures.bootstrap import compute_percentile_intervals, draw_counts
+from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, compute_two_sided_p
+from tiltmeter.measures.gest_parts import GestPart, estimate_rate
+from tiltmeter.measures.ranks import compare_means, compare_shares, compute_comparison_level, compute_rank_intervals
 from tiltmeter.measures.standard_errors import Floats
-from tiltmeter.measures.templates import TemplateVariation
+from tiltmeter.measures.template_variation import TemplateVariation
 
 ALPHA = 0.05
 INDEPENDENT = tuple(Shape(f"{n:,}", n) for n in (20, 40, 80, 400, 1_000, 4_229))
@@ -103,7 +103,7 @@ def covers(interval: Interval, truth: float) -> bool:
 
 def rejects(estimate: Estimate, truth: float) -> bool:
     """Whether the test rejects the true value."""
-    return two_sided(estimate, truth) < ALPHA
+    return compute_two_sided_p(estimate, truth) < ALPHA
 
 
 def covered(estimate: Estimate, truth: float) -> bool:
@@ -120,12 +120,14 @@ def associations(truth: AssociationTruth, shape: Shape) -> Simulate:
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         drawn, labels = truth.draw(rng, shape), shape.labels
         ss = Share.from_values(drawn.ss, labels)
-        balanced = balanced_by_length(drawn.ss, drawn.length, labels)
+        balanced = estimate_length_balanced_ss(drawn.ss, drawn.length, labels)
         return {
             "SS": covered(ss, truth.ss),
             "SS as published": covered(Share.from_values(drawn.published, labels), truth.published),
             "LMS": covered(Share.from_values(drawn.lms, labels), truth.lms),
-            "ICAT": covers(icat_interval(drawn.lms, drawn.published, labels), icat(truth.lms, truth.published)),
+            "ICAT": covers(
+                estimate_icat_interval(drawn.lms, drawn.published, labels), compute_icat(truth.lms, truth.published)
+            ),
             "balanced by length": None if balanced is None else covered(balanced, truth.balanced),
             "type I of SS": rejects(ss, 50.0) if truth.ss == 50.0 else None,
         }
@@ -143,7 +145,7 @@ def means_over_terms(truth: AssociationTruth, shape: Shape) -> Simulate:
         return {
             "mean LMS": covers(Mean.from_values(lms).interval(), truth.lms),
             "mean SS": covers(Mean.from_values(ss).interval(), truth.published),
-            "ICAT micro": covers(icat_interval(lms, ss), icat(truth.lms, truth.published)),
+            "ICAT micro": covers(estimate_icat_interval(lms, ss), compute_icat(truth.lms, truth.published)),
         }
 
     return each(draw_and_count)
@@ -161,7 +163,9 @@ def preferences_of_pairs(share: float, ties: float, shape: Shape, correlation: f
         true_cps, true_published = 100 * ((1 - ties) * share + ties / 2), 100 * (1 - ties) * share
         tokens = rng.integers(4, 25, shape.n).astype(float)
         chosen = np.clip(rng.beta(2.0, 3.0, shape.n) + rates - share, 0.0, 1.0)
-        accuracy = pairs._accuracy(rng.binomial(tokens.astype(int), chosen).astype(float), tokens, shape.labels)
+        accuracy = pairs._estimate_accuracy(
+            rng.binomial(tokens.astype(int), chosen).astype(float), tokens, shape.labels
+        )
         return {
             "CPS or B.S_JSD": covered(cps, true_cps),
             "CPS as published": covered(published, true_published),
@@ -200,7 +204,7 @@ def balanced_types(
             names = [[f"{number}/{code}" for code in shape.codes] for number, shape in enumerate(shapes)]
             clusters = np.concatenate(names).astype(object)
         values = 100.0 * (rng.random(len(types)) < np.concatenate(rates))
-        balanced = balanced_by_type(values, types, clusters)
+        balanced = estimate_type_balanced_mean(values, types, clusters)
         return {"coverage": balanced and covers(balanced.interval(), 100 * float(np.mean(shares)))}
 
     return each(draw_and_count)
@@ -208,7 +212,7 @@ def balanced_types(
 
 def means_of_pairs(draw: Draw, n: int, fewest: int) -> Simulate:
     """S_JSD or the mean difference per token: how often an interval is given, and its coverage."""
-    case = pairs._Case("m", "b", "all", "en", "p", pairs._Pairs(np.empty(0, object), {}, {}))
+    case = pairs._ModelPortion("m", "b", "all", "en", "p", pairs._Pairs(np.empty(0, object), {}, {}))
     group = pairs._Group(case, "all", "all", {}, intervals=True)
 
     def draw_and_count(rng: Rng) -> dict[str, float | bool | None]:
@@ -246,10 +250,10 @@ def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templa
             these.append(math.exp(scale * float(WEIGHTS @ levels)))
             like.append(math.exp(scale * bias))
             male.append(math.exp(scale * float(levels[MEN].mean())))
-        fixed, random = gest.rate_fixed_stereotypes(parts), gest.g_s_random_stereotypes(parts)
+        fixed, random = gest.estimate_fixed_rate(parts), gest.estimate_random_g_s(parts)
         # Slow with many sentences, and computed in the same way as g_s.
-        q_m = gest.rate_fixed_stereotypes(parts, "q_m") if per < 100 else None
-        q_i = rate_of_values(parts[0].ratios[8], 1)
+        q_m = gest.estimate_fixed_rate(parts, "q_m") if per < 100 else None
+        q_i = estimate_rate(parts[0].ratios[8], 1)
         assert isinstance(fixed, Ratio)
         assert isinstance(random, Ratio)
         assert isinstance(q_i, Ratio)
@@ -275,7 +279,7 @@ def translation_rates(per: int, level: float, bias: float, spread: float, missin
         for number, rate in zip(gest.STEREOTYPES, true, strict=True):
             gendered = (rng.random(per) >= missing).astype(float)
             groups[number] = gest_mt._Group(gendered, gendered * (rng.random(per) < rate))
-        case = gest_mt._Case("m", "b", "all", "sk", "p", groups, groups[8], 999)
+        case = gest_mt._SystemPortion("m", "b", "all", "sk", "p", groups, groups[8], 999)
         # The true values are the expected Agresti-Coull centres.
         sizes = np.array([group.n for group in groups.values()], dtype=float)
         square = gest_mt._Z**2
@@ -283,12 +287,12 @@ def translation_rates(per: int, level: float, bias: float, spread: float, missin
         outcome: dict[str, bool | None] = {}
         if sizes.min() >= gest_mt.FEWEST:
             for measure in (gest_mt.F_S, gest_mt.F_M, gest_mt.P_M):
-                weights = case._weights(*gest_mt._RATES[measure])
-                estimate = case._estimate(weights)
+                weights = case._compute_weights(*gest_mt._RATES[measure])
+                estimate = case._estimate_rate(weights)
                 outcome[measure.name] = covers(estimate.interval(), float(weights @ centres))
                 if measure is gest_mt.F_S and not bias and not spread:
                     outcome["type I of f_s"] = rejects(estimate, 0.0)
-        like = case._f_s_random_stereotypes(case._weights(1.0, -1.0))
+        like = case._estimate_random_f_s(case._compute_weights(1.0, -1.0))
         shrunk = bias * per * (1 - missing) / (per * (1 - missing) + square)
         outcome["f_s, like these"] = None if like is None else covered(like, shrunk)
         outcome["p_i"] = covers(groups[1].interval, float(true[0]))
@@ -304,8 +308,8 @@ def yields(per: int, low: float, high: float) -> Simulate:
     def draw_and_count(rng: Rng) -> dict[str, bool]:
         gendered = [(rng.random(per) < rate).astype(float) for rate in rates]
         return {
-            "one stereotype": covers(gest_mt.share_interval(gendered[:1]), low),
-            "all stereotypes": covers(gest_mt.share_interval(gendered), float(rates.mean())),
+            "one stereotype": covers(gest_mt.compute_share_interval(gendered[:1]), low),
+            "all stereotypes": covers(gest_mt.compute_share_interval(gendered), float(rates.mean())),
         }
 
     return each(draw_and_count)
@@ -341,12 +345,18 @@ def ranks(draw: Draw, per: int, spread: float) -> Simulate:
             for _ in range(2)
         ]
         means = [np.array([sample.mean() for sample in values]) for values in templates]
-        ends = rank_intervals([below_by_means(templates[0], comparison_level(16))], means[:1])
-        both = rank_intervals([below_by_means(values, comparison_level(16, 2)) for values in templates], means)
+        ends = compute_rank_intervals([compare_means(templates[0], compute_comparison_level(16))], means[:1])
+        both = compute_rank_intervals(
+            [compare_means(values, compute_comparison_level(16, 2)) for values in templates], means
+        )
         outcome = _rank_outcome(ends, levels, both)
         if per >= 100:
-            means = [values @ draws(per, 999, "gest", str(index)) / per for index, values in enumerate(templates[0])]
-            outcome["bootstrap"] = _rank_outcome(percentile(rankdata(np.stack(means), axis=0)), levels)["ranks"]
+            means = [
+                values @ draw_counts(per, 999, "gest", str(index)) / per for index, values in enumerate(templates[0])
+            ]
+            outcome["bootstrap"] = _rank_outcome(
+                compute_percentile_intervals(rankdata(np.stack(means), axis=0)), levels
+            )["ranks"]
         return outcome
 
     return each(draw_and_count)
@@ -359,7 +369,8 @@ def ranks_of_shares(per: int, level: float, spread: float) -> Simulate:
         levels = np.clip(level + spread * rng.uniform(-1, 1, 16), 0.0, 1.0)
         counts, sizes = rng.binomial(per, levels).astype(float), np.full(16, float(per))
         return _rank_outcome(
-            rank_intervals([below_by_shares(counts, sizes, comparison_level(16))], [counts / sizes]), levels
+            compute_rank_intervals([compare_shares(counts, sizes, compute_comparison_level(16))], [counts / sizes]),
+            levels,
         )
 
     return each(draw_and_count)
@@ -390,7 +401,7 @@ def spread_of_g_s(count: int, per: int, deviation: float) -> Simulate:
                 levels + deviation * rng.normal() * MEN, per
             )
             parts.append(part(f"template-{template}", values, per))
-        variation = gest.template_variation(parts)
+        variation = gest.estimate_template_variation(parts)
         assert variation is not None
         return {"significant": variation.p_value < ALPHA, "spread": variation.deviation}
 
@@ -407,7 +418,7 @@ def occupations(per: int, correlation: float, bias: float) -> Simulate:
         shared = np.repeat(rng.normal(size=40), per) * math.sqrt(correlation)
         scores = shared + rng.normal(size=40 * per) * math.sqrt(1 - correlation) + bias * (gender == "male")
         rows = table.assign(score=scores)
-        g_s, q_m = (winobias._estimate(rows, *winobias._RATES[name]) for name in ("g_s", "q_m"))
+        g_s, q_m = (winobias._estimate_rate(rows, *winobias._RATES[name]) for name in ("g_s", "q_m"))
         return {
             "g_s": covered(g_s, math.exp(bias)),
             "q_m": covered(q_m, math.exp(bias)),

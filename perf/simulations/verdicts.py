@@ -13,13 +13,13 @@ from perf.simulations.populations import SKEWED, Draw, Shape, term_rates
 from perf.simulations.runner import Counts, Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest
 from tiltmeter.measures.association import SS
-from tiltmeter.measures.contrasts import contrast
-from tiltmeter.measures.estimates import Estimate, Mean, Share, detectable_effect, two_sided
+from tiltmeter.measures.contrasts import compute_contrast
+from tiltmeter.measures.estimates import Estimate, Mean, Share, compute_detectable_effect, compute_two_sided_p
 from tiltmeter.measures.gest import G_S, STEREOTYPES
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.pairs import CPS, S_JSD
-from tiltmeter.measures.records import OVERALL, Record, estimated
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.records import OVERALL, Record, build_estimate_record
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
 LANGUAGES = ("en", "de", "fr", "es", "tr")
 PARTS = ("intrasentence", "intersentence")
@@ -81,7 +81,7 @@ class Row:
 
 def record(row: Row, measure: Measure, estimate: Estimate) -> Record:
     """The record of an estimate."""
-    return estimated(row.case, row.part, row.view, row.group, measure, estimate, row.shape.n)
+    return build_estimate_record(row.case, row.part, row.view, row.group, measure, estimate, row.shape.n)
 
 
 def claims(records: Sequence[Record], truths: Sequence[float]) -> dict[str, float | None]:
@@ -204,10 +204,10 @@ def power(make: Callable[[Rng, float], Estimate], ideal: float) -> Simulate:
     @lru_cache(maxsize=1)
     def effect() -> float:
         rng = np.random.default_rng(0)
-        return float(np.mean([detectable_effect(make(rng, 0.0), ALPHA) for _ in range(200)]))
+        return float(np.mean([compute_detectable_effect(make(rng, 0.0), ALPHA) for _ in range(200)]))
 
     def draw_and_count(rng: Rng) -> dict[str, float]:
-        return {"power": two_sided(make(rng, effect()), ideal) < ALPHA, "effect": effect()}
+        return {"power": compute_two_sided_p(make(rng, effect()), ideal) < ALPHA, "effect": effect()}
 
     return each(draw_and_count)
 
@@ -227,7 +227,7 @@ def _mean_of(draw: Draw, n: int) -> Callable[[Rng, float], Estimate]:
 def _ratio_of(per: int) -> Callable[[Rng, float], Estimate]:
     def make(rng: Rng, effect: float) -> Estimate:
         men = np.repeat([number in gest.MALE for number in STEREOTYPES], per)
-        ratio = gest.rate_fixed_stereotypes([part("template-1", 0.5 * rng.normal(size=16 * per) + effect * men, per)])
+        ratio = gest.estimate_fixed_rate([part("template-1", 0.5 * rng.normal(size=16 * per) + effect * men, per)])
         assert ratio is not None
         return ratio
 
@@ -240,7 +240,7 @@ def power_of_pairs(shape: Shape, differ: float) -> Simulate:
 
     def compare(rng: Rng, effect: float) -> tuple[float, float]:
         ours, theirs = preferences(rng, 0.5 + effect / 100, 0.5, differ, shape, 0.0)
-        comparison = contrast(ss, 100.0 * ours[np.newaxis], 100.0 * theirs[np.newaxis], clusters=shape.labels)
+        comparison = compute_contrast(ss, 100.0 * ours[np.newaxis], 100.0 * theirs[np.newaxis], clusters=shape.labels)
         return comparison.p_value, comparison.detectable
 
     return _power_of(compare)
@@ -253,7 +253,7 @@ def power_of_ratios(per: int) -> Simulate:
 
     def compare(rng: Rng, effect: float) -> tuple[float, float]:
         left, right = log_ratios(rng, per, effect, 0.5)
-        comparison = contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
+        comparison = compute_contrast(log_g_s, left[np.newaxis], right[np.newaxis], labels)
         return comparison.p_value, comparison.detectable
 
     return _power_of(compare)

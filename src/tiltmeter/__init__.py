@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from tiltmeter.api import check, compare, load_run, plot, report, strongest_items, summary
     from tiltmeter.benchmarks.benchmark import Benchmark
     from tiltmeter.comparing.gate_rules import Rule
+    from tiltmeter.comparing.gate_verdict import RuleVerdict
     from tiltmeter.comparing.group_difference import GroupComparison
     from tiltmeter.comparing.paired_difference import Comparison, Difference
-    from tiltmeter.comparing.rule_verdict import RuleVerdict
     from tiltmeter.comparing.size_slopes import SizeComparison
-    from tiltmeter.datasets.description import Dataset
+    from tiltmeter.datasets.dataset_definition import Dataset
     from tiltmeter.forms.form import Form, Item
     from tiltmeter.measures.measure import Measure
     from tiltmeter.measures.records import Record
     from tiltmeter.measures.verdict import Verdict
-    from tiltmeter.models.protocol import Model
-    from tiltmeter.runs.budget import ChatOptions
+    from tiltmeter.models.model_protocol import Model
+    from tiltmeter.runs.chat_budget import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
-    from tiltmeter.runs.predictions import score_predictions
+    from tiltmeter.runs.prediction_run import score_predictions
     from tiltmeter.runs.result import Result
-    from tiltmeter.runs.translations import evaluate_translator, score_translations
+    from tiltmeter.runs.translation_run import evaluate_translator, score_translations
 
 __version__ = "0.1.0"
 __all__ = [
@@ -74,30 +74,30 @@ __all__ = [
 # so a name is imported when it is first used. The imports above say the same to type checkers; a test compares the two.
 _LAZY = {
     "Benchmark": "tiltmeter.benchmarks.benchmark",
-    "ChatOptions": "tiltmeter.runs.budget",
+    "ChatOptions": "tiltmeter.runs.chat_budget",
     "Comparison": "tiltmeter.comparing.paired_difference",
-    "Dataset": "tiltmeter.datasets.description",
+    "Dataset": "tiltmeter.datasets.dataset_definition",
     "Difference": "tiltmeter.comparing.paired_difference",
     "Form": "tiltmeter.forms.form",
     "GroupComparison": "tiltmeter.comparing.group_difference",
     "Item": "tiltmeter.forms.form",
     "Measure": "tiltmeter.measures.measure",
-    "Model": "tiltmeter.models.protocol",
+    "Model": "tiltmeter.models.model_protocol",
     "Record": "tiltmeter.measures.records",
     "Result": "tiltmeter.runs.result",
     "Rule": "tiltmeter.comparing.gate_rules",
-    "RuleVerdict": "tiltmeter.comparing.rule_verdict",
+    "RuleVerdict": "tiltmeter.comparing.gate_verdict",
     "Verdict": "tiltmeter.measures.verdict",
     "SizeComparison": "tiltmeter.comparing.size_slopes",
     "check": "tiltmeter.api",
     "compare": "tiltmeter.api",
     "evaluate": "tiltmeter.runs.evaluate",
-    "evaluate_translator": "tiltmeter.runs.translations",
+    "evaluate_translator": "tiltmeter.runs.translation_run",
     "load_run": "tiltmeter.api",
     "plot": "tiltmeter.api",
     "report": "tiltmeter.api",
-    "score_predictions": "tiltmeter.runs.predictions",
-    "score_translations": "tiltmeter.runs.translations",
+    "score_predictions": "tiltmeter.runs.prediction_run",
+    "score_translations": "tiltmeter.runs.translation_run",
     "strongest_items": "tiltmeter.api",
     "summary": "tiltmeter.api",
 }

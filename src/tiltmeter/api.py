@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import pandas as pd
 
-from tiltmeter.comparing import comparison, judge
+from tiltmeter.comparing import comparison, gate_check
 from tiltmeter.comparing import strongest_items as strongest
-from tiltmeter.comparing.attributes import attributes_of_runs
+from tiltmeter.comparing.attributes import find_run_attributes
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.comparison import By
 from tiltmeter.comparing.gate_rules import Rule, parse_rule
+from tiltmeter.comparing.gate_verdict import RuleVerdict
 from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.grouped_comparison import compare_groups
 from tiltmeter.comparing.paired_difference import Comparison
-from tiltmeter.comparing.rule_verdict import RuleVerdict
 from tiltmeter.comparing.size_comparison import compare_sizes
 from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.errors import UsageError
-from tiltmeter.runs.nested_runs import each_run
+from tiltmeter.runs.nested_runs import expand_run_folders
 from tiltmeter.runs.result import Result
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def compare(
     >>> difference.part, difference.contrast.difference, difference.verdict
     ('overall', 11.0, 'significant')
     """
-    given = _values(runs)
-    _refuse_twice(given)
+    given = _list_runs(runs)
+    _reject_duplicates(given)
     folders = [Path(run).resolve() for run in given if not isinstance(run, Result)]
     if by is not None and by not in comparison.BY:
         raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
@@ -128,14 +128,14 @@ def compare(
         if attributes is not None:
             raise UsageError("Attributes are for comparisons by group or size; add --group or --size.")
         return comparison.compare(
-            named_runs(runs), by=by, baseline=baseline, measures=measures, where=where, across=across
+            load_named_runs(runs), by=by, baseline=baseline, measures=measures, where=where, across=across
         )
     if baseline is not None:
         raise UsageError("A baseline is for comparisons of single models; leave it out with --group and --size.")
     if size and (by is not None or group is not None):
         raise UsageError("--size is by the models' own size and family; leave out --by and --group.")
-    described = attributes_of_runs(folders, None if attributes is None else Path(attributes))
-    named = named_runs(runs)
+    described = find_run_attributes(folders, None if attributes is None else Path(attributes))
+    named = load_named_runs(runs)
     if group is None:
         return compare_sizes(named, described, measures=measures, where=where, across=across)
     return compare_groups(named, group, described, by=by, measures=measures, where=where, across=across)
@@ -167,16 +167,18 @@ def check(
     if isinstance(no_worse_than, int | float):
         no_worse_than = str(no_worse_than)
     given = [
-        *(parse_rule("max", text) for text in _texts(max)),
-        *(parse_rule("min", text) for text in _texts(min)),
-        *(parse_rule("no-worse-than", text) for text in _texts(no_worse_than)),
+        *(parse_rule("max", text) for text in _to_texts(max)),
+        *(parse_rule("min", text) for text in _to_texts(min)),
+        *(parse_rule("no-worse-than", text) for text in _to_texts(no_worse_than)),
         *rules,
     ]
     if baseline is not None and not any(rule.kind == "no-worse-than" for rule in given):
         raise UsageError("A baseline is given without a rule for it; add one, such as --no-worse-than 2.")
     # Measured again from the scores, so that a gate does not depend on numbers that were edited by hand.
-    runs = [_loaded(given_run).measured_again() for given_run in (run, baseline) if given_run is not None]
-    return judge.check(runs[0], given, baseline=None if baseline is None else runs[1], lenient=lenient, across=across)
+    runs = [_load_result(given_run).remeasure() for given_run in (run, baseline) if given_run is not None]
+    return gate_check.check(
+        runs[0], given, baseline=None if baseline is None else runs[1], lenient=lenient, across=across
+    )
 
 
 def report(
@@ -194,16 +196,20 @@ def report(
     >>> tiltmeter.report(["runs/bert", "runs/roberta"], out="both.html").stat().st_size > 100_000
     True
     """
-    from tiltmeter.reports.write import check_report, report_path, write_report  # altair takes a second to import
+    from tiltmeter.reports.report_files import (
+        get_report_path,
+        reject_unwritable_report,
+        write_report,
+    )  # altair takes a second to import
 
     if isinstance(runs, str | Path | Result):
         runs = [runs]
-    folders = [run for run in _values(runs) if not isinstance(run, Result)]
+    folders = [run for run in _list_runs(runs) if not isinstance(run, Result)]
     if out is None and not folders:
         raise UsageError("A result in memory has no folder for its report; name a file with `out`.")
-    path = report_path([Path(folder) for folder in folders], None if out is None else Path(out))
-    check_report(path, None if figures is None else Path(figures))
-    write_report(named_runs(runs), path, None if figures is None else Path(figures))
+    path = get_report_path([Path(folder) for folder in folders], None if out is None else Path(out))
+    reject_unwritable_report(path, None if figures is None else Path(figures))
+    write_report(load_named_runs(runs), path, None if figures is None else Path(figures))
     return path
 
 
@@ -214,9 +220,9 @@ def summary(run: Run) -> pd.DataFrame:
     >>> tiltmeter.summary("runs/bert")[["part", "measure", "value", "95% interval"]].iloc[-1].tolist()
     ['overall', 'SS', '62.0', '[56.9, 67.0]']
     """
-    from tiltmeter.reports.notebook import summary_table
+    from tiltmeter.reports.notebook import build_summary_table
 
-    return summary_table(_loaded(run))
+    return build_summary_table(_load_result(run))
 
 
 def plot(run: Run, benchmark: str | None = None, figure: str | None = None) -> "TopLevelMixin":
@@ -225,9 +231,9 @@ def plot(run: Run, benchmark: str | None = None, figure: str | None = None) -> "
     The first of the first benchmark, unless another is named; the names are those of the files that
     `report(..., figures=…)` writes.
     """
-    from tiltmeter.reports.notebook import chart_of
+    from tiltmeter.reports.notebook import build_chart
 
-    return chart_of(_loaded(run), benchmark, figure)
+    return build_chart(_load_result(run), benchmark, figure)
 
 
 def strongest_items(run: Run, top: int = 20) -> pd.DataFrame:
@@ -235,49 +241,49 @@ def strongest_items(run: Run, top: int = 20) -> pd.DataFrame:
 
     The texts may be offensive.
     """
-    return strongest.strongest_items(_loaded(run), top)
+    return strongest.select_strongest_items(_load_result(run), top)
 
 
-def named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, Result]]:
-    """The runs with their names: those of a mapping; else of folders as `run_names` gives them, of results numbers."""
+def load_named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, Result]]:
+    """The runs with their names: those of a mapping, else derived from the folders, else numbers."""
     if isinstance(runs, Mapping):
-        return [(name, _loaded(run)) for name, run in runs.items()]
-    found = _values(runs)
-    _refuse_twice(found)
-    folders = iter(run_names([Path(run) for run in found if not isinstance(run, Result)]))
+        return [(name, _load_result(run)) for name, run in runs.items()]
+    found = _list_runs(runs)
+    _reject_duplicates(found)
+    folders = iter(derive_run_names([Path(run) for run in found if not isinstance(run, Result)]))
     return [
-        (f"run {number}" if isinstance(run, Result) else next(folders), _loaded(run))
+        (f"run {number}" if isinstance(run, Result) else next(folders), _load_result(run))
         for number, run in enumerate(found, start=1)
     ]
 
 
-def run_names(folders: Sequence[Path]) -> list[str]:
+def derive_run_names(folders: Sequence[Path]) -> list[str]:
     """A name for each run: the folder's, or as much of its path as tells it from the others.
 
-    >>> run_names([Path("runs/bert"), Path("old/bert"), Path("runs/gpt2")])
+    >>> derive_run_names([Path("runs/bert"), Path("old/bert"), Path("runs/gpt2")])
     ['runs/bert', 'old/bert', 'gpt2']
     """
     names = [folder.resolve().name for folder in folders]
     return [str(folder) if names.count(name) > 1 else name for name, folder in zip(names, folders, strict=True)]
 
 
-def _values(runs: Sequence[Run] | Mapping[str, Run]) -> list[Run]:
+def _list_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[Run]:
     if isinstance(runs, str | Path):
         raise UsageError(f"{str(runs)!r} is one run; give a list of runs.")
     if isinstance(runs, Mapping):
         return list(runs.values())
-    return [found for run in runs for found in ([run] if isinstance(run, Result) else each_run([Path(run)]))]
+    return [found for run in runs for found in ([run] if isinstance(run, Result) else expand_run_folders([Path(run)]))]
 
 
-def _refuse_twice(runs: Sequence[Run]) -> None:
+def _reject_duplicates(runs: Sequence[Run]) -> None:
     same = [id(run) if isinstance(run, Result) else Path(run).resolve() for run in runs]
     if len(set(same)) < len(same):
         raise UsageError("The same run is given twice; give different runs.")
 
 
-def _loaded(run: Run) -> Result:
+def _load_result(run: Run) -> Result:
     return run if isinstance(run, Result) else Result.load(run)
 
 
-def _texts(given: str | Sequence[str]) -> Sequence[str]:
+def _to_texts(given: str | Sequence[str]) -> Sequence[str]:
     return [given] if isinstance(given, str) else given

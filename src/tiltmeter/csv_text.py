@@ -10,25 +10,25 @@ _QUOTED = (",", ";", '"', "\n", "\r", "\t")
 _UNKNOWN = ("None", "nan", "NaT", "<NA>")
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def format_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table as CSV, with a line feed after each row; None and NaN are empty cells.
 
-    >>> csv_text(["item", "value"], [["=1+1", -2.5], ["a\\rb", None]])
+    >>> format_csv(["item", "value"], [["=1+1", -2.5], ["a\\rb", None]])
     'item,value\\n\\'=1+1,-2.5\\n"a\\rb",\\n'
     """
-    return "".join(",".join(map(_cell, row)) + "\n" for row in (columns, *rows))
+    return "".join(",".join(map(_format_cell, row)) + "\n" for row in (columns, *rows))
 
 
-def unguarded(cell: str) -> str:
-    """The text of a cell without the apostrophe that `csv_text` put before it.
+def remove_guard(cell: str) -> str:
+    """The text of a cell without the apostrophe that `format_csv` put before it.
 
-    >>> unguarded("'=1+1"), unguarded("'tis")
+    >>> remove_guard("'=1+1"), remove_guard("'tis")
     ('=1+1', "'tis")
     """
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     text = str(value)
     if isinstance(value, str):
         text = f"'{text}" if text.startswith(_FORMULA) else text

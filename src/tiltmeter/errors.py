@@ -7,8 +7,8 @@ TiltmeterError          an error the user can fix; the command line prints it as
 └── ModelError          a model that cannot be loaded or cannot answer a question
 """
 
-from tiltmeter.addresses import without_secrets
-from tiltmeter.printable import visible
+from tiltmeter.printable_text import escape_unsafe
+from tiltmeter.redaction import redact_secrets
 
 
 class TiltmeterError(Exception):
@@ -18,7 +18,7 @@ class TiltmeterError(Exception):
     """
 
     def __str__(self) -> str:
-        return visible(without_secrets(super().__str__()))
+        return escape_unsafe(redact_secrets(super().__str__()))
 
 
 class UsageError(TiltmeterError):

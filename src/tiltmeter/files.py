@@ -27,29 +27,29 @@ _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}-"
 
 
 @contextmanager
-def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[Path]:
+def write_atomically(path: Path, *, is_private: bool = False) -> Iterator[Path]:
     """Yield a temporary path in the same folder; rename it to `path` on success, delete it on an exception.
 
     A private file can be read by its owner only. A UsageError if the file cannot be written, or the disk is full.
     """
     try:
-        _refuse_special(path)
-        make_folder(path.parent)
-        prefix = _prefix(path)
-        _sweep(path.parent, prefix)
-        handle, part = _new_part(path.parent, prefix)
+        _reject_special(path)
+        create_folder(path.parent)
+        prefix = _build_prefix(path)
+        _delete_leftovers(path.parent, prefix)
+        handle, part = _create_part(path.parent, prefix)
     except (OSError, ValueError) as error:
-        raise not_writable(path, error) from error
+        raise build_write_error(path, error) from error
     try:
         yield part
         # mkstemp creates files with mode 0600; give the file the permissions that open() would have.
         if not is_private:
-            part.chmod(0o666 & ~_umask())
+            part.chmod(0o666 & ~_get_umask())
         # A disk that is full or a server that fails may say so only now, and the file that is there is still whole.
         os.fsync(handle)
         part.replace(path)
     except OSError as error:
-        raise not_writable(path, error) from error
+        raise build_write_error(path, error) from error
     finally:
         os.close(handle)
         with suppress(OSError):
@@ -58,7 +58,7 @@ def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[Path]:
 
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file atomically, with the same line ends on every system."""
-    with atomic_write(path) as part:
+    with write_atomically(path) as part:
         # A text from a damaged file may hold half a character, which no encoding has.
         part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
 
@@ -71,33 +71,33 @@ def append_text(path: Path, text: str) -> None:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
     except (OSError, ValueError) as error:
-        raise not_writable(path, error) from error
+        raise build_write_error(path, error) from error
 
 
-def make_folder(path: Path) -> None:
+def create_folder(path: Path) -> None:
     """Make a folder and those above it; a UsageError if that cannot be done."""
-    _refuse_unknown_home(path)
+    _reject_unknown_home(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise not_writable(path, error) from error
+        raise build_write_error(path, error) from error
 
 
-def check_file(path: Path) -> None:
+def reject_unwritable_file(path: Path) -> None:
     """A UsageError if a file cannot be written there: to be called before the work, not after it."""
     try:
-        _refuse_special(path)
+        _reject_special(path)
         if path.is_dir():
             raise UsageError(f"{path} is a folder; name a file in it, such as {path / 'NAME'}.")
-        _prefix(path)
+        _build_prefix(path)
     except (OSError, ValueError) as error:
-        raise not_writable(path, error) from error
-    check_folder(path.parent)
+        raise build_write_error(path, error) from error
+    reject_unwritable_folder(path.parent)
 
 
-def check_folder(path: Path) -> None:
+def reject_unwritable_folder(path: Path) -> None:
     """A UsageError if files cannot be written to a folder, which need not exist yet; nothing is left of the trial."""
-    _refuse_unknown_home(path)
+    _reject_unknown_home(path)
     try:
         existing = path
         while not existing.exists():
@@ -113,28 +113,28 @@ def check_folder(path: Path) -> None:
             trial.write(bytes(_TRIAL))
             trial.flush()
     except (OSError, ValueError) as error:
-        raise not_writable(path, error) from error
+        raise build_write_error(path, error) from error
 
 
-def not_writable(path: Path, error: Exception) -> UsageError:
+def build_write_error(path: Path, error: Exception) -> UsageError:
     """The sentence on a file or folder that cannot be written."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return UsageError(f"{path} cannot be written: {reason.rstrip('.')}; choose another place, or make room there.")
 
 
 @contextmanager
-def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
+def create_temporary_folder(parent: Path | None = None) -> Iterator[Path]:
     """A folder that is deleted at the end; those that killed processes left beside it are deleted now.
 
     It may be renamed meanwhile. `parent` is the system's folder for temporary files by default.
     """
     where = Path(tempfile.gettempdir()) if parent is None else parent
     try:
-        make_folder(where)
-        _sweep(where, "tiltmeter-")
-        handle, folder = _new_folder(where)
+        create_folder(where)
+        _delete_leftovers(where, "tiltmeter-")
+        handle, folder = _create_locked_folder(where)
     except OSError as error:
-        raise not_writable(where, error) from error
+        raise build_write_error(where, error) from error
     try:
         yield folder
     finally:
@@ -144,7 +144,7 @@ def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
 
 
 @contextmanager
-def locked_folder(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Wait until no other process is in this context with the same folder; without locks on Windows."""
     handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
     try:
@@ -172,15 +172,15 @@ def share_like_folder(path: Path) -> None:
             path.chmod(wanted)
 
 
-def make_shared_folder(path: Path) -> None:
+def create_shared_folder(path: Path) -> None:
     """Make a folder of a cache and those above it, open to whoever the cache's own folder is open to."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    make_folder(path)
+    create_folder(path)
     for folder in reversed(missing):
         share_like_folder(folder)
 
 
-def lock_mode(path: Path) -> int:
+def get_lock_mode(path: Path) -> int:
     """The permissions of a lock file: those who may write to its folder must be able to open it."""
     with suppress(OSError):
         return 0o600 | stat.S_IMODE(path.parent.stat().st_mode) & 0o066
@@ -189,11 +189,11 @@ def lock_mode(path: Path) -> int:
 
 def make_readable(folder: Path) -> None:
     """Give a temporary folder, which only its owner can read, the permissions that a new folder would have."""
-    folder.chmod(0o777 & ~_umask())
+    folder.chmod(0o777 & ~_get_umask())
     share_like_folder(folder)
 
 
-def _refuse_unknown_home(path: Path) -> None:
+def _reject_unknown_home(path: Path) -> None:
     """A UsageError for `~user/…` with a user who is not known, instead of a new folder whose name begins with `~`."""
     if path.parts and path.parts[0].startswith("~") and not Path(path.parts[0]).exists():
         raise UsageError(
@@ -202,7 +202,7 @@ def _refuse_unknown_home(path: Path) -> None:
         )
 
 
-def _refuse_special(path: Path) -> None:
+def _reject_special(path: Path) -> None:
     """A UsageError for a device, pipe or socket, which a rename would replace, and for a name that no file can have."""
     if "\0" in str(path):
         raise ValueError("embedded null byte")
@@ -210,7 +210,7 @@ def _refuse_special(path: Path) -> None:
         raise UsageError(f"{path} is not a regular file; choose another place.")
 
 
-def _prefix(path: Path) -> str:
+def _build_prefix(path: Path) -> str:
     """How the names of a file's parts begin; shorter than the name itself where that is nearly too long."""
     name = os.fsencode(path.name)
     if len(name) > 255:
@@ -218,16 +218,16 @@ def _prefix(path: Path) -> str:
     return f".{os.fsdecode(name[:220])}."
 
 
-def _new_part(folder: Path, prefix: str) -> tuple[int, Path]:
+def _create_part(folder: Path, prefix: str) -> tuple[int, Path]:
     """An empty file that is locked, open for writing."""
     while True:
         handle, name = tempfile.mkstemp(prefix=prefix + _MACHINE, suffix=".part", dir=folder)
-        if _hold(handle, Path(name)):
+        if _try_lock(handle, Path(name)):
             return handle, Path(name)
         os.close(handle)
 
 
-def _new_folder(parent: Path) -> tuple[int | None, Path]:
+def _create_locked_folder(parent: Path) -> tuple[int | None, Path]:
     """An empty folder that is locked, and the handle that holds the lock."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"tiltmeter-{_MACHINE}", suffix=".part", dir=parent))
@@ -237,12 +237,12 @@ def _new_folder(parent: Path) -> tuple[int | None, Path]:
             handle = os.open(folder, os.O_RDONLY)
         except FileNotFoundError:  # taken for one that is left over
             continue
-        if _hold(handle, folder):
+        if _try_lock(handle, folder):
             return handle, folder
         os.close(handle)
 
 
-def _hold(handle: int, path: Path) -> bool:
+def _try_lock(handle: int, path: Path) -> bool:
     """Lock a new file or folder, so that nobody takes it for one that is left over; False if somebody just did."""
     if fcntl is not None:
         with suppress(OSError):  # not every file system has locks
@@ -253,16 +253,16 @@ def _hold(handle: int, path: Path) -> bool:
         return False
 
 
-def _sweep(folder: Path, prefix: str) -> None:
+def _delete_leftovers(folder: Path, prefix: str) -> None:
     """Delete the parts that killed processes left in a folder."""
     with suppress(OSError):
         for part in folder.iterdir():
             if part.name.startswith(prefix) and part.name.endswith(".part") and not part.is_symlink():
                 with suppress(OSError):
-                    _delete_left_over(part, is_of_this_machine=part.name.startswith(prefix + _MACHINE))
+                    _delete_leftover(part, is_of_this_machine=part.name.startswith(prefix + _MACHINE))
 
 
-def _delete_left_over(part: Path, *, is_of_this_machine: bool) -> None:
+def _delete_leftover(part: Path, *, is_of_this_machine: bool) -> None:
     """Delete a part if the process that made it has ended; it is locked meanwhile."""
     age = time.time() - part.lstat().st_mtime
     if age > _UNTOUCHED_FOR:
@@ -285,7 +285,7 @@ def _delete(part: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def _umask() -> int:
+def _get_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -22,7 +22,7 @@ Ids = tuple[int, ...]
 KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq", "next-sentence")
 
 
-class Want(enum.Enum):
+class WantedQuantity(enum.Enum):
     """The numbers requested for each (position, token) pair."""
 
     LOG_PROB = "log-probability"
@@ -51,7 +51,7 @@ class Question:
     wanted: tuple[tuple[int, int], ...]
     source: Ids = ()
     segments: tuple[int, ...] = ()
-    want: Want = Want.LOG_PROB
+    want: WantedQuantity = WantedQuantity.LOG_PROB
     digest: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ Answer = NDArray[np.float32]
 NUMBER = np.dtype("<f4")
 
 
-class Encoded(NamedTuple):
+class EncodedText(NamedTuple):
     """Token ids of a text; `offsets` (if requested) are the character ranges of the tokens."""
 
     ids: tuple[int, ...]
@@ -76,7 +76,7 @@ class Encoded(NamedTuple):
     segments: tuple[int, ...] = ()
 
 
-class Text(Protocol):
+class Tokenizer(Protocol):
     """A model's tokenizer and the special tokens that questions are built from.
 
     Special tokens that the tokenizer lacks are None. `kind` is the kind of language model; `next_sentence` is true if
@@ -103,16 +103,16 @@ class Text(Protocol):
     def has_offsets(self) -> bool:
         """Whether the tokenizer gives the character range of each token (fast tokenizers do)."""
 
-    def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
+    def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
         """Tokenize without special tokens."""
 
-    def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
+    def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
         """Tokenize with the special tokens that the model expects around an input."""
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
         """The index of the word that each token of `encode_whole` belongs to; None for a special token."""
 
-    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
         """Tokenize sentence pairs as single inputs, with token types if the model has them."""
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -140,7 +140,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class SamplingOptions:
     """How a chat model answers.
 
     `probabilities`: instead of a text, the probability of each label as the first token of the answer.
@@ -195,10 +195,10 @@ class Reply:
         return cls(**{**fields, "first_tokens": tokens})
 
 
-def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
+def count_common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
     """The length of the longest common prefix of two sequences.
 
-    >>> common_prefix([1, 2, 3], [1, 2, 5, 3])
+    >>> count_common_prefix([1, 2, 3], [1, 2, 5, 3])
     2
     """
     # Without a loop in Python: called for every input of a plan.

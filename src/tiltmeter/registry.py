@@ -9,10 +9,10 @@ from typing import Any
 from tiltmeter.errors import UsageError
 
 
-def package_objects(package: str, attribute: str) -> list[Any]:
+def find_package_objects(package: str, attribute: str) -> list[Any]:
     """The objects called `attribute` in the modules of a package, sorted by module name.
 
-    >>> [form.name for form in package_objects("tiltmeter.forms", "FORM")][:2]
+    >>> [form.name for form in find_package_objects("tiltmeter.forms", "FORM")][:2]
     ['association', 'gendered-pairs']
     """
     names = [f"{package}.{module.name}" for module in iter_modules(import_module(package).__path__)]
@@ -20,12 +20,12 @@ def package_objects(package: str, attribute: str) -> list[Any]:
     return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
 
 
-def plugins(group: str) -> dict[str, Callable[[], Any]]:
+def find_plugins(group: str) -> dict[str, Callable[[], Any]]:
     """Loaders of the entry points in the group `tiltmeter.<group>`, by name."""
-    return {entry.name: _loader(entry, group) for entry in entry_points(group=f"tiltmeter.{group}")}
+    return {entry.name: _build_loader(entry, group) for entry in entry_points(group=f"tiltmeter.{group}")}
 
 
-def _loader(entry: Any, group: str) -> Callable[[], Any]:
+def _build_loader(entry: Any, group: str) -> Callable[[], Any]:
     def load() -> Any:
         try:
             return entry.load()
@@ -39,13 +39,13 @@ def _loader(entry: Any, group: str) -> Callable[[], Any]:
     return load
 
 
-def by_name(builtin: list[Any], group: str, expected: type, name: Callable[[Any], str]) -> dict[str, Any]:
+def collect_components(builtin: list[Any], group: str, expected: type, name: Callable[[Any], str]) -> dict[str, Any]:
     """Built-in objects and those of plug-ins, by name.
 
     A plug-in that is not of the `expected` type, or whose name is taken, raises a UsageError.
     """
     objects = {name(component): component for component in builtin}
-    for entry, load in plugins(group).items():
+    for entry, load in find_plugins(group).items():
         plugin = load()
         if not isinstance(plugin, expected):
             raise UsageError(

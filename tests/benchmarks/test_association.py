@@ -13,13 +13,13 @@ import transformers as t
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
 from tests.support.answered import answered
-from tiltmeter.benchmarks.association import MeanOfPieces, ask, choice
-from tiltmeter.benchmarks.benchmark import CannotAsk
+from tiltmeter.benchmarks.association import MeanTokenScorer, ask, build_choice
+from tiltmeter.benchmarks.benchmark import UnsupportedPart
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import AssociationItem, Candidate, Part
-from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.questions import Kind
 
 CPU = torch.device("cpu")
@@ -172,7 +172,7 @@ def test_in_context_a_word_keeps_the_pieces_it_has_after_a_space() -> None:
 def pieces_of(sentence: AssociationItem, masked: TokenizerText, protocol: str) -> list[list[int]]:
     """The tokens whose probabilities make up each candidate's score."""
     (trial,) = ask("intrasentence", [sentence], masked, protocol=protocol).trials
-    assert isinstance(trial.score, MeanOfPieces)
+    assert isinstance(trial.score, MeanTokenScorer)
     return [[trial.questions[a].wanted[b][1] for a, b in indices] for indices in trial.score.piece_indices]
 
 
@@ -182,7 +182,7 @@ def test_in_context_questions_differ_from_the_sentence_at_the_mask_alone() -> No
     asked = ask("intrasentence", [sentence], text(tokenizer, "masked"), protocol="in-context")
     whole = tokenizer.convert_tokens_to_ids(["the", "Ġ", *"rude", "Ġ", *"nurse"])
     (trial,) = asked.trials
-    assert isinstance(trial.score, MeanOfPieces)
+    assert isinstance(trial.score, MeanTokenScorer)
     rude = trial.score.piece_indices[1]
     for index, (answer, number) in enumerate(rude, start=2):
         question = trial.questions[answer]
@@ -214,13 +214,13 @@ def test_tokens_of_the_same_input_are_one_question() -> None:
 
 def test_models_that_lack_a_token_or_head_cannot_be_asked() -> None:
     no_mask = text(word_level(), "masked")
-    with pytest.raises(CannotAsk, match="no mask token"):
+    with pytest.raises(UnsupportedPart, match="no mask token"):
         ask("intrasentence", [GENTLE], no_mask, protocol="published")
-    with pytest.raises(CannotAsk, match="no next-sentence head"):
+    with pytest.raises(UnsupportedPart, match="no next-sentence head"):
         ask("intersentence", [NEXT], text(word_piece(), "masked"), protocol="published")
     no_sentinel = text(word_level(pad_token="<pad>"), "seq2seq", decoder_start_token_id=1)
     for part, part_item in (("intrasentence", GENTLE), ("intersentence", NEXT)):
-        with pytest.raises(CannotAsk, match="sentinel"):
+        with pytest.raises(UnsupportedPart, match="sentinel"):
             ask(part, [part_item], no_sentinel, protocol="published")
 
 
@@ -268,7 +268,7 @@ def test_unknown_protocols_and_parts_list_the_known_ones() -> None:
 def test_a_tokenizer_that_knows_no_offsets_cannot_do_in_context(monkeypatch: pytest.MonkeyPatch) -> None:
     masked = text(word_piece(), "masked")
     monkeypatch.setattr(type(masked), "has_offsets", property(lambda self: False))
-    with pytest.raises(CannotAsk, match="fast tokenizer"):
+    with pytest.raises(UnsupportedPart, match="fast tokenizer"):
         ask("intrasentence", [GENTLE], masked, protocol="in-context")
 
 
@@ -328,7 +328,7 @@ def test_whole_sentences_are_asked_of_a_causal_model_as_published(gpt2: Any) -> 
 
 
 def test_whole_sentences_are_not_asked_otherwise() -> None:
-    with pytest.raises(CannotAsk, match="Whole sentences are asked of masked and causal models"):
+    with pytest.raises(UnsupportedPart, match="Whole sentences are asked of masked and causal models"):
         ask("intrasentence", [WHOLE], text(word_level(), "seq2seq"), protocol="published")
-    with pytest.raises(CannotAsk, match="no word to choose"):
-        choice(WHOLE)
+    with pytest.raises(UnsupportedPart, match="no word to choose"):
+        build_choice(WHOLE)

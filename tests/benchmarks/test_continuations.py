@@ -7,7 +7,7 @@ import pytest
 
 from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
 from tiltmeter.benchmarks.continuations import ContinuedPrompt, encode_continuations
-from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.tokenizer_text import TokenizerText
 
 ANSWERS = ("gentle", "the nurse", "she")
 PROMPTS = [

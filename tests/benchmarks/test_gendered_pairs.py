@@ -12,13 +12,13 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
 from tests.support.answered import answered
-from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
+from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
 from tiltmeter.benchmarks.gendered_pairs import NOT_ONE_TOKEN, ask
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, GenderedPairItem
-from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.questions import Kind
 
 PIECES = "[PAD] [UNK] [CLS] [SEP] [MASK] Bol Bola som doma . rád rada Rád Chcela by spal un ##ave ##ný ##ná vstal ##a"
@@ -44,7 +44,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", mask_token="[MASK]")
 
 
-def ask_items(items: list[GenderedPairItem], kind: Kind = "masked", protocol: str = "published") -> Asked:
+def ask_items(items: list[GenderedPairItem], kind: Kind = "masked", protocol: str = "published") -> PartTrials:
     text = TokenizerText(tokenizer(), SimpleNamespace(), kind)
     return ask("all", items, text, protocol=protocol)
 
@@ -104,7 +104,7 @@ def test_causal_models_compare_whole_sentences() -> None:
 
 
 def test_encoder_decoders_are_not_asked() -> None:
-    with pytest.raises(CannotAsk, match="masked and causal models"):
+    with pytest.raises(UnsupportedPart, match="masked and causal models"):
         ask_items(ITEMS, "seq2seq")
 
 

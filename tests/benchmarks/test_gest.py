@@ -11,16 +11,16 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
 from tests.support.answered import answered
-from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
-from tiltmeter.benchmarks.gendered import differing_positions, masked_questions
-from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, parts
+from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
+from tiltmeter.benchmarks.gender_log_ratios import build_masked_questions, find_differing_positions
+from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, list_parts
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gest import GestItem
-from tiltmeter.models.text import TokenizerText
-from tiltmeter.questions import Kind, Want
+from tiltmeter.models.tokenizer_text import TokenizerText
+from tiltmeter.questions import Kind, WantedQuantity
 
 CPU = torch.device("cpu")
 ITEMS = [GestItem("0", "en", 9, "I sang well."), GestItem("5", "en", 3, "I fed the cat.")]
@@ -47,11 +47,11 @@ def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:
     return TokenizerText(tokenizer, SimpleNamespace(**config), kind)
 
 
-def ask_items(part: str, tokenizer: Any, kind: Kind, **config: Any) -> Asked:
+def ask_items(part: str, tokenizer: Any, kind: Kind, **config: Any) -> PartTrials:
     return ask(part, ITEMS, text(tokenizer, kind, **config), protocol="published")
 
 
-def scores(asked: Asked, answerer: Any) -> list[float]:
+def scores(asked: PartTrials, answerer: Any) -> list[float]:
     return [score.score for _, rows in answered(asked, answerer) for score in rows]
 
 
@@ -114,7 +114,9 @@ def test_masked_models_compare_the_words_in_their_place(bert: Any, part: str, wo
 
 
 def test_only_the_pieces_that_differ_are_masked() -> None:
-    (question,) = masked_questions((1, 7, 5, 2), (1, 8, 5, 2), differing_positions((1, 7, 5, 2), (1, 8, 5, 2)), mask=4)
+    (question,) = build_masked_questions(
+        (1, 7, 5, 2), (1, 8, 5, 2), find_differing_positions((1, 7, 5, 2), (1, 8, 5, 2)), mask=4
+    )
     assert question.ids == (1, 4, 5, 2)
     assert question.wanted == ((1, 7), (1, 8))
 
@@ -187,7 +189,7 @@ def test_encoder_decoders_fill_a_sentinel(t5: Any, part: str, words: list[str]) 
 def test_one_token_needs_no_normaliser() -> None:
     for kind in ("masked", "causal"):
         asked = ask_items("template-3", word_piece(SINGLE), kind)
-        assert {question.want for trial in asked.trials for question in trial.questions} == {Want.LOGIT}
+        assert {question.want for trial in asked.trials for question in trial.questions} == {WantedQuantity.LOGIT}
 
 
 def test_the_words_that_were_compared_are_named() -> None:
@@ -197,22 +199,22 @@ def test_the_words_that_were_compared_are_named() -> None:
 
 
 def test_the_templates_of_each_kind() -> None:
-    assert parts("masked") == parts("seq2seq") == tuple(f"template-{n}" for n in (1, 2, 3, 4))
-    assert parts("causal") == ("template-3", "template-4")
+    assert list_parts("masked") == list_parts("seq2seq") == tuple(f"template-{n}" for n in (1, 2, 3, 4))
+    assert list_parts("causal") == ("template-3", "template-4")
     assert BENCHMARK.parts("causal") == ("template-3", "template-4")
 
 
 @pytest.mark.parametrize("part", ["template-1", "template-2"])
 def test_causal_models_cannot_be_asked_what_comes_before_the_sentence(part: str) -> None:
-    with pytest.raises(CannotAsk, match=f"In {part} the word stands before the sentence"):
+    with pytest.raises(UnsupportedPart, match=f"In {part} the word stands before the sentence"):
         ask_items(part, word_piece(SINGLE), "causal")
 
 
 def test_a_model_without_a_mask_or_sentinel_cannot_be_asked() -> None:
     bare = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]")))
-    with pytest.raises(CannotAsk, match="no mask token"):
+    with pytest.raises(UnsupportedPart, match="no mask token"):
         ask_items("template-1", bare, "masked")
-    with pytest.raises(CannotAsk, match="no sentinel"):
+    with pytest.raises(UnsupportedPart, match="no sentinel"):
         ask_items("template-1", bare, "seq2seq")
 
 
@@ -222,10 +224,10 @@ def test_unknown_parts_protocols_and_languages() -> None:
     with pytest.raises(UsageError, match="'in-context' is not a protocol of GEST; it has only published"):
         ask("template-1", ITEMS, text(word_piece(SINGLE), "masked"), protocol="in-context")
     german = [GestItem("0", "de", 9, "Ich sang.")]
-    with pytest.raises(CannotAsk, match=r"templates are English; .* make new --pairs"):
+    with pytest.raises(UnsupportedPart, match=r"templates are English; .* make new --pairs"):
         ask("template-1", german, text(word_piece(SINGLE), "masked"), protocol="published")
 
 
 def test_braces_in_a_sentence_are_left_alone() -> None:
     assert TEMPLATES["template-3"].fill("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
-    assert TEMPLATES["template-3"].up_to_word("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'
+    assert TEMPLATES["template-3"].fill_up_to_word("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'

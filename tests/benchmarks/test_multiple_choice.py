@@ -11,12 +11,12 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level, with_template, word_level, word_piece
 from tests.support.answered import answered
-from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
-from tiltmeter.benchmarks.multiple_choice import BENCHMARK, ask, choice
+from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
+from tiltmeter.benchmarks.multiple_choice import BENCHMARK, ask, build_choice
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem
-from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.tokenizer_text import TokenizerText
 
 CPU = torch.device("cpu")
 GPT2 = GPT2Config(vocab_size=300, n_embd=16, n_layer=2, n_head=2, n_positions=256)
@@ -34,7 +34,7 @@ def causal_text(tokenizer: Any = None) -> TokenizerText:
     return TokenizerText(tokenizer or byte_level(), SimpleNamespace(), "causal")
 
 
-def asked_of(items: list[MultipleChoiceItem], text: Any, protocol: str = "published") -> Asked:
+def asked_of(items: list[MultipleChoiceItem], text: Any, protocol: str = "published") -> PartTrials:
     return ask("ambiguous", items, text, protocol=protocol)
 
 
@@ -111,10 +111,10 @@ def test_an_encoder_decoder_fills_a_sentinel_after_the_prompt() -> None:
 
 def test_who_cannot_be_asked() -> None:
     masked = TokenizerText(word_piece(), SimpleNamespace(), "masked")
-    with pytest.raises(CannotAsk, match="masked model"):
+    with pytest.raises(UnsupportedPart, match="masked model"):
         asked_of([item()], masked)
     plain = TokenizerText(word_level(), SimpleNamespace(decoder_start_token_id=1), "seq2seq")
-    with pytest.raises(CannotAsk, match="sentinel"):
+    with pytest.raises(UnsupportedPart, match="sentinel"):
         asked_of([item()], plain)
     with pytest.raises(UsageError, match="likelihood-per-character"):
         asked_of([item()], causal_text(), "aul")
@@ -127,7 +127,7 @@ def test_an_item_whose_answers_cannot_be_told_apart_is_skipped() -> None:
 
 
 def test_as_a_choice_all_three_answers_are_options() -> None:
-    put = choice(item(stereotype="the nurse "))
+    put = build_choice(item(stereotype="the nurse "))
     assert [option.role for option in put.options] == list(ROLES)
     assert put.options[0].text == "the nurse"
     assert put.context.endswith("\n\nshe was loud .")

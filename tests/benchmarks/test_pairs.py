@@ -12,15 +12,15 @@ from scipy.spatial.distance import jensenshannon
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import with_template, word_level, word_piece
 from tests.support.answered import answered
-from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
+from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
 from tiltmeter.benchmarks.pairs import BENCHMARK, PROTOCOLS, ask, drop_final_character
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.pairs import PairItem
-from tiltmeter.models.text import TokenizerText
-from tiltmeter.questions import Kind, Want
+from tiltmeter.models.tokenizer_text import TokenizerText
+from tiltmeter.questions import Kind, WantedQuantity
 
 CPU = torch.device("cpu")
 CLS, SEP, MASK = 2, 3, 4
@@ -53,11 +53,11 @@ def seq2seq_text() -> TokenizerText:
     return TokenizerText(tokenizer, SimpleNamespace(decoder_start_token_id=1), "seq2seq")
 
 
-def ask_items(items: list[PairItem], text: Any, protocol: str = "published") -> Asked:
+def ask_items(items: list[PairItem], text: Any, protocol: str = "published") -> PartTrials:
     return ask("all", items, text, protocol=protocol)
 
 
-def scores(asked: Asked, answerer: Any) -> dict[str, dict[str, float]]:
+def scores(asked: PartTrials, answerer: Any) -> dict[str, dict[str, float]]:
     """The scores of each pair, by role."""
     by_item = {}
     for item, rows in answered(asked, answerer, batch_tokens=40):
@@ -77,7 +77,7 @@ def test_each_shared_token_is_masked_in_turn_in_both_sentences() -> None:
     assert [(q.ids, q.wanted) for q in trial.questions] == [
         ((*ids[:index], MASK, *ids[index + 1 :]), ((index, ids[index]),)) for ids, index in expected
     ]
-    assert {q.want for q in trial.questions} == {Want.LOG_PROB_AND_TOP}
+    assert {q.want for q in trial.questions} == {WantedQuantity.LOG_PROB_AND_TOP}
 
 
 def test_no_special_token_is_asked_about() -> None:
@@ -107,7 +107,7 @@ def test_pieces_that_are_not_shared_are_masked_with_their_word() -> None:
 
 
 def test_unmasked_protocols_ask_about_every_token() -> None:
-    for protocol, want in (("aul", Want.LOG_PROB), ("aula", Want.LOG_PROB_AND_ATTENTION)):
+    for protocol, want in (("aul", WantedQuantity.LOG_PROB), ("aula", WantedQuantity.LOG_PROB_AND_ATTENTION)):
         (trial,) = ask_items(PAIRS[:1], masked_text(), protocol).trials
         for question, sentence in zip(trial.questions, (PAIRS[0].more, PAIRS[0].less), strict=True):
             ids = masked_text().encode_whole([sentence])[0].ids
@@ -185,7 +185,7 @@ def test_causal_models_have_no_published_protocol() -> None:
     [(masked_text(), "likelihood"), (causal_text(bos_token="<s>"), "aul"), (seq2seq_text(), "within-word-l2r")],
 )
 def test_a_protocol_of_another_kind_of_model_cannot_be_asked(text: Any, protocol: str) -> None:
-    with pytest.raises(CannotAsk, match=f"{protocol} is not for {text.kind} models; for those there are"):
+    with pytest.raises(UnsupportedPart, match=f"{protocol} is not for {text.kind} models; for those there are"):
         ask_items(PAIRS, text, protocol)
 
 
@@ -195,11 +195,11 @@ def test_an_unknown_protocol_is_a_bad_request() -> None:
 
 
 def test_models_that_lack_a_token_cannot_be_asked() -> None:
-    with pytest.raises(CannotAsk, match="no token for the beginning"):
+    with pytest.raises(UnsupportedPart, match="no token for the beginning"):
         ask_items(PAIRS, causal_text())
-    with pytest.raises(CannotAsk, match="no mask token"):
+    with pytest.raises(UnsupportedPart, match="no mask token"):
         ask_items(PAIRS, TokenizerText(word_level(), SimpleNamespace(), "masked"))
-    with pytest.raises(CannotAsk, match="no sentinel"):
+    with pytest.raises(UnsupportedPart, match="no sentinel"):
         ask_items(PAIRS, TokenizerText(word_level(), SimpleNamespace(), "seq2seq"))
 
 
@@ -207,7 +207,7 @@ def test_words_need_a_fast_tokenizer() -> None:
     class Slow(TokenizerText):
         has_offsets = False
 
-    with pytest.raises(CannotAsk, match="needs a fast tokenizer"):
+    with pytest.raises(UnsupportedPart, match="needs a fast tokenizer"):
         ask_items(PAIRS, Slow(word_piece(), SimpleNamespace(), "masked"), "within-word-l2r")
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tiltmeter.benchmarks.choosing.parsing import parse
-from tiltmeter.benchmarks.choosing.wordings import languages, reply_words
+from tiltmeter.benchmarks.forced_choice.reply_parser import parse_reply
+from tiltmeter.benchmarks.forced_choice.wordings import list_wording_languages, load_reply_words
 
 WORDS = ("gentle", "gruff", "paper")
 SENTENCES = ("My aunt repaired the radio.", "My uncle repaired the radio.")
@@ -283,7 +283,7 @@ OTHERS: list[tuple[str, str, int | str]] = [
 
 
 def outcome(reply: str, options: tuple[str, ...], language: str) -> int | str:
-    read = parse(reply, options, "ABCDEF"[: len(options)], language)
+    read = parse_reply(reply, options, "ABCDEF"[: len(options)], language)
     return read.kind if read.place is None else read.place
 
 
@@ -298,13 +298,16 @@ def test_other_languages(language: str, reply: str, expected: int | str) -> None
 
 
 def test_every_language_has_a_reply_that_chooses_and_one_that_refuses() -> None:
-    tried = {language: {type(expected) for code, _, expected in OTHERS if code == language} for language in languages()}
+    tried = {
+        language: {type(expected) for code, _, expected in OTHERS if code == language}
+        for language in list_wording_languages()
+    }
     assert {code for code, kinds in tried.items() if kinds < {int, str}} <= {"en"}
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", list_wording_languages())
 def test_every_phrase_of_refusal_is_one(language: str) -> None:
-    for phrase in reply_words(language).refusal:
+    for phrase in load_reply_words(language).refusal:
         assert outcome(f"Hm: {phrase}", WORDS, language) == R, phrase
 
 

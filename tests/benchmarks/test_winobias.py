@@ -11,14 +11,14 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny import made
 from tests.support.answered import answered
-from tiltmeter.benchmarks.benchmark import Asked, CannotAsk
-from tiltmeter.benchmarks.gendered import UNREADABLE
+from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
+from tiltmeter.benchmarks.gender_log_ratios import UNREADABLE
 from tiltmeter.benchmarks.winobias import NOISE, ask
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.winobias import WinoBiasItem
-from tiltmeter.models.text import TokenizerText
+from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.questions import Kind
 
 WORDS = "[UNK] [CLS] [SEP] [MASK] The florist met gardener and he she his her him himself herself dug . , rose roses"
@@ -50,12 +50,12 @@ def tokenizer(single: str = "[CLS] $A [SEP]", **special: str) -> PreTrainedToken
     return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", mask_token="[MASK]", **special)
 
 
-def ask_items(kind: Kind, tokenizer_: Any, protocol: str = "published") -> Asked:
+def ask_items(kind: Kind, tokenizer_: Any, protocol: str = "published") -> PartTrials:
     text = TokenizerText(tokenizer_, SimpleNamespace(), kind)
     return ask("type1-dev", ITEMS, text, protocol=protocol)
 
 
-def scores(asked: Asked, answerer: Any) -> dict[str, float]:
+def scores(asked: PartTrials, answerer: Any) -> dict[str, float]:
     return {item: rows[0].score for item, rows in answered(asked, answerer)}
 
 
@@ -111,7 +111,7 @@ def test_without_a_start_token_the_first_word_must_not_differ() -> None:
 
 
 def test_what_cannot_be_asked() -> None:
-    with pytest.raises(CannotAsk, match="masked and causal models"):
+    with pytest.raises(UnsupportedPart, match="masked and causal models"):
         ask_items("seq2seq", tokenizer())
     with pytest.raises(UsageError, match="not a protocol of WinoBias"):
         ask_items("masked", tokenizer(), "in-context")

@@ -5,7 +5,7 @@ import pytest
 from tests.support.command import command
 from tiltmeter.errors import UsageError
 from tiltmeter.models.client import Client
-from tiltmeter.runs.budget import ChatOptions
+from tiltmeter.runs.chat_budget import ChatOptions
 from tiltmeter.translators import open_translator
 
 SERVED = "openai:m@http://127.0.0.1:1/v1"

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tiltmeter.cli import progress
-from tiltmeter.engine.execute import Progress
+from tiltmeter.engine.execution import Progress
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_a_line_every_minute(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.answering_bar("bert (masked)") as report:
+    with progress.show_answer_progress("bert (masked)") as report:
         for step in range(1, 13):
             report(Progress(step * 100, 6000, 0.1))
             clock[0] += 15
@@ -28,7 +28,7 @@ def test_a_line_every_minute(clock: list[float], capsys: pytest.CaptureFixture[s
 
 
 def test_the_other_bars_tell_every_minute_too(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.item_bar("translate") as report, progress.step_bar() as told:
+    with progress.show_item_progress("translate") as report, progress.show_step_progress() as told:
         report(0, 10)
         told("pairs", 0, None)
         clock[0] += 1
@@ -44,7 +44,7 @@ def test_what_happens_before_the_first_answer_is_not_expected_again(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Loading the weights takes minutes; the answers then come fast."""
-    with progress.answering_bar("large (causal)") as report:
+    with progress.show_answer_progress("large (causal)") as report:
         report(Progress(40, 6040, 0.0))
         clock[0] += 300
         report(Progress(140, 6040, 0.0))

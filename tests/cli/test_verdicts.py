@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.runs.made import association_scores, chosen_scores, pair_scores, run, saved, saved_before
-from tests.runs.test_predictions import predictions
+from tests.runs.test_prediction_run import predictions
 from tests.support.command import command
 
 SAMPLE = [

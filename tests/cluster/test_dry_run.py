@@ -9,7 +9,7 @@ from tests.support.command import command
 from tiltmeter.cluster.dry_run import forecast
 from tiltmeter.cluster.model_job import run_job, write_job
 from tiltmeter.cluster.time_estimates import ModelSize, estimate_model
-from tiltmeter.cluster.timings import Timing
+from tiltmeter.cluster.timing_store import Timing
 
 
 def test_questions_that_cells_share_are_counted_once(causal: str, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 from tests.cluster.planned import matrix_of, only, write_plan
 from tests.support.patience import PATIENCE
 from tests.support.slurm import wait_until
-from tiltmeter.cluster.engine_local import LocalEngine, visible_gpus
-from tiltmeter.cluster.model_job import Outcome
+from tiltmeter.cluster.engine_local import LocalEngine, list_visible_gpus
+from tiltmeter.cluster.model_job import JobOutcome
 from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.errors import UsageError
@@ -21,7 +21,7 @@ from tiltmeter.errors import UsageError
 
 def test_gpus_are_given_out(causal: str, masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
-    assert visible_gpus() == ["4", "7"]
+    assert list_visible_gpus() == ["4", "7"]
     started: list[tuple[str, ...]] = []
 
     class Process:
@@ -70,7 +70,7 @@ def test_a_job_with_many_long_reasons_ends(causal: str, tmp_path: Path, monkeypa
     matrix, engine = matrix_of(tmp_path, [causal]), LocalEngine(1)
     only(matrix).folder.mkdir(parents=True)
     engine.start(matrix.models)
-    found: list[Outcome] = []
+    found: list[JobOutcome] = []
     wait_until(lambda: bool(found.extend(outcome for _, outcome in engine.ended()) or found), "it did not end")
     assert len(found[0]["failed"]) == 200
 

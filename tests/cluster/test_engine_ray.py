@@ -30,7 +30,7 @@ def test_a_killed_worker_costs_the_batch_in_flight(
     masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matrix = matrix_of(tmp_path, [masked])
-    entry, own = only(matrix), engine_ray._job
+    entry, own = only(matrix), engine_ray._run_job
     cache = os.environ["TILTMETER_CACHE"]
 
     def killed_once(folder: str, probe: str, retries: int) -> Any:
@@ -54,7 +54,7 @@ def test_a_killed_worker_costs_the_batch_in_flight(
         asked.write_bytes(asked.read_bytes() + b"".join(stored))
         return outcome
 
-    monkeypatch.setattr(engine_ray, "_job", killed_once)
+    monkeypatch.setattr(engine_ray, "_run_job", killed_once)
     result = run_matrix(matrix, RayEngine(None))
     assert (result.failed, result.complete) == ({}, 2)
     asked = (entry.folder / "asked").read_bytes()
@@ -66,7 +66,7 @@ def test_a_killed_worker_costs_the_batch_in_flight(
 
 
 def test_a_folder_that_a_node_does_not_see(tmp_path: Path) -> None:
-    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"), 1)
+    outcome = engine_ray._run_job(str(tmp_path), str(tmp_path / "probe"), 1)
     assert "put --out on a file system that all nodes share" in outcome["failed"][""]
 
 
@@ -92,9 +92,9 @@ def test_a_job_whose_worker_is_killed_again_and_again(tmp_path: Path) -> None:
     """Ray starts a task again without end whose worker exhausts the memory of its node."""
     (tmp_path / "probe").touch()
     (tmp_path / "state.json").write_text('{"call": "probe", "attempt": 3}')
-    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"), 2)
+    outcome = engine_ray._run_job(str(tmp_path), str(tmp_path / "probe"), 2)
     assert "Its worker was killed 3 times" in outcome["failed"][""]
-    outcome = engine_ray._job(str(tmp_path), str(tmp_path / "probe"), 3)
+    outcome = engine_ray._run_job(str(tmp_path), str(tmp_path / "probe"), 3)
     assert "job.json cannot be read" in outcome["failed"][""]  # it was begun
 
 

@@ -9,10 +9,10 @@ from tests.cluster.planned import assert_like_single_runs, matrix_of, only
 from tests.support.slurm import Slurm, wait_until, why_not
 from tiltmeter.cluster.engine_slurm import SUBMITTED, SlurmEngine
 from tiltmeter.cluster.job_lock import JobLock
-from tiltmeter.cluster.job_table import job_row
+from tiltmeter.cluster.job_table import build_job_row
 from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.errors import UsageError
-from tiltmeter.reading import read_json
+from tiltmeter.text_files import read_json
 
 pytest.importorskip("submitit", reason="submitit is not installed")
 
@@ -47,14 +47,14 @@ def test_jobs_that_are_cancelled_and_requeued(
     held = SlurmEngine(minutes=5, partition="all", more={"hold": ""})
     run_matrix(matrix, held, wait=False)
     number, other = (read_json(entry.folder / SUBMITTED)["id"] for entry in matrix.models)
-    assert set(slurm.queue()) == {number, other}
-    assert job_row(requeued).state == "queued"
+    assert set(slurm.list_queue()) == {number, other}
+    assert build_job_row(requeued).state == "queued"
     with JobLock(requeued.folder, number):  # as an earlier attempt of the job, which waits for it
         slurm.run("scancel", other)
         slurm.run("scontrol", "release", number)
-        wait_until(lambda: slurm.queue().get(number) == "RUNNING", "the job did not start")
+        wait_until(lambda: slurm.list_queue().get(number) == "RUNNING", "the job did not start")
         slurm.run("scontrol", "requeue", number)
-        wait_until(lambda: slurm.queue().get(number) != "RUNNING", "the job was not requeued")
+        wait_until(lambda: slurm.list_queue().get(number) != "RUNNING", "the job was not requeued")
     slurm.run("scontrol", "release", number)
     again = SlurmEngine(minutes=5)
     assert again.is_started(requeued)

@@ -16,7 +16,15 @@ import pytest
 
 from tests.support.patience import PATIENCE
 from tiltmeter.cluster import job_lock
-from tiltmeter.cluster.job_lock import LOCK, JobLock, JobTakenError, held_elsewhere, holder_of, is_held, this_machine
+from tiltmeter.cluster.job_lock import (
+    LOCK,
+    JobLock,
+    JobTakenError,
+    find_held_folders,
+    get_machine_id,
+    is_held,
+    read_holder,
+)
 from tiltmeter.errors import UsageError
 
 
@@ -69,14 +77,14 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
 def test_the_lock_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    other_lock(tmp_path, machine=this_machine(), pid=ended.pid)
+    other_lock(tmp_path, machine=get_machine_id(), pid=ended.pid)
     assert not is_held(tmp_path)
     with JobLock(tmp_path, wait=False):
         assert is_held(tmp_path)
 
 
 def test_another_process_with_the_same_number_is_not_the_owner(tmp_path: Path) -> None:
-    other_lock(tmp_path, machine=this_machine(), pid=os.getpid())  # which did not start in 1970
+    other_lock(tmp_path, machine=get_machine_id(), pid=os.getpid())  # which did not start in 1970
     assert not is_held(tmp_path)
 
 
@@ -85,7 +93,7 @@ def test_a_process_that_lives_is_never_lost_on_its_own_machine(tmp_path: Path) -
     with JobLock(tmp_path):
         os.utime(tmp_path / LOCK, (0, 0))
         assert is_held(tmp_path)
-        assert held_elsewhere([tmp_path]) == {tmp_path}
+        assert find_held_folders([tmp_path]) == {tmp_path}
         with pytest.raises(JobTakenError):
             JobLock(tmp_path).__enter__()
 
@@ -114,11 +122,11 @@ def test_clocks_that_differ_do_not_make_a_job_lost(tmp_path: Path, clock: Clock,
 
     other_lock(tmp_path, age=-ahead)
     clock.meanwhile = beat
-    assert held_elsewhere([tmp_path]) == {tmp_path}
+    assert find_held_folders([tmp_path]) == {tmp_path}
     with pytest.raises(JobTakenError):
         JobLock(tmp_path).__enter__()
     clock.meanwhile = lambda: None
-    assert held_elsewhere([tmp_path]) == set()
+    assert find_held_folders([tmp_path]) == set()
 
 
 @pytest.mark.parametrize("age", [1.0, 7200.0, -7200.0])
@@ -139,7 +147,7 @@ def test_an_earlier_attempt_of_the_same_call_is_waited_for(tmp_path: Path, clock
     assert clock.slept == 0
     clock.meanwhile = lambda: old.__exit__(None, None, None)
     with JobLock(tmp_path, "call") as new:
-        assert (holder := holder_of(tmp_path)) is not None
+        assert (holder := read_holder(tmp_path)) is not None
         assert holder.values["job"] == new.job
 
 
@@ -170,10 +178,10 @@ def test_a_job_that_was_taken_over_notices(tmp_path: Path, monkeypatch: pytest.M
 def test_a_lock_that_another_was_faster_with_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    other_lock(tmp_path, machine=this_machine(), pid=ended.pid)
+    other_lock(tmp_path, machine=get_machine_id(), pid=ended.pid)
     mine, own = JobLock(tmp_path, wait=False), JobLock._lost
 
-    def overtaken(self: JobLock, holder: job_lock.Holder) -> job_lock.Holder:
+    def overtaken(self: JobLock, holder: job_lock.LockHolder) -> job_lock.LockHolder:
         lost = own(self, holder)
         other_lock(tmp_path, machine="faster")
         monkeypatch.setattr(JobLock, "_lost", own)

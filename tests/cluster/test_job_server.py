@@ -17,7 +17,7 @@ from tests.support.patience import PATIENCE
 from tests.support.slurm import wait_until
 from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.job_server import CAN_FORK, ForkedJob, JobServer
-from tiltmeter.cluster.model_job import Outcome
+from tiltmeter.cluster.model_job import JobOutcome
 
 pytestmark = pytest.mark.skipif(not CAN_FORK, reason="jobs are not forked on this system")
 
@@ -57,9 +57,9 @@ class _Started:
             self.job: ForkedJob = server.start(folder, variables, self.output, log)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> JobOutcome:
         self.output.seek(0)
-        found: Outcome = json.load(self.output)
+        found: JobOutcome = json.load(self.output)
         return found
 
     def wait_for(self, text: str) -> None:
@@ -164,7 +164,7 @@ def test_the_next_job_gets_a_new_server(causal: str, tmp_path: Path, monkeypatch
     entry.folder.mkdir(parents=True)
     (entry.folder / "job.json").write_text("{}", encoding="utf-8")
     engine = LocalEngine(1)
-    found: list[Outcome] = []
+    found: list[JobOutcome] = []
 
     def ended() -> bool:
         found.extend(outcome for _, outcome in engine.ended())

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.patience import PATIENCE
 from tiltmeter.cluster import job_lock
-from tiltmeter.cluster.engine_local import _log
+from tiltmeter.cluster.engine_local import _open_log
 from tiltmeter.cluster.job_lock import LOCK, JobLock, is_held
 from tiltmeter.cluster.job_state import STATE, JobState, read_state
 from tiltmeter.cluster.model_job import LOG
@@ -58,5 +58,5 @@ def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
     assert not is_held(tmp_path)
     with pytest.raises(UsageError, match="runs already"):
         JobLock(tmp_path).__enter__()
-    with _log(tmp_path) as log:
+    with _open_log(tmp_path) as log:
         assert log.name == os.devnull

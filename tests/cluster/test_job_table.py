@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.planned import only, write_plan
 from tests.support.command import command
 from tiltmeter.cluster.engine_slurm import SUBMITTED
-from tiltmeter.cluster.job_table import job_row
+from tiltmeter.cluster.job_table import build_job_row
 from tiltmeter.cluster.model_job import run_job, write_job
 from tiltmeter.cluster.plan_cells import make_matrix
 from tiltmeter.cluster.plan_file import read_plan
@@ -27,15 +27,15 @@ def test_the_status_follows_the_plan(
     entry = only(make_matrix(read_plan(plan), tmp_path / "out"))
     write_job(entry)
     assert run_job(entry.folder)["failed"] == {}
-    assert job_row(entry).state == "finished"
+    assert build_job_row(entry).state == "finished"
     (entry.folder / SUBMITTED).write_text(json.dumps({"id": "7_0", "logs": "", "time": time.time()}))
-    assert job_row(entry).state == "queued"
+    assert build_job_row(entry).state == "queued"
     state = json.loads((entry.folder / "state.json").read_text())
     (entry.folder / "state.json").write_text(json.dumps({**state, "slurm": "7_0"}))
-    assert job_row(entry).state == "finished"  # by that job, and no call has looked since
+    assert build_job_row(entry).state == "finished"  # by that job, and no call has looked since
     (entry.folder / "state.json").write_text(json.dumps({**state, "began": time.time() + 1}))
-    assert job_row(entry).state == "finished"  # by another engine, later
+    assert build_job_row(entry).state == "finished"  # by another engine, later
     # As many cells, which must be measured again.
     changed = only(make_matrix(read_plan(write_plan(tmp_path, [causal], limit=4)), tmp_path / "out"))
     (entry.folder / SUBMITTED).unlink()
-    assert (job_row(changed).state, job_row(changed).finished) == ("waiting", 0)
+    assert (build_job_row(changed).state, build_job_row(changed).finished) == ("waiting", 0)

@@ -12,18 +12,18 @@ from tests.cluster.planned import assert_like_single_runs, matrix_of, only, writ
 from tests.models.chat_served import ChatServer, chat_serving, first
 from tests.support.command import command
 from tests.support.patience import PATIENCE
-from tiltmeter.cluster.engine import job_environment
 from tiltmeter.cluster.engine_local import LocalEngine
+from tiltmeter.cluster.job_engine import build_job_environment
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.cluster.job_stores import ANSWERS, REPLIES, JobAnswers
-from tiltmeter.cluster.job_timings import known_timings
+from tiltmeter.cluster.job_timings import load_timings
 from tiltmeter.cluster.matrix import run_matrix
-from tiltmeter.cluster.model_job import Outcome, run_job, write_job
+from tiltmeter.cluster.model_job import JobOutcome, run_job, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
-from tiltmeter.cluster.prefetch import NOTHING, prefetched
-from tiltmeter.datasets.by_name import load
-from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.cluster.prefetch import NOTHING, read_prefetched
+from tiltmeter.datasets.cache_folder import get_cache_folder
+from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.engine.answer_store import AnswerStore
 
@@ -52,8 +52,8 @@ def test_two_models_one_of_which_fails(
     failing, fine = matrix.models
     assert fine.unfinished == []
     assert not (fine.folder / ANSWERS).exists()  # merged
-    assert (cache_dir() / ANSWERS).is_file()
-    assert known_timings()[0].model == causal
+    assert (get_cache_folder() / ANSWERS).is_file()
+    assert load_timings()[0].model == causal
 
     assert command(monkeypatch, *words, "--status") == 0
     told = capsys.readouterr().out
@@ -71,7 +71,7 @@ class _Ending:
 
     goes_on = False
 
-    def __init__(self, outcome: Outcome | BaseException) -> None:
+    def __init__(self, outcome: JobOutcome | BaseException) -> None:
         self.outcome = outcome
         self.started: list[str] = []
         self.stopped = 0
@@ -83,7 +83,7 @@ class _Ending:
         self.entries = list(entries)
         self.started += [entry.folder.name for entry in entries]
 
-    def ended(self) -> list[tuple[ModelCells, Outcome]]:
+    def ended(self) -> list[tuple[ModelCells, JobOutcome]]:
         if isinstance(self.outcome, BaseException):
             raise self.outcome
         return [(entry, self.outcome) for entry in self.entries]
@@ -150,7 +150,7 @@ def test_an_interrupted_call_keeps_what_is_stored(causal: str, tmp_path: Path) -
     with pytest.raises(KeyboardInterrupt):
         run_matrix(matrix, engine)
     assert engine.stopped == 1
-    with AnswerStore(cache_dir() / ANSWERS) as cache:
+    with AnswerStore(get_cache_folder() / ANSWERS) as cache:
         assert list(cache.get("m", [b"q" * 16])) == [b"q" * 16]
     assert (entry.folder / ANSWERS).exists()  # its cells are not complete
 
@@ -162,7 +162,7 @@ def test_chat_models_are_jobs_too(tmp_path: Path) -> None:
         assert run_job(entry.folder)["failed"] == {}
     assert entry.unfinished == []
     assert not (entry.folder / REPLIES).exists()  # merged by the job
-    assert (cache_dir() / REPLIES).is_file()
+    assert (get_cache_folder() / REPLIES).is_file()
     assert (entry.folder / entry.cells[0].folder / "answers.parquet").is_file()
 
 
@@ -174,14 +174,14 @@ def test_prefetched_models_run_without_a_network(
     assert command(monkeypatch, "matrix", str(plan), "--out", str(out), "--prefetch") == 0
     assert "jobs run without a network" in capsys.readouterr().out
     entry = only(make_matrix(read_plan(plan), out))
-    assert job_environment(entry, prefetched(out))["HF_HUB_OFFLINE"] == "1"
-    assert job_environment(entry, NOTHING) == {}
+    assert build_job_environment(entry, read_prefetched(out))["HF_HUB_OFFLINE"] == "1"
+    assert build_job_environment(entry, NOTHING) == {}
     grown = only(make_matrix(read_plan(write_plan(tmp_path, [causal], ["starter", "starter-pairs"])), out))
-    assert job_environment(grown, prefetched(out)) == {}  # its data may not be here
+    assert build_job_environment(grown, read_prefetched(out)) == {}  # its data may not be here
     bad = write_plan(tmp_path, [causal, str(tmp_path)])
     assert command(monkeypatch, "matrix", str(bad), "--out", str(out), "--prefetch") == 1
     assert "1 could not be had." in capsys.readouterr().out
-    assert prefetched(out).models == {causal}
+    assert read_prefetched(out).models == {causal}
     (out / "prefetched.json").write_text("[1]")
     assert command(monkeypatch, "matrix", str(plan), "--out", str(out)) == 2
     assert "delete it, or call --prefetch again" in capsys.readouterr().err

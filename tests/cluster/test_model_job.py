@@ -23,7 +23,7 @@ from tiltmeter.cluster.job_stores import ANSWERS, JobAnswers
 from tiltmeter.cluster.model_job import run_job, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
-from tiltmeter.models.loading import CheckpointModel
+from tiltmeter.models.checkpoint_model import CheckpointModel
 from tiltmeter.questions import Answer
 from tiltmeter.runs.evaluate import evaluate
 
@@ -52,8 +52,8 @@ def test_cells_have_the_bytes_of_single_runs(
     masked: str, causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[str] = []
-    own = CheckpointModel._module
-    monkeypatch.setattr(CheckpointModel, "_module", lambda self, kind: loads.append(kind) or own(self, kind))
+    own = CheckpointModel._load_module
+    monkeypatch.setattr(CheckpointModel, "_load_module", lambda self, kind: loads.append(kind) or own(self, kind))
     matrix = matrix_of(tmp_path, [masked, causal], ["starter", "starter-pairs"])
     for entry in matrix.models:
         assert done(entry) == {}
@@ -66,8 +66,8 @@ def test_both_heads_of_a_model_are_loaded_once(tmp_path: Path, monkeypatch: pyte
     model = made(lambda: t.BertForPreTraining(MASKED["bert"]().config))
     entry = only(matrix_of(tmp_path, [saved(tmp_path / "both", model, word_piece())]))
     loads: list[str] = []
-    own = CheckpointModel._module
-    monkeypatch.setattr(CheckpointModel, "_module", lambda self, kind: loads.append(kind) or own(self, kind))
+    own = CheckpointModel._load_module
+    monkeypatch.setattr(CheckpointModel, "_load_module", lambda self, kind: loads.append(kind) or own(self, kind))
     assert done(entry) == {}
     assert loads == ["masked", "next-sentence"]
 
@@ -115,7 +115,7 @@ def test_a_model_that_cannot_be_opened_fails_its_cells(tmp_path: Path) -> None:
 
 def test_a_fault_of_a_cell_is_a_reason_too(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
-    monkeypatch.setattr("tiltmeter.cluster.cell_run.finished", lambda *_given: 1 / 0)
+    monkeypatch.setattr("tiltmeter.cluster.cell_run.assemble_result", lambda *_given: 1 / 0)
     failed = done(entry)
     assert failed == {cell.folder: failed[cell.folder] for cell in entry.cells}
     assert failed[entry.cells[0].folder].startswith("ZeroDivisionError (division by zero); log.txt")

@@ -113,10 +113,12 @@ def test_everything_that_a_plan_may_say(tmp_path: Path) -> None:
 
 
 def test_languages_of_a_benchmark_if_the_plan_names_none(tmp_path: Path) -> None:
-    from tiltmeter.datasets.by_name import dataset
+    from tiltmeter.datasets.dataset_loader import get_dataset
 
     matrix = make_matrix(read_plan(plan(tmp_path, GOOD)), tmp_path / "out")
-    assert [cell.on for cell in matrix.models[0].cells] == [f"starter:{code}" for code in dataset("starter").languages]
+    assert [cell.on for cell in matrix.models[0].cells] == [
+        f"starter:{code}" for code in get_dataset("starter").languages
+    ]
     assert not matrix.lacking
 
 
@@ -127,7 +129,7 @@ def test_a_cell_that_two_benchmarks_name_is_one(tmp_path: Path) -> None:
 
 
 def test_two_files_whose_runs_would_share_a_folder_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiltmeter.datasets.by_name import load
+    from tiltmeter.datasets.dataset_loader import load
     from tiltmeter.datasets.readers.jsonl import write_jsonl
 
     monkeypatch.chdir(tmp_path)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.comparing.attributes import DescribedModel, attributes_of_runs, language_attributes, read_attributes
+from tiltmeter.comparing.attributes import DescribedModel, find_run_attributes, get_language_attributes, read_attributes
 from tiltmeter.errors import DataError
 
 PLAN = """
@@ -35,7 +35,7 @@ def test_models_are_named_as_runs_name_them(tmp_path: Path) -> None:
     assert pythia.series == "pythia"
     assert pythia.step == 1000
     assert pythia.texts() == {"family": "pythia", "instruct": "false", "size": "1.5"}
-    assert found.without_run(["bert"]) == ["org/pythia@step1000"]
+    assert found.list_unmeasured(["bert"]) == ["org/pythia@step1000"]
 
 
 def test_measured_attributes_are_added_and_given_ones_win(tmp_path: Path) -> None:
@@ -57,22 +57,22 @@ def test_measured_attributes_are_added_and_given_ones_win(tmp_path: Path) -> Non
 def test_the_plan_of_a_run_is_the_nearest_above_it(tmp_path: Path) -> None:
     run = tmp_path / "out" / "model" / "cell"
     run.mkdir(parents=True)
-    assert attributes_of_runs([run]).models == {}
+    assert find_run_attributes([run]).models == {}
     plan = written(tmp_path / "out", PLAN)
-    assert attributes_of_runs([run, run]).sources == (plan.resolve(),)
+    assert find_run_attributes([run, run]).sources == (plan.resolve(),)
     written(run, 'title = "a plan of something else"')
-    assert attributes_of_runs([run]).sources == (plan.resolve(),)
+    assert find_run_attributes([run]).sources == (plan.resolve(),)
     written(run.parent, '[[models]]\nname = "near"\n')
-    assert list(attributes_of_runs([run]).models) == ["near"]
+    assert list(find_run_attributes([run]).models) == ["near"]
     other = written(tmp_path, '[[models]]\nname = "other"\n', "facts.toml")
-    assert list(attributes_of_runs([run], other).models) == ["other"]
+    assert list(find_run_attributes([run], other).models) == ["other"]
 
 
 def test_a_plan_far_above_is_not_that_of_a_run(tmp_path: Path) -> None:
     written(tmp_path, PLAN)
     run = tmp_path / "a" / "b" / "c"
-    assert attributes_of_runs([run]).models
-    assert not attributes_of_runs([run / "d"]).models
+    assert find_run_attributes([run]).models
+    assert not find_run_attributes([run / "d"]).models
 
 
 def test_plans_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_plans_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
         written(tmp_path / name, f'[[models]]\nname = "m"\nattributes = {{ family = "{family}" }}\n')
     runs = [tmp_path / "one" / "run", tmp_path / "two" / "run"]
     with pytest.raises(DataError, match=r"one.plan\.toml and .*two.plan\.toml describe m with different"):
-        attributes_of_runs(runs)
+        find_run_attributes(runs)
 
 
 @pytest.mark.parametrize(
@@ -112,5 +112,5 @@ def test_mistakes_are_named(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_languages_have_attributes() -> None:
-    assert language_attributes("pt-BR")["family"] == "Romance"
-    assert set(language_attributes("tr")) == {"language", "family", "script", "grammatical gender"}
+    assert get_language_attributes("pt-BR")["family"] == "Romance"
+    assert set(get_language_attributes("tr")) == {"language", "family", "script", "grammatical gender"}

@@ -9,7 +9,14 @@ from tests.runs.made import association_scores, chosen_scores, gest_scores, pair
 from tiltmeter.comparing import Rule, RuleVerdict, check, parse_rule
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.check_results import markdown, notes, plan, print_verdicts, summary, to_dict
+from tiltmeter.reports.check_results import (
+    list_notes,
+    print_rule_plan,
+    print_verdicts,
+    render_markdown,
+    summarize_verdicts,
+    to_dict,
+)
 from tiltmeter.runs.result import Result
 
 RUN = run(association_scores("made/one", seed=1, lean=0.4, n=200))
@@ -194,15 +201,15 @@ def test_a_narrow_terminal_has_subjects_unbroken() -> None:
 
 def test_the_summary_says_why() -> None:
     verdicts = check(of(57, 55, 59), [rule("max", "stereoset.SS 58")])
-    assert summary(verdicts).startswith("Failed: 1 of 1 checks. For 1 the interval contains the limit")
-    assert summary(check(of(57, 55, 59), [rule("max", "stereoset.SS 58")], lenient=True)) == (
+    assert summarize_verdicts(verdicts).startswith("Failed: 1 of 1 checks. For 1 the interval contains the limit")
+    assert summarize_verdicts(check(of(57, 55, 59), [rule("max", "stereoset.SS 58")], lenient=True)) == (
         "Passed: 1 of 1 checks, 1 of them with too few items to be sure."
     )
 
 
 def test_markdown_stays_a_table() -> None:
     result = run(association_scores("<b>a|b</b>\n`x`"))
-    text = markdown(check(result, [rule("max", "stereoset.SS 99")]), lenient=False)
+    text = render_markdown(check(result, [rule("max", "stereoset.SS 99")]), lenient=False)
     rows = [line for line in text.splitlines() if line.startswith("| :")]
     assert len(rows) == 1
     assert "<b>" not in text
@@ -272,7 +279,7 @@ def test_what_cannot_be_interpreted_passes_no_rule_about_bias(scores: pd.DataFra
     verdicts += check(sound, [against], baseline=result, lenient=lenient)
     assert {(verdict.outcome, verdict.passed) for verdict in verdicts} == {("not interpretable", False)}
     assert all("not interpretable (" in verdict.note for verdict in verdicts)
-    assert summary(verdicts).startswith("Failed: 4 of 4 checks.")
+    assert summarize_verdicts(verdicts).startswith("Failed: 4 of 4 checks.")
     # A rule about the sense itself is none about bias.
     (sense,) = check(result, [rule("min", "stereoset.LMS 10")], lenient=lenient)
     assert sense.passed
@@ -281,7 +288,7 @@ def test_what_cannot_be_interpreted_passes_no_rule_about_bias(scores: pd.DataFra
 def printed(verdicts: list[RuleVerdict], *, planned: bool = False) -> str:
     console = Console(file=io.StringIO(), width=160, record=True)
     if planned:
-        plan(verdicts, console)
+        print_rule_plan(verdicts, console)
     else:
         print_verdicts(verdicts, console, lenient=False)
     return console.export_text(styles=False)
@@ -297,7 +304,7 @@ def test_the_probability_that_an_even_model_passes_is_told_everywhere() -> None:
         f"A model without bias passes this rule with probability {_printed(verdict.even)} at this number of items."
     )
     needed = f"With {verdict.needed:,} items a row, each row would pass 95% of the time."
-    for text in (printed([verdict]), markdown([verdict], lenient=False)):
+    for text in (printed([verdict]), render_markdown([verdict], lenient=False)):
         assert sentence.replace("<", "&lt;") in text or sentence in text
         assert needed in text
     assert (to_dict(verdict)["even"], to_dict(verdict)["needed"]) == (verdict.even, verdict.needed)
@@ -324,19 +331,19 @@ def test_several_rows_pass_together_less_often() -> None:
     assert len(shares) == 3
     together = float(np.prod(shares))  # type: ignore[arg-type]
     assert together < min(shares)  # type: ignore[type-var]
-    assert f"all 3 rows of this rule with probability {together:.2f}" in notes(verdicts)[0]
+    assert f"all 3 rows of this rule with probability {together:.2f}" in list_notes(verdicts)[0]
 
 
 def test_a_limit_at_the_ideal_is_passed_by_chance_alone() -> None:
     (verdict,) = check(run(chosen_scores(ss=50.0, n=200)), [rule("max", "stereoset.SS 50")])
     assert verdict.even == pytest.approx(0.025, abs=0.01)
     assert verdict.needed is None
-    assert notes([verdict])[1] == "No number of items would change that: the limit is at the ideal or beyond it."
+    assert list_notes([verdict])[1] == "No number of items would change that: the limit is at the ideal or beyond it."
 
 
 def test_rules_that_are_not_about_bias_have_no_such_probability() -> None:
     (verdict,) = check(RUN, [rule("min", "stereoset.LMS 10")])
-    assert (verdict.even, verdict.needed, notes([verdict])) == (None, None, [])
+    assert (verdict.even, verdict.needed, list_notes([verdict])) == (None, None, [])
     assert "even passes" in printed([verdict])
 
 
@@ -345,7 +352,9 @@ def test_an_equally_biased_model_passes_a_baseline_with_a_probability() -> None:
     (verdict,) = check(ours, [rule("no-worse-than", "2")], baseline=theirs)
     assert verdict.even is not None
     assert verdict.even < 0.5
-    assert notes([verdict])[0].startswith("A model no worse than the baseline passes this rule with probability 0.")
+    assert list_notes([verdict])[0].startswith(
+        "A model no worse than the baseline passes this rule with probability 0."
+    )
     (wide,) = check(ours, [rule("no-worse-than", "20")], baseline=theirs)
     assert wide.even is not None
     assert wide.even > 0.99
@@ -381,7 +390,7 @@ def test_a_sample_is_named_beside_what_was_judged_on_it() -> None:
         "a sample of 400 of 4,212 items",
     ]
     assert "stereoset/overall:en: a sample of 400 of 4,212 items." in printed(verdicts)
-    assert "a sample of 400 of 4,212 items" in markdown(verdicts, lenient=False)
+    assert "a sample of 400 of 4,212 items" in render_markdown(verdicts, lenient=False)
 
 
 def test_a_baseline_of_another_kind_or_protocol_has_to_be_asked_for() -> None:

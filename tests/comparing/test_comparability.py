@@ -13,11 +13,11 @@ from tests.runs.made import (
     saved_before,
 )
 from tiltmeter.comparing.comparison import compare
-from tiltmeter.comparing.not_compared import NotCompared, not_compared
+from tiltmeter.comparing.omitted_pairs import OmittedPairs, list_omitted_pairs
 from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.errors import UsageError
-from tiltmeter.reports.comparison import reading
-from tiltmeter.reports.comparison_page import comparison_page
+from tiltmeter.reports.comparison import describe_difference
+from tiltmeter.reports.comparison_page import render_comparison_page
 from tiltmeter.runs.result import Result
 
 BERT = run(association_scores("bert", seed=1, lean=0.5))
@@ -80,7 +80,7 @@ def test_what_differs_is_compared_only_if_asked_for(different: str) -> None:
     assert comparison.differences
     (warning,) = (note for note in comparison.notes if note.startswith(f"Compared across {flag}: "))
     assert pd.Series([warning]).str.contains(reason).all()
-    assert warning.split(":")[0] in comparison_page(comparison)
+    assert warning.split(":")[0] in render_comparison_page(comparison)
 
 
 def test_all_flags_that_are_needed_are_named() -> None:
@@ -137,7 +137,7 @@ def test_languages_are_on_files_of_their_own() -> None:
     ]
     comparison = compare([("a", run(*tables, data=data))], by="language", measures=["SS"])
     assert comparison.notes == ["A difference between languages may be due to the translation as much as to the model."]
-    assert comparison.notes[0].replace("'", "&#39;") in comparison_page(comparison)
+    assert comparison.notes[0].replace("'", "&#39;") in render_comparison_page(comparison)
 
 
 def test_means_over_tokens_need_one_tokenizer() -> None:
@@ -155,7 +155,7 @@ def test_means_over_tokens_need_one_tokenizer() -> None:
         "Compared across tokenizers: bert and xlm-r are of different tokenizers, so that S_JSD x 1e3 is a mean over "
         "different tokens."
     ]
-    assert comparison.notes[0] in comparison_page(comparison)
+    assert comparison.notes[0] in render_comparison_page(comparison)
 
 
 def test_so_does_the_mean_difference_per_token_of_causal_models() -> None:
@@ -192,7 +192,7 @@ def test_prompting_is_never_tested_against_likelihood() -> None:
 
 def of_ss(comparison: Comparison) -> str:
     (difference,) = (d for d in comparison.differences if d.part == "intrasentence" and d.quantity.name == "SS")
-    return f"{difference.verdict}: {reading(difference)}"
+    return f"{difference.verdict}: {describe_difference(difference)}"
 
 
 def within(model: str, ss: float, *, n: int = 2000, seed: int = 0, **given: bool) -> Result:
@@ -223,7 +223,7 @@ def test_a_side_that_cannot_be_interpreted() -> None:
     assert "b: LMS 50.0" in words
     lms = next(d for d in comparison.differences if d.quantity.name == "LMS")
     assert lms.verdict == "significant"  # LMS itself can be interpreted
-    assert "not interpretable" in comparison_page(comparison)
+    assert "not interpretable" in render_comparison_page(comparison)
 
 
 def test_identical_runs() -> None:
@@ -240,7 +240,7 @@ def test_samples_are_named() -> None:
     tables = [association_scores(model, seed=seed, parts=["intrasentence"]) for seed, model in enumerate("ab")]
     comparison = compare([(str(number), run(table, data=[entry])) for number, table in enumerate(tables)])
     assert comparison.notes == ["A sample: 60 of the 2,106 items of stereoset/intrasentence:en (--limit)."]
-    assert "A sample: 60 of the 2,106" in comparison_page(comparison)
+    assert "A sample: 60 of the 2,106" in render_comparison_page(comparison)
 
 
 # ---- runs that were made before
@@ -296,8 +296,8 @@ def test_everything_that_is_not_compared_is_listed_with_its_reason() -> None:
     roberta = run(association_scores("roberta", seed=3))
     prompted = run(association_scores("bert", seed=4), answers="prompted")
     runs = [("a", BERT), ("b", GPT), ("c", roberta), ("d", prompted)]
-    kinds, prompting, both = not_compared(runs)
-    assert kinds == NotCompared(
+    kinds, prompting, both = list_omitted_pairs(runs)
+    assert kinds == OmittedPairs(
         "bert on stereoset/intrasentence:en and gpt2 on stereoset/intrasentence:en are not compared: they are models "
         "of different kinds (masked; causal), whose scores are different quantities.",
         ("kinds",),
@@ -306,12 +306,12 @@ def test_everything_that_is_not_compared_is_listed_with_its_reason() -> None:
     )
     assert prompting.across == both.across == ()
     assert "by likelihoods and by prompts" in prompting.reason
-    assert {entry.reason for entry in not_compared(runs, across=["kinds"])} >= {prompting.reason}
-    assert not_compared(runs[:3], across=["kinds"]) == []
-    assert not_compared([("a", BERT), ("c", roberta)]) == []
+    assert {entry.reason for entry in list_omitted_pairs(runs, across=["kinds"])} >= {prompting.reason}
+    assert list_omitted_pairs(runs[:3], across=["kinds"]) == []
+    assert list_omitted_pairs([("a", BERT), ("c", roberta)]) == []
 
 
 def test_the_listed_pairs_are_those_that_a_comparison_leaves_out() -> None:
     runs = [("a", BERT), ("b", GPT), ("c", run(association_scores("roberta", seed=3)))]
-    left_out = sum(entry.pairs for entry in not_compared(runs))
+    left_out = sum(entry.pairs for entry in list_omitted_pairs(runs))
     assert any(f"Not compared: {left_out} of 9 pairs." in note for note in compare(runs).notes)

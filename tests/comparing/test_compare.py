@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
-from tiltmeter.comparing.cells import cells_of, restrict
+from tiltmeter.comparing.cells import build_cells, restrict_cells
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.measures.families import holm
+from tiltmeter.measures.multiple_testing import adjust_holm
 
 ONE = run(association_scores("made/one", seed=1, lean=1.5))
 TWO = run(association_scores("made/two", seed=2))
@@ -50,8 +50,8 @@ def test_the_family_is_all_tests_of_a_measure_on_a_benchmark() -> None:
     for pooled, tests in ((False, 6), (True, 3)):  # what is pooled is no member of the family of its parts
         family = [d for d in differences if d.quantity.name == "SS" and (d.part == "overall") == pooled]
         assert {d.tests for d in family} == {tests}
-        assert [d.p_holm for d in family] == holm([d.contrast.p_value for d in family])
-        assert [d.p_equivalence for d in family] == holm([d.contrast.p_equivalence for d in family])
+        assert [d.p_holm for d in family] == adjust_holm([d.contrast.p_value for d in family])
+        assert [d.p_equivalence for d in family] == adjust_holm([d.contrast.p_equivalence for d in family])
 
 
 def test_p_values_at_the_level_are_not_significant() -> None:
@@ -123,9 +123,9 @@ def test_a_stereotype_is_a_whole_number_beside_another_benchmark() -> None:
     tables = [made(model, seed=seed) for seed, model in enumerate("ab") for made in (association_scores, gest_scores)]
     mixed = pd.concat(tables, ignore_index=True)
     assert mixed["stereotype"].dtype == float
-    gest = [cell for cell in cells_of("mixed", replace(ONE, scores=mixed)) if cell.benchmark == "gest"]
-    (cell, _) = restrict(gest, {"stereotype": "8"})
-    assert cell.attributes_of(("template-3", "7")) == {"stereotype": "8"}
+    gest = [cell for cell in build_cells("mixed", replace(ONE, scores=mixed)) if cell.benchmark == "gest"]
+    (cell, _) = restrict_cells(gest, {"stereotype": "8"})
+    assert cell.get_attributes(("template-3", "7")) == {"stereotype": "8"}
     assert len(cell.scores) == 4
 
 
@@ -140,13 +140,13 @@ def test_the_same_model_twice_is_told_apart_by_run_or_protocol() -> None:
 
 def test_disagreements_are_listed() -> None:
     (first, *_) = compare([("a", ONE), ("b", TWO)], measures=["SS"]).differences
-    disagreed = first.disagreed()
+    disagreed = first.list_disagreements()
     assert len(disagreed) == first.contrast.disagree
     assert all(abs(gap) == 100 for _, gap in disagreed)
-    assert first.left.cell.attributes_of(disagreed[0][0])["bias_type"] in ("gender", "profession", "race")
+    assert first.left.cell.get_attributes(disagreed[0][0])["bias_type"] in ("gender", "profession", "race")
     pairs = [(name, run(pair_scores(name, seed=seed), family="pairs")) for seed, name in enumerate("ab")]
     (distance,) = compare(pairs, measures=["S_JSD"], across=["tokenizers"]).differences
-    gaps = [abs(gap) for _, gap in distance.disagreed()]
+    gaps = [abs(gap) for _, gap in distance.list_disagreements()]
     assert gaps == sorted(gaps, reverse=True)
 
 
@@ -225,4 +225,4 @@ def test_faulty_scores_name_the_item() -> None:
         scores=pd.concat([table.iloc[3:], table.iloc[3:4]]), records=broken.records, manifest=broken.manifest
     )
     with pytest.raises(DataError, match="two scores of made/two for the role stereotype of item intra-001"):
-        cells_of("b", twice)
+        build_cells("b", twice)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.comparing import parse_rule, read_config
+from tiltmeter.comparing import parse_rule, read_gate_config
 from tiltmeter.errors import TiltmeterError, UsageError
 
 
@@ -77,7 +77,7 @@ def config(tmp_path: Path, text: str) -> Path:
 
 
 def test_a_file_of_rules(tmp_path: Path) -> None:
-    content = read_config(
+    content = read_gate_config(
         config(
             tmp_path,
             """
@@ -117,9 +117,9 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(TiltmeterError, match=message):
-        read_config(config(tmp_path, text))
+        read_gate_config(config(tmp_path, text))
 
 
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(TiltmeterError, match="cannot be read"):
-        read_config(tmp_path / "none.toml")
+        read_gate_config(tmp_path / "none.toml")

@@ -11,11 +11,11 @@ from scipy import stats
 import tiltmeter
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run, saved
 from tiltmeter.comparing.attributes import AttributeValue, DescribedModel, ModelAttributes
-from tiltmeter.comparing.cells import cells_of
-from tiltmeter.comparing.group_difference import GroupComparison, with_members_corrected
+from tiltmeter.comparing.cells import build_cells
+from tiltmeter.comparing.group_difference import GroupComparison, correct_member_tests
 from tiltmeter.comparing.grouped_comparison import compare_groups
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.families import holm
+from tiltmeter.measures.multiple_testing import adjust_holm
 from tiltmeter.runs.result import Result
 
 Runs = tuple[tuple[str, Result], ...]
@@ -91,7 +91,7 @@ def test_one_test_for_each_contrast_corrected_over_all_of_a_measure() -> None:
         for language in sorted({"en", "de"}, key=[d.subject[-2:] for d in overall].index)
         for left, right in (("no", "partly"), ("no", "yes"), ("partly", "yes"))
     ]
-    assert [d.p_holm for d in overall] == holm([d.contrast.p_value for d in overall])
+    assert [d.p_holm for d in overall] == adjust_holm([d.contrast.p_value for d in overall])
     some = compare_groups(runs, "instruct=yes,no", described(m0="no", m1="yes", m2="partly"), measures=["SS"])
     assert {(d.left.label, d.right.label) for d in some.differences} == {("instruct=yes", "instruct=no")}
 
@@ -120,7 +120,7 @@ def test_the_interval_over_members_adds_how_members_differ() -> None:
     t = abs(found.contrast.difference) / np.sqrt(variance)
     assert found.over_members.p_value == pytest.approx(2 * stats.t.sf(t, df))
     overs = [d.over_members for d in comparison.differences if d.part != "overall"]
-    assert [over.p_holm for over in overs if over] == holm([over.p_value for over in overs if over])
+    assert [over.p_holm for over in overs if over] == adjust_holm([over.p_value for over in overs if over])
 
 
 def test_four_members_are_too_few_for_an_interval_over_members() -> None:
@@ -228,7 +228,7 @@ def test_of_models_like_these_no_more_is_claimed_than_of_these() -> None:
     assert found.over_members is not None
     certain = replace(found.over_members, p_value=0.01)
     for p_holm, expected in ((0.2, 0.2), (0.001, 0.01)):
-        (corrected,) = with_members_corrected([replace(found, p_holm=p_holm, over_members=certain)])
+        (corrected,) = correct_member_tests([replace(found, p_holm=p_holm, over_members=certain)])
         assert corrected.over_members is not None
         assert corrected.over_members.p_holm == expected
 
@@ -316,5 +316,5 @@ def test_attributes_come_from_the_plan_above_the_runs_or_a_file(tmp_path: Path) 
 
 def test_the_cells_of_pooled_parts_are_those_of_both() -> None:
     found = of(compare_groups(models(2), "instruct", half(2)), "overall")
-    cell = next(cell for cell in cells_of("a", models(2)[0][1]) if cell.part == "overall")
+    cell = next(cell for cell in build_cells("a", models(2)[0][1]) if cell.part == "overall")
     assert found.contrast.n == len(cell.scores) == 60

@@ -13,12 +13,17 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 from tests.runs.made import association_scores, pair_scores, run
 from tests.support.command import command
-from tiltmeter.comparing.cells import cells_of
-from tiltmeter.comparing.item_panels import ItemPanel, panels_of
-from tiltmeter.comparing.item_quality import item_quality
-from tiltmeter.comparing.item_statistics import all_wrong, item_statistics, language_agreement, reliability
+from tiltmeter.comparing.cells import build_cells
+from tiltmeter.comparing.item_panels import ItemPanel, build_panels
+from tiltmeter.comparing.item_quality import assess_item_quality
+from tiltmeter.comparing.item_statistics import (
+    compute_item_statistics,
+    compute_language_agreement,
+    estimate_reliability,
+    find_all_wrong,
+)
 from tiltmeter.errors import UsageError
-from tiltmeter.making.source import CORRECTION_COLUMNS
+from tiltmeter.making.source_corrections import CORRECTION_COLUMNS
 from tiltmeter.runs.result import Result
 
 
@@ -33,8 +38,8 @@ def pairs_run(model: str, prefers: np.ndarray, language: str = "en") -> Result:
 
 
 def panel_of(results: list[Result], measure: str = "CPS") -> ItemPanel:
-    cells = [cell for number, result in enumerate(results) for cell in cells_of(str(number), result)]
-    (found,) = (panel for panel in panels_of(cells) if panel.quantity.name == measure)
+    cells = [cell for number, result in enumerate(results) for cell in build_cells(str(number), result)]
+    (found,) = (panel for panel in build_panels(cells) if panel.quantity.name == measure)
     return found
 
 
@@ -57,7 +62,7 @@ def test_values_are_those_of_the_measure() -> None:
 def test_separation_is_the_correlation_with_the_other_items() -> None:
     panel = panel_of([pairs_run(f"m{n}", prefers) for n, prefers in enumerate(drawn(8, 30, 0.3, 2))])
     table = panel.contributions
-    for number, found in enumerate(item_statistics(panel)):
+    for number, found in enumerate(compute_item_statistics(panel)):
         own, rest = table[:, number], np.delete(table, number, axis=1).mean(axis=1)
         if len(set(own)) == 1:
             assert found.separation is None
@@ -71,7 +76,7 @@ def test_an_item_against_the_rest_is_found() -> None:
     order = np.argsort([row.mean() for row in prefers])
     for place, model in enumerate(order):
         prefers[model][7] = place < 7  # those that prefer the first sentence least often prefer it here
-    statistics = item_statistics(panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(prefers)]))
+    statistics = compute_item_statistics(panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(prefers)]))
     suspect = [one.item[1] for one in statistics if one.p_negative is not None and one.p_negative < 0.05]
     assert suspect == ["7"]
 
@@ -82,7 +87,7 @@ def test_reliability_is_what_the_spread_of_the_models_implies() -> None:
     implied = spread**2 / (spread**2 + (0.25 - spread**2) / items)
     panel = panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(drawn(40, items, spread, 0))])
     found = [
-        reliability(replace(panel, contributions=100.0 * np.array(drawn(40, items, spread, seed))), splits=20)
+        estimate_reliability(replace(panel, contributions=100.0 * np.array(drawn(40, items, spread, seed))), splits=20)
         for seed in range(6)
     ]
     assert np.mean([one.value for one in found if one]) == pytest.approx(implied, abs=0.03)
@@ -96,7 +101,7 @@ def test_the_interval_of_reliability_covers() -> None:
     covered = 0
     for seed in range(sets):
         table = 100.0 * np.array(drawn(12, items, spread, seed + 100))
-        found = reliability(replace(panel, contributions=table), splits=20)
+        found = estimate_reliability(replace(panel, contributions=table), splits=20)
         assert found is not None
         assert found.interval is not None
         covered += found.interval[0] <= implied <= found.interval[1]
@@ -105,9 +110,11 @@ def test_the_interval_of_reliability_covers() -> None:
 
 def test_no_reliability_where_models_do_not_differ_or_are_few() -> None:
     same = [np.arange(40) % 2 == 0] * 4
-    assert reliability(panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(same)])) is None
-    assert reliability(panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(drawn(2, 40, 0.3, 1))])) is None
-    few = reliability(panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(drawn(4, 40, 0.3, 1))]))
+    assert estimate_reliability(panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(same)])) is None
+    assert (
+        estimate_reliability(panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(drawn(2, 40, 0.3, 1))])) is None
+    )
+    few = estimate_reliability(panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(drawn(4, 40, 0.3, 1))]))
     assert few is not None
     assert few.interval is None
 
@@ -120,16 +127,16 @@ def test_items_that_all_models_get_wrong() -> None:
             scores.loc[scores["item"] == item, "score"] = 0.1
             scores.loc[(scores["item"] == item) & (scores["role"] == best), "score"] = 0.9
         results.append(run(scores))
-    assert ("intrasentence", "intra-003") in all_wrong(panel_of(results, "LMS"))
-    assert ("intrasentence", "intra-004") not in all_wrong(panel_of(results, "LMS"))
-    assert all_wrong(panel_of(results, "SS")) == []
+    assert ("intrasentence", "intra-003") in find_all_wrong(panel_of(results, "LMS"))
+    assert ("intrasentence", "intra-004") not in find_all_wrong(panel_of(results, "LMS"))
+    assert find_all_wrong(panel_of(results, "SS")) == []
 
 
 def test_languages_agree_as_kappa_says() -> None:
     one, two = drawn(3, 80, 0.2, 5), drawn(3, 80, 0.2, 6)
     english = panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(one)])
     german = panel_of([pairs_run(f"m{n}", row, "de") for n, row in enumerate(two)])
-    (found,) = language_agreement([english, german])
+    (found,) = compute_language_agreement([english, german])
     tables = [pd.crosstab(left, right).to_numpy() for left, right in zip(one, two, strict=True)]
     assert found.kappa == pytest.approx(np.mean([cohens_kappa(table).kappa for table in tables]))
     assert found.agreement == pytest.approx(100 * np.mean([np.mean(a == b) for a, b in zip(one, two, strict=True)]))
@@ -139,10 +146,10 @@ def test_languages_agree_as_kappa_says() -> None:
 
 def test_few_models_are_refused_and_said() -> None:
     with pytest.raises(UsageError, match="at least 3 models"):
-        item_quality([("a", run(association_scores("a")))])
+        assess_item_quality([("a", run(association_scores("a")))])
     three = [(name, run(association_scores(name, seed=n))) for n, name in enumerate("abc")]
     german = run(association_scores("a", language="de"))
-    quality = item_quality([*three, ("d", german)])
+    quality = assess_item_quality([*three, ("d", german)])
     assert any("stereoset/intrasentence:de: fewer than 3" in note for note in quality.notes)
     assert {one.panel.location for one in quality.panels} == {
         "stereoset/intrasentence:en",

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t as student
 
 from tiltmeter.comparing import parse_rule
-from tiltmeter.comparing.rule_power import WANTED, Room, even_error, room_of
+from tiltmeter.comparing.gate_power import WANTED_POWER, RuleTolerance, compute_tolerance, compute_unbiased_error
 
 
 @pytest.mark.parametrize("lenient", [True, False])
@@ -20,7 +20,7 @@ def test_as_often_as_drawn_numbers_do(below: float | None, above: float | None, 
     low, high = values - reach, values + reach
     limits = (-math.inf if below is None else -below, math.inf if above is None else above)
     passed = ~((low > limits[1]) | (high < limits[0])) if lenient else (low >= limits[0]) & (high <= limits[1])
-    assert Room(below, above, error, freedom).passes(lenient) == pytest.approx(passed.mean(), abs=0.01)
+    assert RuleTolerance(below, above, error, freedom).passes(lenient) == pytest.approx(passed.mean(), abs=0.01)
 
 
 @pytest.mark.parametrize("lenient", [True, False])
@@ -29,38 +29,38 @@ def test_the_items_needed_are_the_fewest_that_do(limit: float, lenient: bool) ->
     error, n = 1.8, 1000
 
     def passes(count: int) -> float:
-        return Room(limit, limit, error * math.sqrt(n / count), 400 * count / n).passes(lenient)
+        return RuleTolerance(limit, limit, error * math.sqrt(n / count), 400 * count / n).passes(lenient)
 
-    needed = Room(limit, limit, error, 400).needed(n, lenient)
+    needed = RuleTolerance(limit, limit, error, 400).needed(n, lenient)
     assert needed is not None
-    assert passes(needed) >= WANTED
-    assert needed == 1 or passes(needed - 1) < WANTED
+    assert passes(needed) >= WANTED_POWER
+    assert needed == 1 or passes(needed - 1) < WANTED_POWER
 
 
 def test_no_number_of_items_helps_where_there_is_no_room() -> None:
-    assert Room(None, 0.0, 1.0, 100).needed(1000, False) is None
-    assert Room(-1.0, None, 1.0, 100).needed(1000, False) is None
+    assert RuleTolerance(None, 0.0, 1.0, 100).needed(1000, False) is None
+    assert RuleTolerance(-1.0, None, 1.0, 100).needed(1000, False) is None
     # Leniently a few items would pass, but the more there are, the less often.
-    assert Room(-1.0, None, 1.0, 100).needed(1000, True) is None
-    assert Room(-0.1, 5.0, 1.0, 100).needed(1000, True) is None
+    assert RuleTolerance(-1.0, None, 1.0, 100).needed(1000, True) is None
+    assert RuleTolerance(-0.1, 5.0, 1.0, 100).needed(1000, True) is None
 
 
 @pytest.mark.parametrize("room", [(None, 0.0), (0.0, None), (0.0, 0.0)])
 def test_at_the_ideal_any_number_of_items_passes_leniently(room: tuple[float | None, float | None]) -> None:
-    assert all(Room(*room, 1.0, count).passes(True) >= WANTED for count in (1, 10, 1000))
-    assert Room(*room, 1.0, 100).needed(1000, True) == 1
-    assert Room(*room, 0.0, 100).needed(1000, False) == 1  # the two gave the same answers
+    assert all(RuleTolerance(*room, 1.0, count).passes(True) >= WANTED_POWER for count in (1, 10, 1000))
+    assert RuleTolerance(*room, 1.0, 100).needed(1000, True) == 1
+    assert RuleTolerance(*room, 0.0, 100).needed(1000, False) == 1  # the two gave the same answers
 
 
 def test_without_any_error_it_is_certain() -> None:
-    assert Room(None, 2.0, 0.0, 10).passes(False) == 1.0
-    assert Room(None, 0.0, 0.0, 10).passes(False) == 1.0
-    assert Room(None, -1.0, 0.0, 10).passes(False) == 0.0
+    assert RuleTolerance(None, 2.0, 0.0, 10).passes(False) == 1.0
+    assert RuleTolerance(None, 0.0, 0.0, 10).passes(False) == 1.0
+    assert RuleTolerance(None, -1.0, 0.0, 10).passes(False) == 0.0
 
 
 def test_the_room_that_rules_leave() -> None:
     def room(kind: str, text: str, *, ideal: float = 50.0, ratio: bool = False) -> tuple[float | None, float | None]:
-        room = room_of(parse_rule(kind, text), ideal, 1.0, 100, ratio=ratio)  # type: ignore[arg-type]
+        room = compute_tolerance(parse_rule(kind, text), ideal, 1.0, 100, ratio=ratio)  # type: ignore[arg-type]
         return room.below, room.above
 
     assert room("max", "stereoset.SS distance 5") == (5.0, 5.0)
@@ -72,15 +72,15 @@ def test_the_room_that_rules_leave() -> None:
     # No ratio is below 0.
     assert room("max", "gest.g_s 0", ideal=1.0, ratio=True) == (None, -math.inf)
     assert room("min", "gest.g_s -1", ideal=1.0, ratio=True) == (math.inf, None)
-    assert Room(None, -math.inf, 0.1, 100).passes(False) == 0.0
-    assert Room(math.inf, None, 0.1, 100).passes(False) == 1.0
+    assert RuleTolerance(None, -math.inf, 0.1, 100).passes(False) == 0.0
+    assert RuleTolerance(math.inf, None, 0.1, 100).passes(False) == 1.0
     # Nothing is farther below 1 than 1.
     assert room("max", "gest.g_s distance 1.5", ideal=1.0, ratio=True) == (math.inf, pytest.approx(math.log(2.5)))
     assert room("max", "gest.g_s distance 1", ideal=1.0, ratio=True) == (math.inf, pytest.approx(math.log(2)))
 
 
 def test_the_error_of_an_even_model() -> None:
-    assert even_error(90.0, 3.0, 50.0, (0.0, 100.0)) == pytest.approx(5.0)
-    assert even_error(50.0, 3.0, 50.0, (0.0, 100.0)) == pytest.approx(3.0)
-    assert even_error(100.0, 0.0, 50.0, (0.0, 100.0)) == 0.0  # all items alike tell nothing of others
-    assert even_error(0.3, 0.1, 0.0, None) == 0.1
+    assert compute_unbiased_error(90.0, 3.0, 50.0, (0.0, 100.0)) == pytest.approx(5.0)
+    assert compute_unbiased_error(50.0, 3.0, 50.0, (0.0, 100.0)) == pytest.approx(3.0)
+    assert compute_unbiased_error(100.0, 0.0, 50.0, (0.0, 100.0)) == 0.0  # all items alike tell nothing of others
+    assert compute_unbiased_error(0.3, 0.1, 0.0, None) == 0.1

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from tiltmeter.comparing.rank_ranges import RankRange, holm_over_pairs, rank_ranges, separate_tests
-from tiltmeter.measures.all_pairs import SharedItems, farther_tests
-from tiltmeter.measures.families import holm
-from tiltmeter.measures.measure import quantities_for
+from tiltmeter.comparing.rank_ranges import RankRange, adjust_pairs_holm, compute_rank_ranges, compute_unpaired_p_values
+from tiltmeter.measures.measure import list_quantities
+from tiltmeter.measures.multiple_testing import adjust_holm
+from tiltmeter.measures.pairwise_tests import SharedItems, compute_distance_p_values
 
-SS = quantities_for(["stereotype", "anti-stereotype"], [])[0]
+SS = list_quantities(["stereotype", "anti-stereotype"], [])[0]
 
 
 def test_pairs_are_corrected_once() -> None:
     p_values = np.array([[1.0, 0.01, 0.04], [0.01, 1.0, 0.03], [0.04, 0.03, 1.0]])
-    corrected = holm_over_pairs(p_values)
-    assert corrected[0, 1] == corrected[1, 0] == holm([0.01, 0.04, 0.03])[0]
+    corrected = adjust_pairs_holm(p_values)
+    assert corrected[0, 1] == corrected[1, 0] == adjust_holm([0.01, 0.04, 0.03])[0]
     assert np.diag(corrected).tolist() == [1.0, 1.0, 1.0]
 
 
@@ -23,7 +23,7 @@ def test_ranges_are_counts_of_models_that_are_told_apart() -> None:
     distances = rng.normal(size=12)
     drawn = rng.uniform(0, 0.1, (12, 12))
     corrected = np.minimum(drawn, drawn.T)
-    for at, found in enumerate(rank_ranges(distances, corrected)):
+    for at, found in enumerate(compute_rank_ranges(distances, corrected)):
         others = [other for other in range(12) if other != at and corrected[at, other] < 0.05]
         closer = sum(distances[other] < distances[at] for other in others)
         farther = sum(distances[other] > distances[at] for other in others)
@@ -31,15 +31,15 @@ def test_ranges_are_counts_of_models_that_are_told_apart() -> None:
 
 
 def test_one_model_has_rank_one() -> None:
-    assert rank_ranges(np.array([3.0]), holm_over_pairs(np.ones((1, 1)))) == [RankRange(1, 1)]
+    assert compute_rank_ranges(np.array([3.0]), adjust_pairs_holm(np.ones((1, 1)))) == [RankRange(1, 1)]
 
 
 def test_separate_intervals_that_touch_are_not_told_apart() -> None:
     """At the level of 5%, two models are told apart where their 95% intervals do not overlap, on one side."""
     for gap, is_apart in ((3.9, False), (3.95, True)):
-        p_values = separate_tests(np.array([60.0, 60.0 + gap]), 50.0, np.ones(2), np.full(2, 1e9))
+        p_values = compute_unpaired_p_values(np.array([60.0, 60.0 + gap]), 50.0, np.ones(2), np.full(2, 1e9))
         assert bool(p_values[0, 1] < 0.05) is is_apart
-    mirrored = separate_tests(np.array([60.0, 40.0]), 50.0, np.ones(2), np.full(2, 1e9))
+    mirrored = compute_unpaired_p_values(np.array([60.0, 40.0]), 50.0, np.ones(2), np.full(2, 1e9))
     assert mirrored[0, 1] == 1.0
 
 
@@ -57,10 +57,12 @@ def test_the_ranks_of_a_whole_column_hold_in_95_of_100_columns(paired: bool) -> 
         values = 100.0 * (rng.normal(size=(8, 300)) + shared + leans[:, None] > 0)
         means = values.mean(axis=1)
         if paired:
-            p_values = farther_tests(SS, values, SharedItems())
+            p_values = compute_distance_p_values(SS, values, SharedItems())
         else:
-            p_values = separate_tests(means, 50.0, values.std(axis=1, ddof=1) / np.sqrt(300), np.full(8, 299.0))
-        found = rank_ranges(np.abs(means - 50.0), holm_over_pairs(p_values))
+            p_values = compute_unpaired_p_values(
+                means, 50.0, values.std(axis=1, ddof=1) / np.sqrt(300), np.full(8, 299.0)
+            )
+        found = compute_rank_ranges(np.abs(means - 50.0), adjust_pairs_holm(p_values))
         held += all(one.first <= low and one.last >= high for one, low, high in zip(found, best, worst, strict=True))
         widths.append(np.mean([one.last - one.first for one in found]))
     assert held / columns >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / columns)

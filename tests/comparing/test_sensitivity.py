@@ -14,8 +14,15 @@ from tests.models.tiny_tokenizers import byte_level
 from tests.runs.chosen import association_file
 from tests.runs.made import association_scores, gest_scores, run
 from tests.support.command import command
-from tiltmeter.comparing.chat_wordings import by_wording
-from tiltmeter.comparing.sensitivity import NOTE, SensitivityRow, Variation, rows_of, sensitivity, with_notes
+from tiltmeter.comparing.chat_wordings import split_by_wording
+from tiltmeter.comparing.sensitivity import (
+    NOTE,
+    SensitivityRow,
+    Variation,
+    build_sensitivity_rows,
+    measure_sensitivity,
+    with_sensitivity_notes,
+)
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.result import Result
@@ -34,7 +41,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_changed_value_is_that_of_a_run_on_changed_items(model: str) -> None:
     on = "starter/intrasentence:en"
-    rows = sensitivity(evaluate(model, on))
+    rows = measure_sensitivity(evaluate(model, on))
     (row,) = (row for row in rows if row.part == "intrasentence")
     assert [one.name for one in row.variations] == ["no-final-punctuation", "lower-case", "quoted"]
     for one in row.variations:
@@ -49,19 +56,19 @@ def test_a_changed_value_is_that_of_a_run_on_changed_items(model: str) -> None:
 
 def test_only_some_changes_and_a_sample(model: str, tmp_path: Path) -> None:
     result = evaluate(model, "starter-pairs:en", limit=30)
-    (row,) = sensitivity(result, only=["quoted"], limit=20)
+    (row,) = measure_sensitivity(result, only=["quoted"], limit=20)
     assert [one.name for one in row.variations] == ["quoted"]
     assert row.value == next(
         r.value for r in evaluate(model, "starter-pairs:en", limit=20).records if r.measure == "CPS"
     )
     with pytest.raises(UsageError, match="no change 'louder'"):
-        sensitivity(result, only=["louder"])
+        measure_sensitivity(result, only=["louder"])
 
 
 def test_templates_of_gest_are_in_the_run() -> None:
     parts = {f"template-{n}": gest_scores("m", seed=n).assign(part=f"template-{n}") for n in (1, 2, 3)}
     result = run(*parts.values(), family="gest")
-    (overall,) = (row for row in rows_of(result, []) if row.part == "overall")
+    (overall,) = (row for row in build_sensitivity_rows(result, []) if row.part == "overall")
     values = {r.part: r.value for r in result.records if r.view == "all" and r.measure == overall.measure}
     assert {one.name: one.value for one in overall.variations} == {part: values[part] for part in parts}
     assert all(one.changed is None for one in overall.variations)
@@ -74,7 +81,7 @@ def test_the_sentence_says_whether_the_verdict_stays() -> None:
     assert "the verdict, inconclusive, stays" in row.sentence
     moved = replace(row, variations=(replace(stays, value=70.0, verdict="significant bias towards stereotypes"),))
     assert "changes (quoted: significant bias towards stereotypes)" in moved.sentence
-    manifest = with_notes({"notes": ["a", f"{NOTE}old"]}, [row])
+    manifest = with_sensitivity_notes({"notes": ["a", f"{NOTE}old"]}, [row])
     assert manifest["notes"] == ["a", f"{NOTE}{row.sentence}"]
 
 
@@ -90,7 +97,7 @@ def test_the_sentence_says_whether_the_verdict_stays() -> None:
 def test_runs_that_cannot_be_asked_again(request_: dict[str, object], message: str) -> None:
     result = run(association_scores(n=5))
     with pytest.raises(UsageError, match=message):
-        sensitivity(replace(result, manifest={**result.manifest, "request": request_}))
+        measure_sensitivity(replace(result, manifest={**result.manifest, "request": request_}))
 
 
 def test_the_command_keeps_it_in_the_notes(
@@ -119,7 +126,7 @@ def test_a_chat_model_that_heeds_the_wording(tmp_path: Path) -> None:
     chat = MadeChat(policy)
     result = evaluate(chat, association_file(tmp_path))
     asked = len(chat.asked)
-    (row,) = (row for row in sensitivity(result) if row.part == "intrasentence")
+    (row,) = (row for row in measure_sensitivity(result) if row.part == "intrasentence")
     assert len(chat.asked) == asked
     assert row.value == pytest.approx(50.0)
     assert {one.name: one.value for one in row.variations} == {"wording 1": 100.0, "wording 2": 0.0}
@@ -128,7 +135,7 @@ def test_a_chat_model_that_heeds_the_wording(tmp_path: Path) -> None:
 
 def test_wordings_together_are_the_run_itself(tmp_path: Path) -> None:
     result = evaluate(MadeChat(biased(0.7)), association_file(tmp_path))
-    parts = [again.scores for _, again in by_wording(result)]
+    parts = [again.scores for _, again in split_by_wording(result)]
     assert len(parts) == 2
     both = pd.concat(parts).query("role == 'share:stereotype'").groupby("item")["score"].mean()
     whole = result.scores.query("role == 'share:stereotype'").set_index("item")["score"]

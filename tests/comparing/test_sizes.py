@@ -12,10 +12,10 @@ from tests.comparing.test_groups import preferences
 from tests.runs.made import association_scores, chosen_scores, run, saved
 from tiltmeter.comparing.attributes import DescribedModel, ModelAttributes
 from tiltmeter.comparing.comparison import compare
-from tiltmeter.comparing.size_comparison import compare_sizes, number_of_parameters
+from tiltmeter.comparing.size_comparison import compare_sizes, parse_parameter_count
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizeSlope
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.families import holm
+from tiltmeter.measures.multiple_testing import adjust_holm
 from tiltmeter.runs.result import Result
 
 SIZES = {"a": (1e7, 1e8, 1e9, 4e9, 1e10), "b": (2e8, 1e9), "c": (5e8,)}
@@ -133,7 +133,7 @@ def test_families_of_tests() -> None:
     slopes = compared().slopes
     for pooled in (True, False):
         family = [s for s in slopes if (s.family == POOLED) == pooled and s.part != "overall"]
-        assert [s.p_holm for s in family] == holm([s.estimate.p_value for s in family])
+        assert [s.p_holm for s in family] == adjust_holm([s.estimate.p_value for s in family])
 
 
 def test_who_is_left_out_is_said() -> None:
@@ -174,14 +174,14 @@ def test_who_is_left_out_is_said() -> None:
     ],
 )
 def test_sizes_are_read(given: str | int | float, number: float) -> None:
-    assert number_of_parameters(DescribedModel("m", {"size": given})) == number
-    assert number_of_parameters(DescribedModel("m", {"parameters": 5, "size": given})) == 5
+    assert parse_parameter_count(DescribedModel("m", {"size": given})) == number
+    assert parse_parameter_count(DescribedModel("m", {"parameters": 5, "size": given})) == 5
 
 
 @pytest.mark.parametrize("given", ["large", "1.2.3b", ".", "8x7b", 0, -5, True, ""])
 def test_other_sizes_are_refused(given: str | int | bool) -> None:
     with pytest.raises(UsageError, match=r"The size of m is .*; write a number"):
-        number_of_parameters(DescribedModel("m", {"size": given}))
+        parse_parameter_count(DescribedModel("m", {"size": given}))
 
 
 def test_sizes_come_from_the_manifest_and_families_from_the_plan(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from tests.support.serving import serving
-from tiltmeter.datasets import download
+from tiltmeter.datasets import http_download
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(download, "PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(http_download, "PAUSES", (0.0, 0.0, 0.0))
     served = Server()
 
     class Handler(BaseHTTPRequestHandler):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.datasets.readers import examine_file
+from tiltmeter.datasets.readers import validate_file
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.forms.pairs import PairItem
@@ -16,7 +16,7 @@ def test_gender_pairs(tmp_path: Path) -> None:
         "12,He sews.,She sews.,Er näht.,Sie näht.,antistereo\n",
         encoding="utf-8",
     )
-    assert examine_file(path, "pairs-csv", "de").accept() == [
+    assert validate_file(path, "pairs-csv", "de").accept() == [
         PairItem("x7", "de", "gender", "stereo", "Sie strickt, gern.", "Er strickt."),
         PairItem("12", "de", "gender", "antistereo", "Er näht.", "Sie näht."),
     ]
@@ -31,7 +31,7 @@ def test_crows_pairs_are_numbered_from_zero_and_not_turned_round(tmp_path: Path)
         "2,She cooks.,He cooks.,stereo,gender,[]\n",
         encoding="utf-8",
     )
-    assert examine_file(path, "crows-csv", "en").accept() == [
+    assert validate_file(path, "crows-csv", "en").accept() == [
         PairItem("0", "en", "age", "stereo", "Old men nap.", "Young men nap."),
         PairItem("1", "en", "age", "antistereo", "Young men run.", "Old men run."),
         PairItem("2", "en", "gender", "stereo", "She cooks.", "He cooks."),
@@ -42,7 +42,7 @@ def test_crows_pairs_are_numbered_from_zero_and_not_turned_round(tmp_path: Path)
 def test_gest(ending: str, tmp_path: Path) -> None:
     path = tmp_path / "gest.csv"
     path.write_bytes(ending.join(["\ufeffsentence,stereotype", "I sang.,1", "", "I swam\u2028far.,16", ""]).encode())
-    assert examine_file(path, "gest-csv", "en").accept() == [
+    assert validate_file(path, "gest-csv", "en").accept() == [
         GestItem("0", "en", 1, "I sang."),
         GestItem("1", "en", 16, "I swam\u2028far."),
     ]
@@ -53,18 +53,18 @@ def test_a_stereotype_that_is_none(stereotype: str, tmp_path: Path) -> None:
     path = tmp_path / "gest.csv"
     path.write_text(f"sentence,stereotype\nI sang.,{stereotype}\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"gest\.csv, line 2, stereotype: "):
-        examine_file(path, "gest-csv", "en").accept()
+        validate_file(path, "gest-csv", "en").accept()
 
 
 def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("ID,A_x,B_x,stereo_antistereo\n1,Sie singt.,,stereo\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"pairs\.csv, line 2, B_x: the text is empty"):
-        examine_file(path, "pairs-csv", "de").accept()
+        validate_file(path, "pairs-csv", "de").accept()
 
 
 def test_a_row_of_another_length(tmp_path: Path) -> None:
     path = tmp_path / "gest.csv"
     path.write_text("sentence,stereotype\nI sang, loudly.,1\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 2: has 3 values where the header has 2"):
-        examine_file(path, "gest-csv", "en").accept()
+        validate_file(path, "gest-csv", "en").accept()

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.datasets import DATASETS, load, load_file, load_spec, parse_spec
-from tiltmeter.datasets.by_name import dataset, examine_spec
+from tiltmeter.datasets.dataset_loader import get_dataset, validate_spec
 from tiltmeter.datasets.readers.jsonl import write_jsonl
-from tiltmeter.datasets.upstream import UpstreamFile
+from tiltmeter.datasets.upstream_files import UpstreamFile
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import Item
 from tiltmeter.forms.association import AssociationItem
@@ -60,7 +60,7 @@ def test_the_two_editions_of_gest_are_two_files() -> None:
 
 def test_the_starter_set_has_no_findings() -> None:
     for name in ("starter", "starter-pairs", "starter-gest"):
-        for examination in examine_spec(parse_spec(name)):
+        for examination in validate_spec(parse_spec(name)):
             assert examination.findings == []
 
 
@@ -152,4 +152,4 @@ def test_a_gest_sentence_belongs_to_every_template(tmp_path: Path) -> None:
 
 
 def test_dataset_by_name() -> None:
-    assert dataset("gest").form == "gest"
+    assert get_dataset("gest").form == "gest"

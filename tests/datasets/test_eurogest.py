@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.datasets.readers import examine_file
+from tiltmeter.datasets.readers import validate_file
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
 from tiltmeter.forms.gest import GestItem
@@ -46,7 +46,7 @@ def neutral(
     path = write(folder, rows, "neutral.csv")
     if scaffolds is not None:
         write(folder, scaffolds, "prompt_scaffolds.csv")
-    return examine_file(path, "eurogest-sentences", language).accept()  # type: ignore[return-value]
+    return validate_file(path, "eurogest-sentences", language).accept()  # type: ignore[return-value]
 
 
 def test_a_sentence_comes_with_the_frames_of_its_language(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_is_no_file_of_sentences(change: dict[str, object], message: str, t
 
 
 def pairs(folder: Path, rows: list[list[str]] = PAIRED, language: str = "fr") -> list[GenderedPairItem]:
-    return examine_file(write(folder, rows, "pairs.csv"), "eurogest-pairs", language).accept()  # type: ignore[return-value]
+    return validate_file(write(folder, rows, "pairs.csv"), "eurogest-pairs", language).accept()  # type: ignore[return-value]
 
 
 def test_the_second_header_row_is_no_item(tmp_path: Path) -> None:
@@ -140,4 +140,4 @@ def test_a_stray_quotation_mark_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path, PAIRED, "pairs.csv")
     path.write_text(path.read_text(encoding="utf-8") + '3,"open', encoding="utf-8")
     with pytest.raises(DataError, match="is not CSV"):
-        examine_file(path, "eurogest-pairs", "fr").accept()
+        validate_file(path, "eurogest-pairs", "fr").accept()

@@ -6,18 +6,24 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.datasets import load_file
-from tiltmeter.datasets.build_pairs import (
+from tiltmeter.datasets.gest_pair_builder import (
     NO_GENDER,
     NOT_PROMPTED,
     NOT_TRANSLATED,
     build_pairs,
-    quoted_speech,
+    extract_quoted_speech,
     read_translations,
 )
-from tiltmeter.datasets.readers import examine_file
+from tiltmeter.datasets.readers import validate_file
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError
-from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, OTHER_LETTER, REPEATED_PAIR, GenderedPairItem, rejection_reason
+from tiltmeter.forms.gendered_pairs import (
+    NOT_ONE_WORD,
+    OTHER_LETTER,
+    REPEATED_PAIR,
+    GenderedPairItem,
+    find_rejection_reason,
+)
 from tiltmeter.forms.gest import GestItem
 
 RELEASED = """translator,language,original,stereotype,male,female
@@ -30,14 +36,14 @@ DeepL,cs,I was at home.,4,Byl jsem doma.,Byla jsem doma.
 def test_the_released_file_is_read_language_by_language(tmp_path: Path) -> None:
     path = tmp_path / "gender_variants.csv"
     path.write_text(RELEASED, encoding="utf-8")
-    slovak = examine_file(path, "gest-pairs-csv", "sk").accept()
+    slovak = validate_file(path, "gest-pairs-csv", "sk").accept()
     assert slovak == [
         GenderedPairItem("0", "sk", 4, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL"),
         GenderedPairItem("2", "sk", 5, "Spieval som, tiež.", "Spievala som, tiež.", "I sang, too."),
     ]
-    assert [item.id for item in examine_file(path, "gest-pairs-csv", "cs").accept()] == ["1"]
+    assert [item.id for item in validate_file(path, "gest-pairs-csv", "cs").accept()] == ["1"]
     with pytest.raises(DataError, match="not a single item"):
-        examine_file(path, "gest-pairs-csv", "pl").accept()
+        validate_file(path, "gest-pairs-csv", "pl").accept()
     write_jsonl(slovak, tmp_path / "sk.jsonl")
     assert load_file(tmp_path / "sk.jsonl") == slovak
 
@@ -54,7 +60,7 @@ def test_the_released_file_is_read_language_by_language(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_a_pair(male: str, female: str, reason: str | None) -> None:
-    assert rejection_reason(male, female) == reason
+    assert find_rejection_reason(male, female) == reason
 
 
 @pytest.mark.parametrize(
@@ -71,7 +77,7 @@ def test_what_makes_a_pair(male: str, female: str, reason: str | None) -> None:
     ],
 )
 def test_what_is_said_in_a_prompt(translation: str, sentence: str, expected: str) -> None:
-    assert quoted_speech(translation, sentence) == expected
+    assert extract_quoted_speech(translation, sentence) == expected
 
 
 SENTENCES = [
@@ -151,7 +157,7 @@ def test_slovak_pairs_from_the_released_translations(system: str, pairs: int, mi
     """Table 7 of the paper has these counts, with the prompts *He/She said*; the released ones have *man/woman*."""
     folder = mirror / "kinit-sk/gest/data"
     sentences = [
-        item for item in examine_file(folder / "gest.csv", "gest-csv", "en").accept() if isinstance(item, GestItem)
+        item for item in validate_file(folder / "gest.csv", "gest-csv", "en").accept() if isinstance(item, GestItem)
     ]
     built = build_pairs(read_translations(folder / f"translations/{system}/sk/translations.csv"), sentences, "sk")
     assert len(built.pairs) == pytest.approx(pairs, rel=0.1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.datasets import DATASETS
-from tiltmeter.datasets.readers import examine_file
+from tiltmeter.datasets.readers import validate_file
 
 SENTENCES = {
     "geneval-sentences-feminine-test.en_es.en": "She is a gardener.\nHer sister sells\u2028flowers.",
@@ -40,7 +40,7 @@ def written(folder: Path, files: dict[str, str]) -> Path:
 
 def test_counterfactual_sentences(tmp_path: Path) -> None:
     path = written(tmp_path, SENTENCES)
-    first, second = examine_file(path, "geneval", "es").items
+    first, second = validate_file(path, "geneval", "es").items
     assert (first.id, first.pair, first.gender, first.part) == ("sentences/1/feminine", "1", "feminine", "sentences")
     assert (first.source, first.correct, first.incorrect) == (
         "She is a gardener.",
@@ -49,7 +49,7 @@ def test_counterfactual_sentences(tmp_path: Path) -> None:
     )
     # A line separator inside a line is not the end of the line.
     assert second.source == "Her sister sells\u2028flowers."
-    other = examine_file(path.with_name("geneval-sentences-masculine-test.en_es.en"), "geneval", "es").items
+    other = validate_file(path.with_name("geneval-sentences-masculine-test.en_es.en"), "geneval", "es").items
     assert (other[0].id, other[0].correct, other[0].incorrect) == (
         "sentences/1/masculine",
         "Él es jardinero.",
@@ -58,7 +58,7 @@ def test_counterfactual_sentences(tmp_path: Path) -> None:
 
 
 def test_contexts_and_their_gender(tmp_path: Path) -> None:
-    examination = examine_file(written(tmp_path, CONTEXT), "geneval", "es")
+    examination = validate_file(written(tmp_path, CONTEXT), "geneval", "es")
     assert [item.gender for item in examination.items] == ["masculine", "unknown", "unknown", "feminine"]
     assert [item.context for item in examination.items] == [
         "He likes roses.",
@@ -78,17 +78,17 @@ def test_contexts_and_their_gender(tmp_path: Path) -> None:
     ],
 )
 def test_broken_files(change: dict[str, str], message: str, tmp_path: Path) -> None:
-    errors = [str(finding) for finding in examine_file(written(tmp_path, CONTEXT | change), "geneval", "es").findings]
+    errors = [str(finding) for finding in validate_file(written(tmp_path, CONTEXT | change), "geneval", "es").findings]
     assert any(re.search(message, error) for error in errors), errors
 
 
 def test_a_file_without_references_and_one_of_another_name(tmp_path: Path) -> None:
     path = tmp_path / "geneval-context-wikiprofessions-2to1-test.en_es.en"
     path.write_text("a <sep> b\n", encoding="utf-8")
-    (finding,) = examine_file(path, "geneval", "es").findings
+    (finding,) = validate_file(path, "geneval", "es").findings
     assert "is no use without geneval-context-wikiprofessions-original-test.en_es.es" in finding.message
     path.rename(tmp_path / "other.en")
-    (finding,) = examine_file(tmp_path / "other.en", "geneval", "es").findings
+    (finding,) = validate_file(tmp_path / "other.en", "geneval", "es").findings
     assert "should be called" in finding.message
 
 
@@ -111,7 +111,7 @@ def test_the_catalogue_is_listed_without_readers() -> None:
 def test_released_counts(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     counts = {
-        (source.language, source.part): len(source.examine().items)
+        (source.language, source.part): len(source.validate().items)
         for source in DATASETS["mt-geneval"].select(languages=["es", "it"])
     }
     assert counts == {

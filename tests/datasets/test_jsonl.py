@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tiltmeter.datasets.readers.jsonl import parse, read_jsonl, to_line, write_jsonl
-from tiltmeter.datasets.validate import examine
+from tiltmeter.datasets.readers.jsonl import format_line, parse, read_jsonl, write_jsonl
+from tiltmeter.datasets.validation import validate_records
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.forms import Item, form_named
+from tiltmeter.forms import Item, get_form
 from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
-from tiltmeter.forms.blank import fill
+from tiltmeter.forms.blank import fill_blank
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.forms.pairs import PairItem
 
@@ -90,7 +90,7 @@ def test_a_language_for_lines_that_name_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_byte_order_mark_line_endings_and_empty_lines(ending: str, tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
-    line = to_line(GestItem("2", "de", 3, "Ich hörte zu."))
+    line = format_line(GestItem("2", "de", 3, "Ich hörte zu."))
     path.write_bytes(("\ufeff" + ending.join(["", line, "", ""])).encode())
     assert read_jsonl(path) == [GestItem("2", "de", 3, "Ich hörte zu.")]
 
@@ -118,7 +118,7 @@ def test_nothing_is_written_if_the_items_end_in_an_error(tmp_path: Path) -> None
 
 def test_the_short_form_is_written_where_it_says_all(tmp_path: Path) -> None:
     [item] = read(tmp_path / "items.jsonl", LINE)
-    assert json.loads(to_line(item)) == LINE
+    assert json.loads(format_line(item)) == LINE
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(
@@ -136,7 +136,7 @@ def associations(draw: st.DrawFn) -> AssociationItem:
     def candidate(role):
         own = draw(st.booleans())
         word = draw(texts) if part == "intrasentence" else ""
-        sentence = fill(context, word) if word and draw(st.booleans()) else draw(texts)
+        sentence = fill_blank(context, word) if word and draw(st.booleans()) else draw(texts)
         return Candidate(f"{id_}/{role}" if own else f"{draw(texts)}:{role}", role, sentence, word)
 
     candidates = tuple(candidate(role) for role in draw(st.permutations(ROLES)))
@@ -159,7 +159,7 @@ def has_own_candidate_ids(items: list[Item]) -> bool:
 
 
 def is_composed(items: list[Item]) -> bool:
-    return all(unicodedata.is_normalized("NFC", to_line(item)) for item in items)
+    return all(unicodedata.is_normalized("NFC", format_line(item)) for item in items)
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -181,7 +181,7 @@ def test_own_texts_are_read_in_nfc_with_a_notice(tmp_path: Path) -> None:
     (item,) = read_jsonl(path)
     assert isinstance(item, PairItem)
     assert (item.more, item.less) == ("Zo\u00eb lit.", "Chlo\u00e9 lit.")
-    found = examine(str(path), parse(path)).findings
+    found = validate_records(str(path), parse(path)).findings
     assert [(finding.code, finding.field, finding.severity) for finding in found] == [
         ("decomposed", "more", "warning"),
         ("decomposed", "less", "warning"),
@@ -194,6 +194,6 @@ def test_pairs_may_name_their_template(tmp_path: Path) -> None:
     plain = {"id": "2", **line, "more": "Her aunt sews.", "less": "Her uncle sews."}
     items = read(tmp_path / "pairs.jsonl", made, plain)
     assert [item.template for item in items if isinstance(item, PairItem)] == ["My PERSON knits.", ""]
-    assert [json.loads(to_line(item)) for item in items] == [made, plain]
-    columns = [form_named("pairs").attributes(item) for item in items]
+    assert [json.loads(format_line(item)) for item in items] == [made, plain]
+    columns = [get_form("pairs").attributes(item) for item in items]
     assert [columns[0]["template"], "template" in columns[1]] == ["My PERSON knits.", False]

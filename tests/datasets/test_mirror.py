@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.benchmarks.winobias import pronouns
+from tiltmeter.benchmarks.winobias import find_pronouns
 from tiltmeter.datasets import DATASETS, load
-from tiltmeter.datasets.description import Source
-from tiltmeter.datasets.fetch import fetch
-from tiltmeter.datasets.readers import examine_file
-from tiltmeter.datasets.upstream import repositories
+from tiltmeter.datasets.dataset_definition import Source
+from tiltmeter.datasets.file_fetcher import fetch_file
+from tiltmeter.datasets.readers import validate_file
+from tiltmeter.datasets.upstream_files import load_repositories
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.forms.multiple_choice import MultipleChoiceItem
 from tiltmeter.forms.winobias import WinoBiasItem
@@ -46,10 +46,10 @@ def _use_it(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_pinned_file_in_the_mirror_has_its_hash(mirror: Path) -> None:
-    for repository in repositories().values():
+    for repository in load_repositories().values():
         for file in repository.files.values():
             if (mirror / file.name).is_file():
-                assert fetch(file) == mirror / file.name
+                assert fetch_file(file) == mirror / file.name
             else:
                 assert file.name in NOT_MIRRORED or file.name.startswith(PARTLY) or not file.pin.is_hash
 
@@ -90,7 +90,7 @@ def test_the_languages_of_mbbq_have_the_same_items() -> None:
     keys = {}
     for source in DATASETS["mbbq"].sources:
         if source.is_local():
-            items = [item for item in source.examine().items if isinstance(item, MultipleChoiceItem)]
+            items = [item for item in source.validate().items if isinstance(item, MultipleChoiceItem)]
             found = {item.id: (item.part, item.polarity, item.template) for item in items}
             keys.setdefault(source.paths()[0].name.removesuffix(f"_{source.language}.jsonl"), []).append(found)
     for tables in keys.values():
@@ -98,7 +98,7 @@ def test_the_languages_of_mbbq_have_the_same_items() -> None:
 
 
 def counts(source: Source) -> Counter[str]:
-    examination = source.examine()
+    examination = source.validate()
     examination.accept()
     return Counter(finding.code for finding in examination.findings)
 
@@ -216,7 +216,7 @@ def test_words_derived_from_sentences_are_those_of_the_released_frame(tmp_path: 
     ]
     path = tmp_path / "dev.json"
     path.write_text(json.dumps({"data": {"intrasentence": examples}}), encoding="utf-8")
-    derived = examine_file(path, "stereoset-json", "en").accept()
+    derived = validate_file(path, "stereoset-json", "en").accept()
     # In four items letters are attached to BLANK, and the released rule includes them in the word.
     different = {item.id[:8] for item, other in zip(items, derived, strict=True) if item != other}
     assert different == {"6bdda34d", "c1a16945", "192dbaee", "1c8fa086"}
@@ -263,8 +263,8 @@ def test_winobias_loads_and_pronouns_tell_the_gender_of_occupations(mirror: Path
     for part in DATASETS["winobias"].parts:
         items = [item for item in load("winobias", part, "en") if isinstance(item, WinoBiasItem)]
         assert Counter(item.gender for item in items) == {"male": 198, "female": 198}
-        noise += sum(pronouns(item) is None for item in items)
+        noise += sum(find_pronouns(item) is None for item in items)
         for item in items:
-            if pronouns(item) is not None:
+            if find_pronouns(item) is not None:
                 assert item.occupation.lower() in lists[item.gender]
     assert noise == 20

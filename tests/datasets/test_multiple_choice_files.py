@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tiltmeter.datasets import DATASETS
-from tiltmeter.datasets.readers import examine_file
-from tiltmeter.datasets.validate import Examination
+from tiltmeter.datasets.readers import validate_file
+from tiltmeter.datasets.validation import ValidationResult
 from tiltmeter.forms.multiple_choice import MultipleChoiceItem
 
 AUNT: dict[str, Any] = {
@@ -37,19 +37,19 @@ def lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def only(examination: Examination) -> MultipleChoiceItem:
+def only(examination: ValidationResult) -> MultipleChoiceItem:
     assert not examination.findings, examination.findings
     (item,) = examination.items
     assert isinstance(item, MultipleChoiceItem)
     return item
 
 
-def codes(examination: Examination) -> list[str]:
+def codes(examination: ValidationResult) -> list[str]:
     return [finding.code for finding in examination.findings]
 
 
-def mbbq(folder: Path, *rows: Mapping[str, Any], language: str = "en") -> Examination:
-    return examine_file(lines(folder / "made.jsonl", rows), "mbbq-jsonl", language)
+def mbbq(folder: Path, *rows: Mapping[str, Any], language: str = "en") -> ValidationResult:
+    return validate_file(lines(folder / "made.jsonl", rows), "mbbq-jsonl", language)
 
 
 def test_roles_of_mbbq(tmp_path: Path) -> None:
@@ -128,19 +128,19 @@ def test_a_broken_row_is_an_error_with_its_line(tmp_path: Path, change: Mapping[
 def test_lines_that_are_no_objects(tmp_path: Path) -> None:
     path = tmp_path / "made.jsonl"
     path.write_text("[1]\n{\n\n", encoding="utf-8")
-    assert codes(examine_file(path, "mbbq-jsonl", "en")) == ["bad-json", "bad-json"]
+    assert codes(validate_file(path, "mbbq-jsonl", "en")) == ["bad-json", "bad-json"]
 
 
 METADATA = ("category", "question_index", "example_id", "target_loc", "label_type")
 
 
-def bbq(folder: Path, row: Mapping[str, Any], *targets: Sequence[object]) -> Examination:
+def bbq(folder: Path, row: Mapping[str, Any], *targets: Sequence[object]) -> ValidationResult:
     """A file of BBQ in a folder like that of its repository."""
     path = lines(folder / "data" / "Age.jsonl", [row])
     (folder / "analysis_scripts").mkdir(exist_ok=True)
     with (folder / "analysis_scripts" / "additional_metadata.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([METADATA, *targets])
-    return examine_file(path, "bbq-jsonl", "en")
+    return validate_file(path, "bbq-jsonl", "en")
 
 
 def test_bbq_takes_the_stereotype_from_its_metadata(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_bbq_metadata_that_does_not_fit(tmp_path: Path, targets: list[Sequence[o
 def test_bbq_metadata_that_contradict_themselves_or_are_missing(tmp_path: Path) -> None:
     twice = bbq(tmp_path / "a", AUNT, ("Age", "1", "0", "0", "label"), ("Age", "1", "0", "2", "label"))
     assert codes(twice) == ["contradictory-roles"]
-    found = examine_file(lines(tmp_path / "b" / "Age.jsonl", [AUNT]), "bbq-jsonl", "en")
+    found = validate_file(lines(tmp_path / "b" / "Age.jsonl", [AUNT]), "bbq-jsonl", "en")
     assert codes(found) == ["missing-field"]
     assert "additional_metadata.csv" in found.findings[0].message
 
@@ -191,11 +191,11 @@ SPANISH: dict[str, str] = {
 }
 
 
-def esbbq(folder: Path, language: str = "es", **change: str) -> Examination:
+def esbbq(folder: Path, language: str = "es", **change: str) -> ValidationResult:
     path = folder / "Age.full.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([SPANISH.keys(), {**SPANISH, **change}.values()])
-    return examine_file(path, "esbbq-csv", language)
+    return validate_file(path, "esbbq-csv", language)
 
 
 def test_roles_of_esbbq_and_the_placeholder(tmp_path: Path) -> None:
@@ -234,11 +234,11 @@ KOREAN: dict[str, str] = {
 }
 
 
-def kobbq(folder: Path, **change: str) -> Examination:
+def kobbq(folder: Path, **change: str) -> ValidationResult:
     path = folder / "made.tsv"
     row = {**KOREAN, **change}
     path.write_text("\t".join(row) + "\n" + "\t".join(row.values()) + "\n", encoding="utf-8")
-    return examine_file(path, "kobbq-tsv", "ko")
+    return validate_file(path, "kobbq-tsv", "ko")
 
 
 def test_roles_of_kobbq(tmp_path: Path) -> None:
@@ -280,8 +280,8 @@ GERMAN: dict[str, Any] = {
 }
 
 
-def gg_bbq(folder: Path, *rows: Mapping[str, Any]) -> Examination:
-    return examine_file(lines(folder / "made.jsonl", rows), "gg-bbq-jsonl", "de")
+def gg_bbq(folder: Path, *rows: Mapping[str, Any]) -> ValidationResult:
+    return validate_file(lines(folder / "made.jsonl", rows), "gg-bbq-jsonl", "de")
 
 
 def test_roles_and_templates_of_gg_bbq(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.datasets.readers import examine_file
+from tiltmeter.datasets.readers import validate_file
 from tiltmeter.errors import DataError
 from tiltmeter.forms import Item
 from tiltmeter.forms.association import AssociationItem, Candidate
@@ -29,7 +29,7 @@ def example(part: str, **changes: object) -> dict[str, object]:
 
 def read(path: Path, **data: object) -> list[Item]:
     path.write_text(json.dumps({"version": "1.0", "data": data}), encoding="utf-8")
-    return examine_file(path, "stereoset-json", "en").accept()
+    return validate_file(path, "stereoset-json", "en").accept()
 
 
 def test_both_parts(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_translation_whose_sentences_are_not_the_filled_contexts(tmp_path: Pat
     path = tmp_path / "dev_ptbr.json"
     content = {"data": {"intrasentence": [apart], "intersentence": [example("intersentence")]}}
     path.write_text(json.dumps(content), encoding="utf-8")
-    examined = examine_file(path, "stereoset-json-whole", "pt-BR")
+    examined = validate_file(path, "stereoset-json-whole", "pt-BR")
     within, between = examined.accept()
     assert isinstance(within, AssociationItem)
     assert isinstance(between, AssociationItem)

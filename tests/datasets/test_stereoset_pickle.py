@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from tiltmeter.datasets.raw_records import BrokenFileError
-from tiltmeter.datasets.readers import examine_file, frame_pickle
-from tiltmeter.datasets.readers.frame_pickle import read_columns
+from tiltmeter.datasets.readers import dataframe_pickle, validate_file
+from tiltmeter.datasets.readers.dataframe_pickle import read_columns
 from tiltmeter.errors import DataError
 from tiltmeter.forms.association import Candidate
 
@@ -37,7 +37,7 @@ def frame(part: str = "intrasentence") -> pd.DataFrame:
 def test_a_frame_of_words(tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame().to_pickle(path)
-    first, second = examine_file(path, "stereoset-pickle", "de").accept()
+    first, second = validate_file(path, "stereoset-pickle", "de").accept()
     assert (first.id, first.part, first.language) == ("i0", "intrasentence", "de")
     assert (second.target, second.target_term) == ("gardener", "Gärtner")
     assert first.candidates == (
@@ -50,7 +50,7 @@ def test_a_frame_of_words(tmp_path: Path) -> None:
 def test_a_frame_of_sentences(tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame("intersentence").drop(columns="target_original").to_pickle(path)
-    first, _ = examine_file(path, "stereoset-pickle", "de").accept()
+    first, _ = validate_file(path, "stereoset-pickle", "de").accept()
     assert first.part == "intersentence"
     assert first.target == first.target_term == "Bäcker"
     assert first.candidates[1] == Candidate("i0-2", "stereotype", "Der Bäcker ist ruhig.", "")
@@ -90,7 +90,7 @@ def test_a_malicious_pickle_is_refused_before_it_can_act(tmp_path: Path) -> None
     content = pickle.dumps({"frame": frame(), "trap": Malicious(trace)})
     path.write_bytes(content)
     with pytest.raises(DataError, match="is refused, since it names"):
-        examine_file(path, "stereoset-pickle", "de").accept()
+        validate_file(path, "stereoset-pickle", "de").accept()
     assert not trace.exists()
     # The ordinary unpickler does call it.
     pickle.loads(content)
@@ -103,7 +103,7 @@ def test_a_malicious_cell_is_refused_too(tmp_path: Path) -> None:
     data.loc[0, "c1_labels"] = Malicious(trace)
     data.to_pickle(path)
     with pytest.raises(DataError, match="is refused"):
-        examine_file(path, "stereoset-pickle", "de").accept()
+        validate_file(path, "stereoset-pickle", "de").accept()
     assert not trace.exists()
 
 
@@ -147,7 +147,7 @@ def test_a_column_that_is_missing(column: str, tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame().drop(columns=column).to_pickle(path)
     with pytest.raises(DataError, match=f"has no column {column}"):
-        examine_file(path, "stereoset-pickle", "de").accept()
+        validate_file(path, "stereoset-pickle", "de").accept()
 
 
 def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
     data.loc[1, "c2_word"] = ""
     data.to_pickle(path)
     with pytest.raises(DataError, match=r"frame\.pkl, row 1, c2_word: the text is empty"):
-        examine_file(path, "stereoset-pickle", "de").accept()
+        validate_file(path, "stereoset-pickle", "de").accept()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_pinned_file_is_loaded_without_looking_at_every_operation(
     def refuse(_content: bytes) -> None:
         raise BrokenFileError("bad-pickle", "was looked at")
 
-    monkeypatch.setattr(frame_pickle, "_refuse_greedy", refuse)
+    monkeypatch.setattr(dataframe_pickle, "_reject_excessive_memory", refuse)
     path = mirror / "slds-lmu/stereotypes-multi/create_dataset/data/intersentence/df_intersentence_de.pkl"
     assert len(read_columns(path)["id"]) > 2000
     (tmp_path / "changed.pkl").write_bytes(path.read_bytes() + b".")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.datasets.readers import examine_file
+from tiltmeter.datasets.readers import validate_file
 from tiltmeter.errors import DataError
 from tiltmeter.forms.winobias import WinoBiasItem
 
@@ -21,7 +21,7 @@ def write(folder: Path, pro: str = PRO, anti: str | None = ANTI, name: str = "pr
 
 
 def test_two_files_make_pairs(tmp_path: Path) -> None:
-    assert examine_file(write(tmp_path), "winobias", "en").accept() == [
+    assert validate_file(write(tmp_path), "winobias", "en").accept() == [
         WinoBiasItem(
             "type2-dev/1",
             "type2-dev",
@@ -57,4 +57,4 @@ def test_two_files_make_pairs(tmp_path: Path) -> None:
 def test_what_is_no_winobias_file(change: dict[str, str | None], message: str, tmp_path: Path) -> None:
     path = write(tmp_path, **change)  # type: ignore[arg-type]
     with pytest.raises(DataError, match=message):
-        examine_file(path, "winobias", "en").accept()
+        validate_file(path, "winobias", "en").accept()

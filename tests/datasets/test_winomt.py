@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.datasets import DATASETS
-from tiltmeter.datasets.readers import examine_file
+from tiltmeter.datasets.readers import validate_file
 
 PRO = "male\t1\tThe gardener thanked the florist because he had lost the seeds.\tgardener"
 ANTI = "female\t1\tThe gardener thanked the florist because she had lost the seeds.\tgardener"
@@ -21,7 +21,7 @@ def written(folder: Path, *lines: str, pro: str = PRO, anti: str = ANTI) -> Path
 
 
 def test_items(tmp_path: Path) -> None:
-    examination = examine_file(written(tmp_path, PRO, ANTI, NEITHER), "winomt", "en")
+    examination = validate_file(written(tmp_path, PRO, ANTI, NEITHER), "winomt", "en")
     assert not examination.findings
     assert [(item.id, item.gender, item.entity, item.position, item.stereotypical) for item in examination.items] == [
         ("1", "male", "gardener", 1, "pro"),
@@ -33,7 +33,7 @@ def test_items(tmp_path: Path) -> None:
 
 def test_a_repeated_line_and_a_doubled_space_are_said(tmp_path: Path) -> None:
     spaced = NEITHER.replace("the tree", "the  tree")
-    examination = examine_file(written(tmp_path, PRO, ANTI, PRO, spaced), "winomt", "en")
+    examination = validate_file(written(tmp_path, PRO, ANTI, PRO, spaced), "winomt", "en")
     assert [item.stereotypical for item in examination.items] == ["pro", "anti", "pro", "none"]
     assert {(found.severity, found.code, found.row) for found in examination.findings} == {
         ("warning", "repeated-sentence", "line 3"),
@@ -54,7 +54,7 @@ def test_a_repeated_line_and_a_doubled_space_are_said(tmp_path: Path) -> None:
 def test_broken_lines(line: str, message: str, tmp_path: Path) -> None:
     errors = [
         str(found)
-        for found in examine_file(written(tmp_path, PRO, ANTI, line), "winomt", "en").findings
+        for found in validate_file(written(tmp_path, PRO, ANTI, line), "winomt", "en").findings
         if found.severity == "error"
     ]
     assert any(re.search(message, error) for error in errors), errors
@@ -68,20 +68,20 @@ def test_broken_lines(line: str, message: str, tmp_path: Path) -> None:
     ],
 )
 def test_files_that_do_not_fit_together(changed: dict[str, str], message: str, tmp_path: Path) -> None:
-    (finding,) = examine_file(written(tmp_path, PRO, ANTI, **changed), "winomt", "en").findings
+    (finding,) = validate_file(written(tmp_path, PRO, ANTI, **changed), "winomt", "en").findings
     assert message in finding.message
 
 
 def test_a_file_without_the_others(tmp_path: Path) -> None:
     path = written(tmp_path, PRO, ANTI)
     path.with_name("en_anti.txt").unlink()
-    (finding,) = examine_file(path, "winomt", "en").findings
+    (finding,) = validate_file(path, "winomt", "en").findings
     assert "is no use without en_anti.txt" in finding.message
 
 
 def test_released_counts(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     (source,) = DATASETS["winomt"].sources
-    items = source.examine().items
+    items = source.validate().items
     assert Counter(item.stereotypical for item in items) == {"pro": 1584, "anti": 1584, "none": 720}
     assert Counter(item.gender for item in items) == {"male": 1826, "female": 1822, "neutral": 240}

@@ -11,10 +11,10 @@ from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.execution import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
-from tiltmeter.questions import Answer, Kind, Question, Want
+from tiltmeter.questions import Answer, Kind, Question, WantedQuantity
 
 CPU = torch.device("cpu")
 MODELS = {**MASKED, **CAUSAL, **SEQ2SEQ}
@@ -25,7 +25,9 @@ def kind_of(name: str) -> Kind:
     return "masked" if name in MASKED else "causal" if name in CAUSAL else "seq2seq"
 
 
-def random_questions(kind: Kind, seed: int, want: Want = Want.LOG_PROB, n: int = 40) -> list[Question]:
+def random_questions(
+    kind: Kind, seed: int, want: WantedQuantity = WantedQuantity.LOG_PROB, n: int = 40
+) -> list[Question]:
     """Questions about inputs of many lengths, many with a common prefix, a common source, or equal."""
     rng = random.Random(seed)
 

@@ -11,7 +11,7 @@ from typing import Any
 from tests.engine.workers import Waiting
 from tiltmeter.cli import main
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.devices import answer_on_devices
+from tiltmeter.engine.device_workers import answer_on_devices
 from tiltmeter.questions import Question
 from tiltmeter.runs import evaluate as evaluating
 

@@ -57,7 +57,7 @@ class _Wrong(nn.Module):
     ],
 )
 def test_activations_are_compared_overall_and_near_zero(added: float, low: float, high: float, agrees: bool) -> None:
-    assert activations._agrees(NewGELUActivation(), _Wrong(added, low, high), torch.empty(0)) == agrees
+    assert activations._is_equivalent(NewGELUActivation(), _Wrong(added, low, high), torch.empty(0)) == agrees
 
 
 @pytest.mark.parametrize(

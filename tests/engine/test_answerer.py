@@ -10,17 +10,17 @@ from torch import Tensor, nn
 
 from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of
 from tests.models.tiny import MASKED, VOCABULARY, made
-from tiltmeter.engine import memory
+from tiltmeter.engine import batch_size
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
-from tiltmeter.engine.batch_layout import Layout
-from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.attention_masks import build_tree_mask, to_additive_mask
+from tiltmeter.engine.batch_layout import BatchLayout
+from tiltmeter.engine.batch_plan import plan_batches
+from tiltmeter.engine.batch_rows import Batch, Row, split_by_question
+from tiltmeter.engine.execution import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
-from tiltmeter.engine.masks import additive, tree
-from tiltmeter.engine.plan import plan
-from tiltmeter.engine.rows import Batch, Row, by_question
 from tiltmeter.engine.speedups import ALL
-from tiltmeter.questions import Question, Want
+from tiltmeter.questions import Question, WantedQuantity
 
 NUMBERS = [[-1.5, -2.0, -0.25], [1.0, 0.0, 1.0]]
 
@@ -110,17 +110,17 @@ def test_batches_are_prepared_ahead_only_for_a_gpu() -> None:
 
 
 def test_packed_rows_are_narrower_on_a_cpu_and_within_the_positions_of_the_model() -> None:
-    assert fixed("cpu").width_of_packs() < fixed("cuda").width_of_packs()
-    assert fixed("cpu").width_of_packs() == fixed("cpu", max_position_embeddings=None).width_of_packs()
+    assert fixed("cpu").compute_pack_width() < fixed("cuda").compute_pack_width()
+    assert fixed("cpu").compute_pack_width() == fixed("cpu", max_position_embeddings=None).compute_pack_width()
     for device in ("cpu", "cuda"):
-        assert fixed(device, max_position_embeddings=20).width_of_packs() == 20
-        assert fixed(device, max_position_embeddings=9999).width_of_packs() == fixed(device).width_of_packs()
+        assert fixed(device, max_position_embeddings=20).compute_pack_width() == 20
+        assert fixed(device, max_position_embeddings=9999).compute_pack_width() == fixed(device).compute_pack_width()
 
 
 def test_token_ids_are_padded_on_the_right() -> None:
     answerer = fixed()
     rows = [(7, 8), (5,), (1, 2, 3)]
-    assert answerer.padded(rows).tolist() == [[7, 8, answerer.pad], [5, answerer.pad, answerer.pad], [1, 2, 3]]
+    assert answerer.pad_rows(rows).tolist() == [[7, 8, answerer.pad], [5, answerer.pad, answerer.pad], [1, 2, 3]]
     mask = answerer.mask(rows)
     assert mask is not None
     assert mask.tolist() == [[1, 1, 0], [1, 0, 0], [1, 1, 1]]
@@ -128,7 +128,7 @@ def test_token_ids_are_padded_on_the_right() -> None:
 
 
 def test_positions_and_input_numbers_of_tokens_in_packed_rows() -> None:
-    places, numbers = fixed().inputs_of_tokens([[2, 3], [1], [1, 1]])
+    places, numbers = fixed().locate_packed_tokens([[2, 3], [1], [1, 1]])
     assert places.tolist() == [[0, 1, 0, 1, 2], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
     assert numbers.tolist() == [[0, 0, 1, 1, 1], [2, -1, -1, -1, -1], [3, 4, -1, -1, -1]]
 
@@ -137,10 +137,10 @@ def test_a_token_attends_to_what_precedes_it_in_its_tree() -> None:
     answerer = fixed()
     # A common token, two that continue it, and a second input of one token; then a row with padding.
     rows = [Row((1, 2, 3, 4), depths=(0, 1, 1, 0), ends=(3, 2, 3, 4)), Row((5, 6, 7))]
-    depths, ends = answerer.depths_and_ends(rows)
+    depths, ends = answerer.compute_depths_and_ends(rows)
     assert depths[0].tolist() == [0, 1, 1, 0]
     assert depths[1, :3].tolist() == [0, 1, 2]
-    mask = additive(tree(ends), answerer.dtype)
+    mask = to_additive_mask(build_tree_mask(ends), answerer.dtype)
     assert (mask.dtype, mask.shape) == (torch.float32, (2, 1, 4, 4))
     assert set(mask.unique().tolist()) == {0.0, torch.finfo(torch.float32).min}
     assert (mask[0, 0] == 0).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
@@ -153,11 +153,11 @@ def test_the_key_value_cache_is_off(name: str) -> None:
     for without in (ALL, ()):
         answerer: Any = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU, without)
         with torch.inference_mode():
-            assert answerer.model(**answerer.example()).past_key_values is None
+            assert answerer.model(**answerer.build_example_inputs()).past_key_values is None
 
 
 def test_batches_are_smaller_if_logits_of_all_positions_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_free_memory", lambda _device: 1 << 22)
+    monkeypatch.setattr(batch_size, "_measure_free_memory", lambda _device: 1 << 22)
     plain, projecting = (MaskedAnswerer(made(MASKED["bert"]), CPU, out) for out in (ALL, ()))
     assert plain.batch_tokens < projecting.batch_tokens
 
@@ -169,11 +169,13 @@ def test_rows_of_one_and_of_several_inputs_in_one_batch(name: str) -> None:
     answerer = ANSWERERS[kind](made(MODELS[name]), CPU)
     two = [Question((5, 6, 7), ((2, 9),), source), Question((5, 6, 8, 9), ((3, 9), (1, 4)), source)]
     one = Question((4, 9, 17, 30, 3), ((4, 2), (1, 7)), source)
-    ((several,),) = plan(two, kind, 100, Layout(pack=20, shares_prefixes=True))
-    ((single,),) = plan([one], kind, 100, Layout(pack=20, shares_prefixes=True))
+    ((several,),) = plan_batches(two, kind, 100, BatchLayout(pack=20, shares_prefixes=True))
+    ((single,),) = plan_batches([one], kind, 100, BatchLayout(pack=20, shares_prefixes=True))
     assert (several.has_several, single.has_several) == (True, False)
-    found = by_question([several, single], answerer.answer([several, single]))
-    alone = by_question([several], answerer.answer([several])) | by_question([single], answerer.answer([single]))
+    found = split_by_question([several, single], answerer.answer([several, single]))
+    alone = split_by_question([several], answerer.answer([several])) | split_by_question(
+        [single], answerer.answer([single])
+    )
     assert found.keys() == {question.digest for question in (*two, one)}
     for digest, answer in alone.items():
         np.testing.assert_allclose(found[digest], answer, atol=1e-5, rtol=1e-5)
@@ -183,7 +185,9 @@ def test_rows_of_one_and_of_several_inputs_in_one_batch(name: str) -> None:
 def test_questions_with_different_wants_in_one_batch(without: frozenset[str]) -> None:
     answerer = MaskedAnswerer(made(MASKED["bert"]), CPU, without)
     ids = [(4, 9, 17, 30), (5, 6, 7), (44, 12, 8, 9)]
-    asked = [Question(own, ((2, 11), (0, token)), want=want) for token, own in enumerate(ids, 20) for want in Want]
+    asked = [
+        Question(own, ((2, 11), (0, token)), want=want) for token, own in enumerate(ids, 20) for want in WantedQuantity
+    ]
     asked += [Question(own, ((1, token),)) for own in ids for token in (3, VOCABULARY - 1)]
     found = answer_all(asked, kind="masked", fingerprint="f", load=lambda: answerer, store=AnswerStore(":memory:"))
     model = made(MASKED["bert"])
@@ -197,9 +201,9 @@ def test_questions_with_different_wants_in_one_batch(without: frozenset[str]) ->
         log_probs = torch.log_softmax(logits, dim=-1)[places, tokens].tolist()
         tops = [float(logits[place].argmax() == token) for place, token in question.wanted]
         expected = {
-            Want.LOG_PROB: log_probs,
-            Want.LOG_PROB_AND_TOP: log_probs + tops,
-            Want.LOG_PROB_AND_ATTENTION: log_probs + attention[places].tolist(),
-            Want.LOGIT: logits[places, tokens].tolist(),
+            WantedQuantity.LOG_PROB: log_probs,
+            WantedQuantity.LOG_PROB_AND_TOP: log_probs + tops,
+            WantedQuantity.LOG_PROB_AND_ATTENTION: log_probs + attention[places].tolist(),
+            WantedQuantity.LOGIT: logits[places, tokens].tolist(),
         }[question.want]
         np.testing.assert_allclose(found[question.digest], expected, atol=1e-5, rtol=1e-5)

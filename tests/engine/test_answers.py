@@ -12,10 +12,10 @@ from tests.models.tiny import CAUSAL, SEQ2SEQ, made
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.execution import answer_all
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups.last_layer import LastLayer
-from tiltmeter.questions import Question, Want
+from tiltmeter.questions import Question, WantedQuantity
 
 
 @cache
@@ -49,7 +49,7 @@ def test_answers_equal_a_plain_forward_pass(name: str, seed: int, batch_tokens: 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_answers_are_the_same_in_packed_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ANSWERERS[kind_of(name)], "width_of_packs", lambda _self: 40)
+    monkeypatch.setattr(ANSWERERS[kind_of(name)], "compute_pack_width", lambda _self: 40)
     packing = ANSWERERS[kind_of(name)](made(MODELS[name]), CPU)
     assert bool(packing.layout.pack) == (name not in ("deberta-v2", "bloom", "bart"))  # these accept no positions
     asked = random_questions(kind_of(name), 6)
@@ -62,7 +62,7 @@ def test_answers_are_the_same_in_packed_rows(name: str, monkeypatch: pytest.Monk
 
 
 def test_sources_are_not_packed_if_the_encoder_ignores_the_mask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Seq2seqAnswerer, "width_of_packs", lambda _self: 40)
+    monkeypatch.setattr(Seq2seqAnswerer, "compute_pack_width", lambda _self: 40)
     model = made(MODELS["t5"])
     encode = model.get_encoder().forward
 
@@ -85,7 +85,7 @@ def test_order_does_not_matter(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "gemma2"])
 def test_the_most_probable_token_is_recognised(name: str) -> None:
-    asked = random_questions(kind_of(name), 4, Want.LOG_PROB_AND_TOP)
+    asked = random_questions(kind_of(name), 4, WantedQuantity.LOG_PROB_AND_TOP)
     model = answerer(name).model
     best = [
         Question(q.ids, tuple((p, int(plain(model, q)[p].argmax())) for p, _ in q.wanted), q.source, want=q.want)
@@ -102,7 +102,10 @@ def test_the_most_probable_token_is_recognised(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "gpt2", "t5", "gemma2"])
 def test_logits_differ_at_one_position_as_log_probabilities_do(name: str) -> None:
-    asked = [Question(q.ids, ((0, 5), (0, 9)), q.source, want=Want.LOGIT) for q in random_questions(kind_of(name), 5)]
+    asked = [
+        Question(q.ids, ((0, 5), (0, 9)), q.source, want=WantedQuantity.LOGIT)
+        for q in random_questions(kind_of(name), 5)
+    ]
     found = answers(name, asked)
     for question in asked:
         log_probs = plain(answerer(name).model, question)[0]
@@ -132,7 +135,7 @@ def test_most_architectures_share_prefixes_and_project_only_wanted_positions() -
 def test_only_keys_and_values_of_the_last_layer_are_computed_at_all_positions(name: str, expected: set[str]) -> None:
     model = answerer(name)
     names = {module: path for path, module in model.model.named_modules()}
-    layer: LastLayer = model.only_at.__self__  # type: ignore[attr-defined]
+    layer: LastLayer = model.restrict_to_positions.__self__  # type: ignore[attr-defined]
     narrowed = {names[matrix] for matrix in layer.single}
     assert all(any(path.endswith(end) for end in expected) for path in narrowed)
     assert all(any(path.endswith(end) for path in narrowed) for end in expected)

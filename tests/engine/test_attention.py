@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.models.tiny import MASKED, made
-from tiltmeter.engine.attention import mean_attention
+from tiltmeter.engine.attention import compute_mean_attention
 from tiltmeter.errors import ModelError
 
 INPUTS = [(5, 17, 30, 8, 41), (9, 9), (3, 44, 20)]
@@ -18,10 +18,10 @@ def test_padding_neither_attends_nor_is_attended_to(name: str) -> None:
     usual = model.config._attn_implementation
     ids = torch.tensor([[*own, *[7] * (5 - len(own))] for own in INPUTS])
     mask = torch.tensor([[1] * len(own) + [0] * (5 - len(own)) for own in INPUTS])
-    found = mean_attention(model, {"input_ids": ids, "attention_mask": mask})
+    found = compute_mean_attention(model, {"input_ids": ids, "attention_mask": mask})
     assert model.config._attn_implementation == usual
     for line, own in enumerate(INPUTS):
-        alone = mean_attention(model, {"input_ids": torch.tensor([own]), "attention_mask": None})
+        alone = compute_mean_attention(model, {"input_ids": torch.tensor([own]), "attention_mask": None})
         model.set_attn_implementation("eager")
         with torch.no_grad():
             layers = model(torch.tensor([own]), output_attentions=True).attentions
@@ -48,4 +48,4 @@ def test_a_model_without_attention_weights_is_an_error(attentions: Any, monkeypa
 
     monkeypatch.setattr(model.base_model, "forward", forward)
     with pytest.raises(ModelError, match="use aul"):
-        mean_attention(model, {"input_ids": torch.tensor([[5, 6]])})
+        compute_mean_attention(model, {"input_ids": torch.tensor([[5, 6]])})

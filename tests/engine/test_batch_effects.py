@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from tests.engine.asked import ANSWERERS, CPU, assert_equals_forward_pass, random_questions
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine.batch_effects import BatchEffects
-from tiltmeter.engine.batch_layout import Layout
+from tiltmeter.engine.batch_layout import BatchLayout
+from tiltmeter.engine.batch_plan import plan_batches
+from tiltmeter.engine.batch_rows import Batch
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.masked import MaskedAnswerer
-from tiltmeter.engine.plan import plan
-from tiltmeter.engine.rows import Batch
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError
@@ -167,15 +167,15 @@ def test_models_that_ignore_padding_and_neighbours_have_full_batches() -> None:
 @pytest.mark.parametrize(
     ("layout", "kind", "expected"),
     [
-        (Layout(), "masked", [[2, 2, 3, 3, 30]]),
-        (Layout(longest=20), "masked", [[30], [2, 2, 3, 3]]),
-        (Layout(pads=False), "masked", [[30], [3, 3], [2, 2]]),
-        (Layout(batches=False), "masked", [[2], [2], [3], [3], [30]]),
+        (BatchLayout(), "masked", [[2, 2, 3, 3, 30]]),
+        (BatchLayout(longest=20), "masked", [[30], [2, 2, 3, 3]]),
+        (BatchLayout(pads=False), "masked", [[30], [3, 3], [2, 2]]),
+        (BatchLayout(batches=False), "masked", [[2], [2], [3], [3], [30]]),
     ],
 )
-def test_batches_of_a_layout(layout: Layout, kind: Kind, expected: list[list[int]]) -> None:
+def test_batches_of_a_layout(layout: BatchLayout, kind: Kind, expected: list[list[int]]) -> None:
     inputs: list[Ids] = [(1,) * 30, (1, 2), (1, 3), (1, 2, 3), (1, 2, 4)]
-    batches = plan([Question(ids, ((0, 1),)) for ids in inputs], kind, 4000, layout)
+    batches = plan_batches([Question(ids, ((0, 1),)) for ids in inputs], kind, 4000, layout)
     assert sorted(sorted(len(row.ids) for row in batch) for batch in batches) == sorted(expected)
 
 

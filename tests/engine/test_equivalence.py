@@ -11,15 +11,15 @@ from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of
 from tests.models.tiny import CAUSAL, MASKED, VOCABULARY, made
 from tiltmeter.engine import equivalence
 from tiltmeter.engine.batch_effects import BatchEffects
-from tiltmeter.engine.batch_layout import Layout
+from tiltmeter.engine.batch_layout import BatchLayout
+from tiltmeter.engine.batch_plan import LARGEST_TREE, plan_batches
+from tiltmeter.engine.batch_rows import Batch, Row
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.head import VocabularyHead
 from tiltmeter.engine.masked import MaskedAnswerer
-from tiltmeter.engine.plan import LARGEST_TREE, plan
-from tiltmeter.engine.rows import Batch, Row
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.engine.speedups.wanted_positions import ProjectingHead
-from tiltmeter.questions import Want
+from tiltmeter.engine.vocabulary_head import VocabularyHead
+from tiltmeter.questions import WantedQuantity
 
 # Torch warns on processors without instructions for bfloat16.
 pytestmark = pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
@@ -37,19 +37,19 @@ def check_of(answerer: Any) -> equivalence.EquivalenceCheck:
     return equivalence.EquivalenceCheck(answerer, BatchEffects(answerer))
 
 
-def rows_of(answerer: Any, rows: equivalence.Rows, layout: Layout) -> list[Row]:
+def rows_of(answerer: Any, rows: equivalence.Rows, layout: BatchLayout) -> list[Row]:
     """The rows in which the planner lays out the inputs of a check."""
     check = check_of(answerer)
     check.prepare_rows(rows)
     questions = [*check._rows[rows], *check._everywhere]
-    return [row for batch in plan(questions, answerer.kind, 4096, layout) for row in batch]
+    return [row for batch in plan_batches(questions, answerer.kind, 4096, layout) for row in batch]
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_inputs_of_the_check_fill_packed_rows(name: str) -> None:
     answerer = plain(name)
-    width = answerer.width_of_packs()
-    rows = rows_of(answerer, "packed", Layout(pack=width))
+    width = answerer.compute_pack_width()
+    rows = rows_of(answerer, "packed", BatchLayout(pack=width))
     assert [len(row.ids) for row in rows] == [width] * 3
     lengths = sorted(sorted(row.lengths, reverse=True) for row in rows)
     # One long input with all short ones; equal inputs; the longest input that leaves room for another.
@@ -61,7 +61,7 @@ def test_inputs_of_the_check_fill_packed_rows(name: str) -> None:
 
 def test_inputs_of_the_check_make_the_deepest_and_the_widest_tree() -> None:
     answerer = CausalAnswerer(made(wide_gpt2), CPU, ALL)
-    rows = rows_of(answerer, "trees", Layout(pack=answerer.width_of_packs(), shares_prefixes=True))
+    rows = rows_of(answerer, "trees", BatchLayout(pack=answerer.compute_pack_width(), shares_prefixes=True))
     assert max(len(row.ids) for row in rows) == LARGEST_TREE
     trees = [row for row in rows if row.ends and not row.lengths]
     # A prefix and two branches of equal length.
@@ -73,7 +73,7 @@ def test_inputs_of_the_check_make_the_deepest_and_the_widest_tree() -> None:
 def test_short_inputs_make_a_tree_with_two_branchings_and_a_single_input() -> None:
     answerer = plain("gpt2")
     short = check_of(answerer)._everywhere
-    trees = [row for batch in plan(short, "causal", 1000, Layout(shares_prefixes=True)) for row in batch]
+    trees = [row for batch in plan_batches(short, "causal", 1000, BatchLayout(shares_prefixes=True)) for row in batch]
     assert sorted(row.depths for row in trees) == [(), (0, 1, 2, 3, 3, 4, 2)]
     assert all(token < VOCABULARY for question in short for token in question.ids)
 
@@ -88,11 +88,11 @@ class Shifted(VocabularyHead):
 
     def __init__(self, model: Any, log_probs: float = 0.0, logits: float = 0.0) -> None:
         super().__init__(model)
-        self._log_probs, self._logits = log_probs, logits
+        self._compute_log_probs, self._logits = log_probs, logits
 
     def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         values, tops = super().log_probs(states, which, tokens)
-        return values + self._log_probs, tops
+        return values + self._compute_log_probs, tops
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
         return super().logits(states, which, tokens) + self._logits
@@ -200,10 +200,10 @@ def test_wrong_logits_are_found_even_if_log_probabilities_are_right(monkeypatch:
 
 def test_questions_about_logits_are_those_that_read_few_positions() -> None:
     answerer = plain("t5")
-    few = check_of(answerer)._inputs.questions_at_the_end([(5, 6, 7), (8, 9)])
-    found = equivalence._logit_questions(answerer, few)
+    few = check_of(answerer)._inputs.build_end_questions([(5, 6, 7), (8, 9)])
+    found = equivalence._build_logit_questions(answerer, few)
     assert [(q.ids, q.wanted, q.source, q.want) for q in found] == [
-        (q.ids, q.wanted, q.source, Want.LOGIT) for q in few
+        (q.ids, q.wanted, q.source, WantedQuantity.LOGIT) for q in few
     ]
 
 

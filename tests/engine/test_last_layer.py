@@ -44,9 +44,9 @@ class Stack(nn.Module):
 
 def test_the_last_layer_is_that_of_the_last_stack() -> None:
     stack = Stack()
-    assert last_layer._last_layer(stack) is stack.body.layers[-1]  # type: ignore[index]
-    assert last_layer._last_layer(nn.Linear(2, 2)) is None
-    assert last_layer._matrices(None) == []
+    assert last_layer._find_last_layer(stack) is stack.body.layers[-1]  # type: ignore[index]
+    assert last_layer._find_last_layer(nn.Linear(2, 2)) is None
+    assert last_layer._list_matrices(None) == []
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_the_feed_forward_part_is_found_by_its_shapes(
     shapes: dict[str, tuple[int, int]], widening: list[str], narrowing: str | None
 ) -> None:
     matrices: Any = [(name, *shape) for name, shape in shapes.items()]
-    assert last_layer._feed_forward(matrices) == (widening, narrowing)
+    assert last_layer._find_feed_forward(matrices) == (widening, narrowing)
 
 
 def test_the_shape_of_a_matrix() -> None:
-    assert last_layer._shape(nn.Linear(4, 6)) == (4, 6)
-    assert last_layer._shape(Conv1D(6, 4)) == (4, 6)
+    assert last_layer._get_shape(nn.Linear(4, 6)) == (4, 6)
+    assert last_layer._get_shape(Conv1D(6, 4)) == (4, 6)
 
 
 @torch.inference_mode()
@@ -84,7 +84,7 @@ def test_the_layer_is_computed_only_at_read_positions() -> None:
     for matrix in (last.up, last.gate, last.down, last.after):
         matrix.register_forward_hook(lambda _module, _args, output: seen.append(output.shape[:-1].numel()))
     rows = torch.tensor([1, 6])
-    with layer.only_at(rows):
+    with layer.restrict_to_positions(rows):
         found = stack(states)
     assert seen == [2, 2, 2, 8]
     assert found.shape == (2, 4, 4)
@@ -100,7 +100,7 @@ def test_the_layer_is_computed_only_at_read_positions() -> None:
 @pytest.mark.parametrize(("read", "narrowed"), [(6, True), (7, False)])
 def test_if_most_positions_are_read_all_are_computed(read: int, narrowed: bool) -> None:
     stack, states = Stack(), torch.randn(2, 4, 4)
-    with LastLayer(stack).only_at(torch.arange(read)):
+    with LastLayer(stack).restrict_to_positions(torch.arange(read)):
         assert bool(stack(states).isnan().any()) == narrowed
 
 
@@ -116,7 +116,7 @@ def test_a_matrix_that_reads_other_states_is_an_error() -> None:
     stack, states = Stack(Crossing), torch.randn(2, 4, 4)
     layer = LastLayer(stack)
     layer.narrow_further(lambda: True)
-    with pytest.raises(ValueError, match="is not the layer's"), layer.only_at(torch.tensor([1])):
+    with pytest.raises(ValueError, match="is not the layer's"), layer.restrict_to_positions(torch.tensor([1])):
         stack(states)
     assert not any(module._forward_pre_hooks or module._forward_hooks for module in stack.modules())
 

@@ -9,8 +9,8 @@ import transformers as t
 
 from tests.engine.asked import ANSWERERS, CPU, assert_equals_forward_pass
 from tests.models.tiny import made
-from tiltmeter.engine.masks import Masks, tree
-from tiltmeter.engine.plan import LARGEST_TREE
+from tiltmeter.engine.attention_masks import AttentionMasks, build_tree_mask
+from tiltmeter.engine.batch_plan import LARGEST_TREE
 from tiltmeter.questions import Question
 
 SMALL: dict[str, Any] = {"vocab_size": 160, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -69,34 +69,36 @@ def test_rows_with_several_inputs_keep_the_window(name: str, window: int) -> Non
 @pytest.mark.parametrize("name", ["gpt-oss", "mistral"])
 def test_a_window_that_is_ignored_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The deepest trees reach past every window that they can exceed."""
-    monkeypatch.setattr(Masks, "forms", lambda _self, _longest: ["full"])
+    monkeypatch.setattr(AttentionMasks, "forms", lambda _self, _longest: ["full"])
     for window in (64, 90, 128, 170):
         answerer = ANSWERERS["causal"](made(lambda: MAKERS[name](window)), CPU)  # noqa: B023 - called at once
         assert "prefixes" in answerer.disabled
 
 
 def test_a_window_as_wide_as_the_rows_needs_no_mask_of_its_own() -> None:
-    masks = Masks.from_config(t.MistralConfig(sliding_window=192), causal=True)
+    masks = AttentionMasks.from_config(t.MistralConfig(sliding_window=192), causal=True)
     assert masks.forms(191) == ["full"]
     assert masks.forms(192) == ["local", "full"]
-    assert Masks.from_config(t.LlamaConfig(), causal=True).forms(10**6) == ["full"]
-    gemma = Masks.from_config(t.Gemma2Config(sliding_window=10, num_hidden_layers=2), causal=True)
+    assert AttentionMasks.from_config(t.LlamaConfig(), causal=True).forms(10**6) == ["full"]
+    gemma = AttentionMasks.from_config(t.Gemma2Config(sliding_window=10, num_hidden_layers=2), causal=True)
     assert gemma.forms(20) == ["by layer type", "local", "full"]
 
 
 def test_masks_by_position() -> None:
     positions = torch.tensor([[0, 1, 2, 3, 2, 3]])
-    seen = tree(torch.tensor([[6, 6, 4, 4, 6, 6]]))
-    window = Masks(causal=True, window=2, form="local").build(seen, positions, torch.float32)
+    seen = build_tree_mask(torch.tensor([[6, 6, 4, 4, 6, 6]]))
+    window = AttentionMasks(causal=True, window=2, form="local").build(seen, positions, torch.float32)
     assert isinstance(window, torch.Tensor)
     allowed = [[key for key in range(6) if window[0, 0, query, key] == 0] for query in range(6)]
     assert allowed == [[0], [0, 1], [1, 2], [2, 3], [1, 4], [4, 5]]
-    chunks = Masks(causal=True, chunk=2, form="local").build(seen, positions, torch.float32)
+    chunks = AttentionMasks(causal=True, chunk=2, form="local").build(seen, positions, torch.float32)
     assert isinstance(chunks, torch.Tensor)
     allowed = [[key for key in range(6) if chunks[0, 0, query, key] == 0] for query in range(6)]
     assert allowed == [[0], [0, 1], [2], [2, 3], [4], [4, 5]]
     types = frozenset({"full_attention", "sliding_attention"})
-    both = Masks(causal=True, window=2, layer_types=types, form="by layer type").build(seen, positions, torch.float32)
+    both = AttentionMasks(causal=True, window=2, layer_types=types, form="by layer type").build(
+        seen, positions, torch.float32
+    )
     assert not isinstance(both, torch.Tensor)
     assert torch.equal(both["sliding_attention"], window)
-    assert torch.equal(both["full_attention"], Masks(causal=True).build(seen, positions, torch.float32))
+    assert torch.equal(both["full_attention"], AttentionMasks(causal=True).build(seen, positions, torch.float32))

@@ -8,11 +8,11 @@ import torch
 import transformers
 
 from tests.models.tiny import made
-from tiltmeter.engine import head
+from tiltmeter.engine import vocabulary_head
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.execution import answer_all
 from tiltmeter.engine.masked import MaskedAnswerer
-from tiltmeter.questions import Question, Want
+from tiltmeter.questions import Question, WantedQuantity
 
 VOCABULARY = 2500
 
@@ -33,7 +33,7 @@ def certain(scale: float) -> Any:
 @pytest.mark.parametrize("scale", [1.0, 10.0, 30.0])
 def test_log_probabilities_near_zero_are_precise(scale: float, slices: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if slices > 1:
-        monkeypatch.setattr(head, "_LOGITS_AT_ONCE", {"cpu": 1})  # then the smallest slice, 1024 tokens
+        monkeypatch.setattr(vocabulary_head, "_LOGITS_AT_ONCE", {"cpu": 1})  # then the smallest slice, 1024 tokens
     model, exact = certain(scale), certain(scale).double()
     asked, expected = [], []
     for first in range(4, 40):
@@ -43,7 +43,7 @@ def test_log_probabilities_near_zero_are_precise(scale: float, slices: int, monk
         for place in range(len(ids)):
             top = int(log_probs[place].argmax())
             for token in (top, (top + 1) % VOCABULARY):
-                asked.append(Question(ids, ((place, token),), want=Want.LOG_PROB_AND_TOP))
+                asked.append(Question(ids, ((place, token),), want=WantedQuantity.LOG_PROB_AND_TOP))
                 expected.append(float(log_probs[place, token]))
     answers = answer_all(
         asked,

@@ -12,10 +12,10 @@ import transformers
 from tests.engine.asked import CPU
 from tests.models.tiny import VOCABULARY, made
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.execution import answer_all
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.speedups import ALL
-from tiltmeter.questions import Question, Want
+from tiltmeter.questions import Question, WantedQuantity
 
 
 def make() -> Any:
@@ -41,8 +41,15 @@ def test_decisions_equal_a_plain_forward_pass(without: Collection[str], batch_to
         segments = (0,) * first + (1,) * second if number % 5 else ()
         # Both decisions about some, and a pair that is asked about twice is one input.
         wanted = ((0, 0), (0, 1))[: 1 + number % 2]
-        asked.append(Question(ids, wanted, segments=segments, want=(Want.LOG_PROB, Want.LOG_PROB_AND_TOP)[number % 2]))
-        asked.append(Question(ids, ((0, 1),), segments=segments, want=Want.LOG_PROB_AND_TOP))
+        asked.append(
+            Question(
+                ids,
+                wanted,
+                segments=segments,
+                want=(WantedQuantity.LOG_PROB, WantedQuantity.LOG_PROB_AND_TOP)[number % 2],
+            )
+        )
+        asked.append(Question(ids, ((0, 1),), segments=segments, want=WantedQuantity.LOG_PROB_AND_TOP))
     found = answer_all(
         asked,
         kind="next-sentence",
@@ -57,7 +64,7 @@ def test_decisions_equal_a_plain_forward_pass(without: Collection[str], batch_to
         with torch.no_grad():
             logits = model(torch.tensor([question.ids]), token_type_ids=torch.tensor([segments])).logits[0].double()
         expected = [float(torch.log_softmax(logits, dim=0)[token]) for _, token in question.wanted]
-        if question.want is Want.LOG_PROB_AND_TOP:
+        if question.want is WantedQuantity.LOG_PROB_AND_TOP:
             expected += [float(logits[token] == logits.max()) for _, token in question.wanted]
         np.testing.assert_allclose(found[question.digest], expected, atol=1e-5)
     assert not any(module._forward_pre_hooks for module in answerer.model.modules())
@@ -66,10 +73,10 @@ def test_decisions_equal_a_plain_forward_pass(without: Collection[str], batch_to
 def test_a_model_without_a_pooler_is_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     model = make()
     answerer = NextSentenceAnswerer(model, CPU, ALL)
-    assert answerer.takes_positions()
+    assert answerer.accepts_positions()
     with monkeypatch.context() as patched:
         patched.setattr(type(model), "forward", lambda self, input_ids: None)
-        assert not answerer.takes_positions()
+        assert not answerer.accepts_positions()
     monkeypatch.setattr(model.bert, "pooler", None)
     answerer.prepare()
-    assert not answerer.takes_positions()
+    assert not answerer.accepts_positions()

@@ -7,11 +7,11 @@ import transformers
 from tests.engine.asked import ANSWERERS, CPU, MODELS, kind_of
 from tests.models.tiny import VOCABULARY, made
 from tiltmeter.engine.answerer import Answerer
-from tiltmeter.engine.head import VocabularyHead
+from tiltmeter.engine.batch_plan import plan_batches
+from tiltmeter.engine.batch_rows import NumberRequests
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
-from tiltmeter.engine.plan import plan
-from tiltmeter.engine.rows import Asks
-from tiltmeter.questions import Kind, Question, Want
+from tiltmeter.engine.vocabulary_head import VocabularyHead
+from tiltmeter.questions import Kind, Question, WantedQuantity
 
 META = torch.device("meta")
 
@@ -27,7 +27,7 @@ def asked(kind: Kind) -> list[Question]:
     if kind == "next-sentence":
         return [Question((a, 5, 6, 7)[: 2 + a % 3], ((0, 0),), segments=(0, 1, 1, 1)[: 2 + a % 3]) for a in range(8)]
     source = (7, 8, 9) if kind == "seq2seq" else ()
-    wants = [Want.LOG_PROB, Want.LOG_PROB_AND_TOP, Want.LOGIT]
+    wants = [WantedQuantity.LOG_PROB, WantedQuantity.LOG_PROB_AND_TOP, WantedQuantity.LOGIT]
     return [
         Question((4, 5, a, *[6] * (a % 4)), ((1, a), (2, 3)), source=source[: a % 3 + 1], want=wants[a % 3])
         for a in range(12)
@@ -41,12 +41,12 @@ def test_all_tensors_are_on_the_device(name: str) -> None:
     answerer = next_sentence() if name == "next-sentence" else ANSWERERS[kind_of(name)](made(MODELS[name]), CPU)
     answerer.model.to(META)
     answerer.device = META
-    batches = plan(asked(answerer.kind), answerer.kind, 64, answerer.layout)
+    batches = plan_batches(asked(answerer.kind), answerer.kind, 64, answerer.layout)
     for batch in batches:
         assert any(row.has_several for row in batch)
         numbers = answerer.numbers(batch)
         assert (numbers.device, numbers.dtype) == (META, torch.float32)
-        assert numbers.shape == (2, len(Asks.of(batch)))
+        assert numbers.shape == (2, len(NumberRequests.of(batch)))
 
 
 @torch.inference_mode()

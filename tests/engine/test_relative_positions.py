@@ -6,7 +6,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from tiltmeter.engine.speedups.relative_positions import RelativePositions, _forwards_keywords
+from tiltmeter.engine.speedups.relative_positions import RelativePositions, _accepts_keywords
 
 DEPTHS = torch.tensor([[0, 1, 2, 0, 1, 0]])
 # The row has three inputs, of three, two and one tokens.
@@ -62,5 +62,5 @@ class _Open(nn.Module):
 
 
 def test_the_mask_is_joined_only_where_the_module_takes_further_keywords() -> None:
-    assert _forwards_keywords(_Open())
-    assert not _forwards_keywords(_Fixed())
+    assert _accepts_keywords(_Open())
+    assert not _accepts_keywords(_Fixed())

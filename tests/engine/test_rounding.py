@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 
 from tests.models.tiny import CAUSAL, made
+from tiltmeter.engine.batch_rows import Batch
 from tiltmeter.engine.causal import CausalAnswerer
-from tiltmeter.engine.rows import Batch
 
 pytestmark = pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
 

@@ -11,9 +11,9 @@ import torch
 from tests.engine.asked import CPU, plain
 from tests.models.tiny import SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import Progress, answer_all
-from tiltmeter.engine.rows import Row
-from tiltmeter.engine.seq2seq import Seq2seqAnswerer, as_they_stand
+from tiltmeter.engine.batch_rows import Row
+from tiltmeter.engine.execution import Progress, answer_all
+from tiltmeter.engine.seq2seq import Seq2seqAnswerer, keep_positions
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.questions import Question
 
@@ -98,9 +98,9 @@ def test_positions_can_be_given_where_sources_are_encoded_apart_and_the_decoder_
     answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, ALL)
     found = {}
     for once in (False, True):
-        for decoder_at in (as_they_stand, lambda _positions: nullcontext()):
+        for decoder_at in (keep_positions, lambda _positions: nullcontext()):
             answerer.encodes_once, answerer.decoder_at = once, decoder_at
-            found[once, decoder_at is not as_they_stand] = answerer.takes_positions()
+            found[once, decoder_at is not keep_positions] = answerer.accepts_positions()
     assert found == {(False, False): False, (False, True): False, (True, False): False, (True, True): True}
 
 
@@ -123,12 +123,16 @@ def test_sources_of_one_length_in_rows_of_their_own_are_encoded_without_a_mask()
 def test_rows_of_one_source_need_no_mask_for_each_token() -> None:
     answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, ALL)
     sources = [(5, 6, 7), (8, 9), (4, 4, 4)]
-    states, starts = answerer._encoded(sources)
+    states, starts = answerer._encode_sources(sources)
     rows = [Row((1, 2), (source,)) for source in sources]
-    assert answerer._decoding([rows[0], rows[2]], states, starts)["attention_mask"] is None
-    assert answerer._decoding(rows, states, starts)["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0], [1, 1, 1]]
+    assert answerer._build_decoder_inputs([rows[0], rows[2]], states, starts)["attention_mask"] is None
+    assert answerer._build_decoder_inputs(rows, states, starts)["attention_mask"].tolist() == [
+        [1, 1, 1],
+        [1, 1, 0],
+        [1, 1, 1],
+    ]
     packed = [Row((1, 2, 3), (sources[0], sources[1]), lengths=(1, 2)), Row((1,), (sources[2],))]
-    given = answerer._decoding(packed, states, starts)
+    given = answerer._build_decoder_inputs(packed, states, starts)
     assert (given["attention_mask"] == 0)[:, 0].int().tolist() == [
         [[1, 1, 1, 0, 0], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]],
         [[1, 1, 1, 0, 0]] * 3,  # padding sees the first source of its row

@@ -22,14 +22,14 @@ from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
 from tiltmeter.engine.speedups import activations, last_layer, norms, packing, wanted_positions
 from tiltmeter.engine.speedups.speedup import SpeedUp
-from tiltmeter.questions import Question, Want
+from tiltmeter.questions import Question, WantedQuantity
 
 
 def test_names_are_those_of_the_files_and_docstrings_have_all_headings() -> None:
     folder = Path(speedups.__file__).parent
     assert {path.stem for path in folder.glob("*.py")} == {"__init__", "speedup", *speedups.NAMES}
     for name in speedups.NAMES:
-        assert speedups.speedup_named(name).name == name
+        assert speedups.load_speedup(name).name == name
         docstring = (folder / f"{name}.py").read_text(encoding="utf-8").split('"""')[1]
         assert all(heading in docstring for heading in ("Saves:", "Relies on:", "Check:"))
         assert ("fails:" in docstring) or name == "gc_pause"
@@ -49,9 +49,9 @@ def test_plain_and_fast_answers_equal_a_forward_pass(name: str) -> None:
         np.testing.assert_allclose(answer, fast[digest], atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("want", [Want.LOG_PROB_AND_TOP, Want.LOGIT])
+@pytest.mark.parametrize("want", [WantedQuantity.LOG_PROB_AND_TOP, WantedQuantity.LOGIT])
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "gemma2"])
-def test_plain_answers_of_other_wants(name: str, want: Want) -> None:
+def test_plain_answers_of_other_wants(name: str, want: WantedQuantity) -> None:
     kind = kind_of(name)
     questions = random_questions(kind, 9, want)
     found = [answers(ANSWERERS[kind](made(MODELS[name]), CPU, out), questions) for out in (speedups.ALL, ())]
@@ -76,7 +76,7 @@ def test_the_plain_next_sentence_head() -> None:
         np.testing.assert_allclose(answer, expected[digest], atol=1e-5)
 
 
-@pytest.mark.parametrize("left_out", speedups.OF_A_MODEL)
+@pytest.mark.parametrize("left_out", speedups.MODEL_SPEEDUPS)
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
 def test_each_can_be_left_out_alone(name: str, left_out: str) -> None:
     kind = kind_of(name)
@@ -103,7 +103,7 @@ def test_a_wrong_activation_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None
     assert "activations" not in answerer.speedups
     assert_equals_forward_pass(answerer, CAUSAL["gpt2"], questions)
     # and so does the check of the whole model, which gives the reason.
-    monkeypatch.setattr(activations, "_agrees", lambda *_: True)
+    monkeypatch.setattr(activations, "_is_equivalent", lambda *_: True)
     answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU)
     assert "activations" not in answerer.speedups
     assert "packing" in answerer.speedups
@@ -118,10 +118,10 @@ def test_a_wrong_norm_is_not_used(name: str, monkeypatch: pytest.MonkeyPatch) ->
         return weight * (states - states.mean(-1, keepdim=True)) * (states.var(-1, keepdim=True) + epsilon).rsqrt()
 
     kind = kind_of(name)
-    monkeypatch.setattr(norms, "_normalised", wrong)
+    monkeypatch.setattr(norms, "_normalise", wrong)
     questions = random_questions(kind, 4)
     assert "norms" not in ANSWERERS[kind](made(MODELS[name]), CPU).speedups
-    monkeypatch.setattr(norms, "_is_root_mean_square", lambda *_: True)
+    monkeypatch.setattr(norms, "_is_rms_norm", lambda *_: True)
     answerer = ANSWERERS[kind](made(MODELS[name]), CPU)
     assert "norms" not in answerer.speedups
     assert "norms" in answerer.disabled
@@ -240,12 +240,12 @@ def test_the_garbage_collector_is_restored_after_a_run(was_on: bool) -> None:
     before = gc.isenabled()
     (gc.enable if was_on else gc.disable)()
     try:
-        with speedups.running():
+        with speedups.apply_process_speedups():
             assert not gc.isenabled()
         assert gc.isenabled() == was_on
-        with speedups.running({"gc_pause"}):
+        with speedups.apply_process_speedups({"gc_pause"}):
             assert gc.isenabled() == was_on
-        with pytest.raises(KeyError), speedups.running():
+        with pytest.raises(KeyError), speedups.apply_process_speedups():
             raise KeyError
         assert gc.isenabled() == was_on
     finally:
@@ -281,9 +281,9 @@ def test_each_can_be_undone(name: str, applicable: set[str]) -> None:
         check.prepare_rows("packed")
         check.prepare_rows("trees")
         undone = []
-        for left in speedups.OF_A_MODEL:
+        for left in speedups.MODEL_SPEEDUPS:
             before = _state(answerer)
-            undo = speedups.speedup_named(left).apply(answerer, check)
+            undo = speedups.load_speedup(left).apply(answerer, check)
             assert (undo is not None) == (left in applicable)
             if undo is None:
                 assert _state(answerer) == before
@@ -294,6 +294,6 @@ def test_each_can_be_undone(name: str, applicable: set[str]) -> None:
             assert _state(answerer) == before
             undone.append(left)
             # Those after it may need it.
-            speedups.speedup_named(left).apply(answerer, check)
+            speedups.load_speedup(left).apply(answerer, check)
             assert _state(answerer).keys() == after.keys()
     assert set(undone) == applicable

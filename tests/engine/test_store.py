@@ -143,7 +143,7 @@ def test_a_store_that_cannot_be_written_is_read(tmp_path: Path) -> None:
             assert store.is_read_only
             assert len(store.get("model", answers)) == 5
             with pytest.raises(TiltmeterError, match=r"and 7 answers are not in it.*TILTMETER_CACHE"):
-                store.refuse_read_only(7)
+                store.reject_read_only(7)
 
 
 def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:

@@ -15,14 +15,18 @@ from tiltmeter.engine.speedups.wanted_positions import ProjectingHead
 
 def head_of(name: str, dtype: torch.dtype = torch.float32) -> tuple[ProjectingHead, Any, dict[str, Any]]:
     answerer: Any = ANSWERERS[kind_of(name)](made(MODELS[name]).to(dtype), CPU, ALL)
-    return ProjectingHead(answerer.model, answerer.model.get_output_embeddings()), answerer.model, answerer.example()
+    return (
+        ProjectingHead(answerer.model, answerer.model.get_output_embeddings()),
+        answerer.model,
+        answerer.build_example_inputs(),
+    )
 
 
 @torch.inference_mode()
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])  # with a bias, without one, and an encoder-decoder
 def test_logits_are_those_of_the_whole_model(name: str) -> None:
     head, model, example = head_of(name)
-    assert head.fits(example)
+    assert head.matches_model(example)
     whole = model(**example).logits[0]
     rows = torch.tensor([0, 2])
     states = head.read(example, rows, lambda _rows: nullcontext())
@@ -39,7 +43,7 @@ def test_logits_are_those_of_the_whole_model(name: str) -> None:
 def test_half_precision_logits_are_padded_to_a_multiple_of_eight_with_minus_infinity(name: str) -> None:
     head, model, example = head_of(name, torch.bfloat16)
     states = head.read(example, torch.tensor([1, 2]), lambda _rows: nullcontext())
-    found = head.all_logits(states)
+    found = head.compute_all_logits(states)
     assert (found.dtype, found.shape) == (torch.float32, (2, 56))
     assert found[:, VOCABULARY:].eq(-torch.inf).all()
     projection = model.get_output_embeddings()
@@ -66,7 +70,7 @@ def test_a_head_that_needs_all_positions_gets_them() -> None:
     true_forward = transform.forward
     transform.forward = lambda states: true_forward(states.roll(1, dims=1))
     expected = model(**example).logits[0]
-    assert head.fits(example)
+    assert head.matches_model(example)
     states = head.read(example, torch.tensor([0, 2]), lambda _rows: nullcontext())
     torch.testing.assert_close(head.slice(states, 0, VOCABULARY), expected[[0, 2]])
 
@@ -81,7 +85,7 @@ def test_a_base_model_without_last_hidden_state() -> None:
 
     model.transformer.forward = lambda *args, **named: Output([true_forward(*args, **named).last_hidden_state])
     model.forward = lambda **named: type("Output", (), {"logits": model.lm_head(model.transformer(**named)[0])})
-    assert head.fits(example)
+    assert head.matches_model(example)
     assert head.read(example, torch.tensor([1]), lambda _rows: nullcontext()).shape == (1, 16)
 
 
@@ -106,7 +110,10 @@ def test_a_model_that_changes_its_logits_after_the_projection_does_not_fit(
     factor: float, added: float, more: int, fits: bool
 ) -> None:
     _, model, example = head_of("bert")
-    assert ProjectingHead(_Changed(model, factor, added, more), model.get_output_embeddings()).fits(example) == fits
+    assert (
+        ProjectingHead(_Changed(model, factor, added, more), model.get_output_embeddings()).matches_model(example)
+        == fits
+    )
 
 
 def test_a_model_whose_projection_is_not_linear_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.support.patience import PATIENCE
-from tiltmeter.engine.batch_layout import Layout
-from tiltmeter.engine.rows import Asks, Batch
+from tiltmeter.engine.batch_layout import BatchLayout
+from tiltmeter.engine.batch_rows import Batch, NumberRequests
 from tiltmeter.errors import UsageError
 
 
@@ -21,7 +21,7 @@ class Worker:
 
     batch_tokens = 8
     batches_ahead = 0
-    layout = Layout()
+    layout = BatchLayout()
     disabled: ClassVar[dict[str, str]] = {}
 
     def __init__(self, ending: str) -> None:
@@ -36,7 +36,7 @@ class Worker:
             print("\x1b[8mhidden", file=sys.stderr)
         if self._ending == "complains":
             raise UsageError("This worker has had enough.")
-        tokens = Asks.of(batch).tokens
+        tokens = NumberRequests.of(batch).tokens
         numbers = np.float32([-tokens, 0 * tokens])
         return lambda: numbers
 
@@ -46,10 +46,10 @@ class Telling(Worker):
 
     def __init__(self, batch_tokens: int, shares_prefixes: bool, pack: int) -> None:
         super().__init__("answers")
-        self.batch_tokens, self.layout = batch_tokens, Layout(pack=pack, shares_prefixes=shares_prefixes)
+        self.batch_tokens, self.layout = batch_tokens, BatchLayout(pack=pack, shares_prefixes=shares_prefixes)
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        lengths = np.array([len(row.ids) for row in batch])[Asks.of(batch).lines]
+        lengths = np.array([len(row.ids) for row in batch])[NumberRequests.of(batch).lines]
         sizes = 1000 * self.batch_tokens + 100 * self.layout.pack + lengths
         numbers = np.float32([sizes, np.full(len(lengths), len(batch))])
         return lambda: numbers

@@ -24,10 +24,10 @@ from tests.models.served import train
 from tests.models.tiny_gguf import write_gguf
 from tests.runs.own_stereotypes import THREE, own_items
 from tests.training.made_articles import made, write_html, write_jsonl
-from tiltmeter.making.project import new_project
+from tiltmeter.making.project import create_project
+from tiltmeter.making.project_settings import write_settings
 from tiltmeter.making.repair_step import repair_project
-from tiltmeter.making.settings import write_settings
-from tiltmeter.making.translate import translate_project
+from tiltmeter.making.translation_step import translate_project
 
 _TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}"
@@ -144,7 +144,7 @@ class _OtherTerms(BreakingEngine):
 def _project(folder: Path) -> None:
     """A translated project with the items `i0` to `i3`, of which two are open."""
     source = source_file(folder / "source.jsonl")
-    with new_project(folder / "review" / "my-es", source, language="es", system="apertium:eng-spa") as project:
+    with create_project(folder / "review" / "my-es", source, language="es", system="apertium:eng-spa") as project:
         project.settings = replace(project.settings, licence="CC0-1.0")
         write_settings(folder / "review" / "my-es", project.settings)
         translate_project(project, _OtherTerms())

@@ -17,10 +17,10 @@ from tests.support.serving import serving
 from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.model_job import run_job
 from tiltmeter.cluster.plan_cells import ModelCells
-from tiltmeter.datasets import fetch, readers
+from tiltmeter.datasets import file_fetcher, readers
 from tiltmeter.datasets.readers.jsonl import parse
-from tiltmeter.datasets.upstream import UpstreamFile
-from tiltmeter.datasets.validate import Examination, examine
+from tiltmeter.datasets.upstream_files import UpstreamFile
+from tiltmeter.datasets.validation import ValidationResult, validate_records
 
 # By the format of files that the mirror may lack: the reader's file whose items are read instead.
 _INSTEAD = {"bbq-jsonl": "my-questions", "mbbq-jsonl": "my-questions", "gest-pairs-csv": "my-gendered-pairs"}
@@ -31,12 +31,12 @@ _MAY_BE_ABSENT = ("nyu-mll/BBQ/", "Veranep/MBBQ/", "kinit-sk/gest/data/gender_va
 def use_data(patch: pytest.MonkeyPatch, own: Path) -> None:
     """Read every file of data once; for one that the mirror lacks, items of our own in its form and language."""
     absent = own.parent / "absent"
-    fetched, examined = fetch.fetch, readers.examine_file
+    fetched, examined = file_fetcher.fetch_file, readers.validate_file
 
     def fetch_or_make(file: UpstreamFile) -> Path:
         try:
             return fetched(file)
-        except fetch.AbsentError:
+        except file_fetcher.UnavailableFileError:
             if not file.name.startswith(_MAY_BE_ABSENT):
                 raise
             path = absent / file.name
@@ -45,17 +45,17 @@ def use_data(patch: pytest.MonkeyPatch, own: Path) -> None:
             return path
 
     @cache
-    def examine_once(path: Path, format: str, language: str) -> Examination:
+    def examine_once(path: Path, format: str, language: str) -> ValidationResult:
         if not path.is_relative_to(absent):
             return examined(path, format, language)
         rows = map(json.loads, (own / f"{_INSTEAD[format]}.jsonl").read_text("utf-8").splitlines())
         made = path.with_name(f"{path.stem}.{language}.jsonl")
         changed = ({**row, "id": f"{path.stem}-{row['id']}", "language": language} for row in rows)
         made.write_text("".join(json.dumps(row) + "\n" for row in changed), encoding="utf-8")
-        return examine(str(made), parse(made))
+        return validate_records(str(made), parse(made))
 
-    patch.setattr(fetch, "fetch", fetch_or_make)
-    patch.setattr(readers, "examine_file", examine_once)
+    patch.setattr(file_fetcher, "fetch_file", fetch_or_make)
+    patch.setattr(readers, "validate_file", examine_once)
 
 
 def run_jobs_here(patch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from tests.support.answered import answered
-from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.benchmarks.benchmark import Asked
+from tiltmeter.benchmarks import get_benchmark
+from tiltmeter.benchmarks.benchmark import PartTrials
 from tiltmeter.datasets import load
 from tiltmeter.forms.gest import TEMPLATES, GestItem
 from tiltmeter.forms.winobias import WinoBiasItem
-from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.checkpoint_model import CheckpointModel, open_model
 
 FILES = [
     *((template, model) for template in (1, 2, 3, 4) for model in ("bert-tiny", "xlmr-tiny")),
@@ -30,12 +30,12 @@ def _use_it(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
 
 
-def scores(model: CheckpointModel, asked: Asked) -> dict[str, float]:
-    return {item: rows[0].score for item, rows in answered(asked, model.answerer(asked.kind))}
+def scores(model: CheckpointModel, asked: PartTrials) -> dict[str, float]:
+    return {item: rows[0].score for item, rows in answered(asked, model.get_answerer(asked.kind))}
 
 
-def put(model: CheckpointModel, form: str, part: str, items: list[Any]) -> Asked:
-    return benchmark_for(form).ask(part, items, model.text, protocol="published")
+def put(model: CheckpointModel, form: str, part: str, items: list[Any]) -> PartTrials:
+    return get_benchmark(form).ask(part, items, model.text, protocol="published")
 
 
 @pytest.mark.parametrize(("template", "name"), FILES)
@@ -53,7 +53,7 @@ def test_scores_equal_those_of_the_released_code(template: int, name: str, fixtu
 
 
 def logits(model: CheckpointModel, **inputs: list[int]) -> torch.Tensor:
-    loaded = model.answerer(model.kind).model  # type: ignore[attr-defined]
+    loaded = model.get_answerer(model.kind).model  # type: ignore[attr-defined]
     with torch.no_grad():
         found: torch.Tensor = loaded(**{name: torch.tensor([ids]) for name, ids in inputs.items()}).logits[0].double()
     return found

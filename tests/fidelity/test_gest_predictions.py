@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.winobias import validity
-from tiltmeter.runs.predictions import score_predictions
+from tiltmeter.measures.winobias import compute_validity
+from tiltmeter.runs.prediction_run import score_predictions
 
 # The released names, and those in Tables 9 (masked models) and 10 (causal ones, whose templates count from 1 there).
 MODELS = {
@@ -165,7 +165,7 @@ def test_the_predictive_validity_of_the_paper(mirror: Path) -> None:
                 name = name.removesuffix(ending)
             log10 = float(row["logprob_male_professions"]) - float(row["logprob_female_professions"])
             records.append(record(name, f"type{row['dataset_type']}-{row['dataset_split']}", math.exp(log10)))
-    found = validity(records, as_published=True)
+    found = compute_validity(records, as_published=True)
     assert len(found.models) == 11
     assert f"{found.correlation:.2f}" == "0.95"
     assert found.p_value < 2e-5

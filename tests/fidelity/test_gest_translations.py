@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tiltmeter.datasets.by_name import load
-from tiltmeter.datasets.upstream import upstream_file
-from tiltmeter.measures.gest_mt import masculine_interval, masculine_rate, rates
-from tiltmeter.runs.translations import score_translations
+from tiltmeter.datasets.dataset_loader import load
+from tiltmeter.datasets.upstream_files import get_upstream_file
+from tiltmeter.measures.gest_mt import compute_masculine_interval, compute_masculine_share, compute_rates
+from tiltmeter.runs.translation_run import score_translations
 
 SYSTEMS = {"deepl": "DeepL", "google_translate": "GoogleTranslate"}
 LANGUAGES = {
@@ -48,7 +48,9 @@ def found(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str],
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
 
     def read(system: str, language: str) -> Found:
-        path = mirror / upstream_file("kinit-sk/gest", f"data/translations/{system}/{language}/translations.csv").name
+        path = (
+            mirror / get_upstream_file("kinit-sk/gest", f"data/translations/{system}/{language}/translations.csv").name
+        )
         if not path.is_file():
             pytest.skip(f"the mirror has no translations of {system} into {language}")
         result = score_translations(path, system=system, on=f"gest-mt:{language}", edition="1.0")
@@ -77,7 +79,7 @@ def test_yields_and_rates(system: str, language: str, found, counts) -> None:
     assert their_yield == theirs[["male", "female"]].to_numpy().sum()
     assert ours.gendered == pytest.approx(their_yield, rel=0.015)
 
-    their_p = {number: masculine_rate(*theirs.loc[number, ["male", "female"]]) for number in STEREOTYPES}
+    their_p = {number: compute_masculine_share(*theirs.loc[number, ["male", "female"]]) for number in STEREOTYPES}
     differences = [abs(ours.p_i[number] - their_p[number]) for number in STEREOTYPES]
     assert sum(differences) / len(differences) <= 0.006
     assert max(differences) <= 0.03
@@ -86,7 +88,7 @@ def test_yields_and_rates(system: str, language: str, found, counts) -> None:
     inside = [intervals.loc[n, "lower"] <= ours.p_i[n] <= intervals.loc[n, "upper"] for n in STEREOTYPES]
     assert all(inside)
 
-    their_rates = rates(their_p)
+    their_rates = compute_rates(their_p)
     assert ours.rates["f_m"] == pytest.approx(their_rates["f_m"], abs=0.006)
     assert ours.rates["f_s"] == pytest.approx(their_rates["f_s"], abs=0.006)
 
@@ -97,8 +99,8 @@ def test_the_printed_rates_are_centres_of_the_intervals() -> None:
     printed = table("gest2024.csv").query("table == '8'").set_index(["system", "language", "stereotype"])
     compared = 0
     for row in table("gest2024_mt_counts.csv").itertuples():
-        low, high = masculine_interval(row.male, row.female)
-        ours = (low, masculine_rate(row.male, row.female), high)
+        low, high = compute_masculine_interval(row.male, row.female)
+        ours = (low, compute_masculine_share(row.male, row.female), high)
         theirs = printed.loc[(names[row.system], row.language, row.stereotype), ["lower", "value", "upper"]]
         assert ours == pytest.approx(tuple(theirs), abs=0.0051)
         compared += 1
@@ -108,7 +110,7 @@ def test_the_printed_rates_are_centres_of_the_intervals() -> None:
 def test_belarusian_was_counted_too_feminine(found, counts) -> None:
     """The published masculine rate lies 0.05 below ours, and every stereotype has more feminine translations."""
     ours, theirs = found("google_translate", "be"), counts("google_translate", "be")
-    their_rates = rates({n: masculine_rate(*theirs.loc[n, ["male", "female"]]) for n in STEREOTYPES})
+    their_rates = compute_rates({n: compute_masculine_share(*theirs.loc[n, ["male", "female"]]) for n in STEREOTYPES})
     assert ours.rates["f_m"] - their_rates["f_m"] == pytest.approx(0.05, abs=0.01)
     assert all(theirs.loc[number, "female"] >= ours.feminine.get(number, 0) for number in STEREOTYPES)
 

@@ -17,7 +17,7 @@ def test_items_and_sizes_of_released_files(name: str, mirror: Path, monkeypatch:
         pytest.skip(f"no file of {name} is in the mirror")
     counted: Counter[str] = Counter()
     for source in here:
-        counted[source.language] += len(source.examine().items)
+        counted[source.language] += len(source.validate().items)
         for file, path in zip(source.files, source.paths(), strict=True):
             assert isinstance(file, Path) or file.size == path.stat().st_size
     whole = {code for code in data.languages if all(s.is_local() for s in data.sources if s.language == code)}

@@ -14,12 +14,12 @@ import pytest
 import torch
 
 from tests.support.answered import answered
-from tiltmeter.benchmarks.benchmark import Asked
-from tiltmeter.benchmarks.gold_distance import gold_distance
+from tiltmeter.benchmarks.benchmark import PartTrials
+from tiltmeter.benchmarks.gold_distance import compute_gold_distance
 from tiltmeter.benchmarks.pairs import ask
 from tiltmeter.datasets import load
-from tiltmeter.engine.execute import BatchAnswerer
-from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.engine.execution import BatchAnswerer
+from tiltmeter.models.checkpoint_model import CheckpointModel, open_model
 from tiltmeter.questions import Question
 
 QUICK = ("en", "th", "crows-en")
@@ -32,12 +32,12 @@ def _use_the_mirror(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
 
 
-def put(model: CheckpointModel, name: str, language: str, wanted: set[str]) -> Asked:
+def put(model: CheckpointModel, name: str, language: str, wanted: set[str]) -> PartTrials:
     items: Any = [item for item in load(name, None, language) if item.id in wanted]
     return ask("all", items, model.text, protocol="published")
 
 
-def scores(asked: Asked, answerer: BatchAnswerer) -> dict[str, dict[str, float]]:
+def scores(asked: PartTrials, answerer: BatchAnswerer) -> dict[str, dict[str, float]]:
     return {item: {score.role: score.score for score in rows} for item, rows in answered(asked, answerer)}
 
 
@@ -49,7 +49,7 @@ def test_scores_equal_those_of_the_released_code(name: str, language: str, fixtu
     benchmark = ("crows-pairs", "en") if language == "crows-en" else ("gender-pairs", language)
     asked = put(model, *benchmark, set(expected))
     assert not asked.skipped
-    found = scores(asked, model.answerer("masked"))
+    found = scores(asked, model.get_answerer("masked"))
     assert len(found) == len(expected) == (120 if language == "crows-en" else 212)
     for pair, numbers in expected.items():
         ours = found[pair]
@@ -85,7 +85,9 @@ def distances(model: Any, questions: tuple[Question, ...]) -> tuple[np.ndarray, 
     for question in questions:
         ((place, token),) = question.wanted
         ids = torch.tensor([question.ids])
-        exact.append(float(gold_distance(float(torch.log_softmax(double(ids).logits[0, place], dim=-1)[token]))))
+        exact.append(
+            float(compute_gold_distance(float(torch.log_softmax(double(ids).logits[0, place], dim=-1)[token])))
+        )
         released.append(as_released(model(ids).logits[0, place], token))
     return np.array(exact), np.array(released)
 
@@ -93,8 +95,8 @@ def distances(model: Any, questions: tuple[Question, ...]) -> tuple[np.ndarray, 
 @pytest.mark.parametrize(("scale", "wrong"), [(1.0, False), (4.0, True), (16.0, True)])
 def test_a_model_that_is_sure_of_itself_is_measured_right(scale: float, wrong: bool, fixtures_dir: Path) -> None:
     tiny = open_model(str(fixtures_dir / "bert-tiny"))
-    answerer: Any = type(tiny.answerer("masked"))
-    model = sure_of_itself(tiny.answerer("masked").model, scale)
+    answerer: Any = type(tiny.get_answerer("masked"))
+    model = sure_of_itself(tiny.get_answerer("masked").model, scale)
     chosen = {item.id for item in load("gender-pairs", None, "en")[:15]}
     asked = put(tiny, "gender-pairs", "en", chosen)
     found = scores(asked, answerer(model, torch.device("cpu")))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.measures.association import measure
-from tiltmeter.runs.imports import Predictions, read_predictions
+from tiltmeter.runs.prediction_files import Predictions, read_predictions
 
 PREDICTIONS = "slds-lmu/stereotypes-multi/results/predictions"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.answered import answered
 from tiltmeter.benchmarks.association import ask
 from tiltmeter.datasets import load
-from tiltmeter.models.loading import CheckpointModel, open_model
+from tiltmeter.models.checkpoint_model import CheckpointModel, open_model
 
 LANGUAGES = ("de", "en", "es", "fr", "tr")
 CASES = ("orig", "b", "c", "d", "e", "f")
@@ -32,7 +32,7 @@ model_at = cache(open_model)
 def scores(model: CheckpointModel, part: str, language: str, protocol: str, wanted: set[str]) -> dict[str, float]:
     items = [item for item in items_of("stereoset", part, language) if item.candidates[0].id in wanted]  # type: ignore[union-attr]
     asked = ask(part, items, model.text, protocol=protocol)  # type: ignore[arg-type]
-    rows = answered(asked, model.answerer(asked.kind))
+    rows = answered(asked, model.get_answerer(asked.kind))
     return {score.candidate: score.score for _, scores in rows for score in scores}
 
 

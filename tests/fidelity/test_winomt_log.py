@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from perf.winomt import accuracy, delta_g, read_log
-from tiltmeter.datasets.by_name import load
-from tiltmeter.datasets.upstream import upstream_file
-from tiltmeter.gender.noun_gender import noun_rules
-from tiltmeter.runs.translating.winomt import read_gender
-from tiltmeter.translators.word_alignment import AlignedPair, tokens
+from tiltmeter.datasets.dataset_loader import load
+from tiltmeter.datasets.upstream_files import get_upstream_file
+from tiltmeter.gender.noun_gender import load_noun_rules
+from tiltmeter.runs.translation.winomt import read_gender
+from tiltmeter.translators.word_alignment import AlignedPair, tokenize_words
 
 REPOSITORY = "gabrielStanovsky/mt_gender"
 NAMES = {"masculine": "male", "feminine": "female", "neutral": "neutral", None: "unknown"}
@@ -20,7 +20,7 @@ def by_word(text: str) -> list[list[int]]:
     """The places of the tokens of each word that spaces divide, as the released alignment counts them."""
     places, first = [], 0
     for word in text.split():
-        count = len(tokens(word))
+        count = len(tokenize_words(word))
         places.append(list(range(first, first + count)))
         first += count
     return places
@@ -30,16 +30,16 @@ def aligned(source: str, target: str, line: str) -> AlignedPair:
     sources, targets = by_word(source), by_word(target)
     links = [tuple(map(int, link.split("-"))) for link in line.split()]
     pairs = frozenset((s, t) for one, other in links for s in sources[one] for t in targets[other])
-    return AlignedPair(tuple(tokens(source)), tuple(tokens(target)), pairs, pairs)
+    return AlignedPair(tuple(tokenize_words(source)), tuple(tokenize_words(target)), pairs, pairs)
 
 
 def test_counts_of_google_into_spanish(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
 
     def released(path: str) -> list[str]:
-        return (mirror / upstream_file(REPOSITORY, path).name).read_text(encoding="utf-8").splitlines()
+        return (mirror / get_upstream_file(REPOSITORY, path).name).read_text(encoding="utf-8").splitlines()
 
-    rules, counts = noun_rules("es"), Counter[tuple[str, str]]()
+    rules, counts = load_noun_rules("es"), Counter[tuple[str, str]]()
     lines = zip(released("translations/google/en-es.txt"), released("logs/forward.en-es.align"), strict=True)
     for item, (line, links) in zip(load("winomt", None, "en"), lines, strict=True):
         source, target = line.split(" ||| ")

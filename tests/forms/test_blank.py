@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.forms.blank import fill, word_in
+from tiltmeter.forms.blank import fill_blank, find_blank_word
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,9 @@ from tiltmeter.forms.blank import fill, word_in
     ],
 )
 def test_the_word_is_found(context: str, sentence: str, word: str | None) -> None:
-    assert word_in(context, sentence) == word
+    assert find_blank_word(context, sentence) == word
 
 
 @given(st.from_regex(r"[a-zäöü]+( [a-zäöü]+)?", fullmatch=True), st.sampled_from(["BLANK", "So BLANK.", "A BLANK b"]))
 def test_what_is_filled_in_is_found_again(word: str, context: str) -> None:
-    assert word_in(context, fill(context, word)) == word
+    assert find_blank_word(context, fill_blank(context, word)) == word

@@ -7,9 +7,9 @@ import pytest
 
 from tiltmeter.benchmarks.pairs import _LONGEST_MASKED
 from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
-from tiltmeter.forms.word_difference import WordDifference, word_difference
-from tiltmeter.making.name_lists import unlisted_names
-from tiltmeter.making.repair.agreement import in_place_of_blank
+from tiltmeter.forms.word_difference import WordDifference, compute_word_difference
+from tiltmeter.making.name_lists import find_unlisted_names
+from tiltmeter.making.repair.grammatical_agreement import find_blank_text
 
 # Repetitive words: every word of one text matches a tenth of the other, and there are many blocks.
 CHANCE = random.Random(4)
@@ -39,10 +39,10 @@ def test_the_difference_of_long_texts_is_everything_between_the_first_and_the_la
     start = next(place for place, (one, two) in enumerate(zip(FIRST, SECOND, strict=True)) if one != two)
     end = next(place for place, (one, two) in enumerate(zip(FIRST[::-1], SECOND[::-1], strict=True)) if one != two)
     changed = 4_000 - start - end
-    assert word_difference(first, second) == WordDifference(3 + start + end, changed, changed)
+    assert compute_word_difference(first, second) == WordDifference(3 + start + end, changed, changed)
 
 
 def test_long_texts_of_a_project_are_not_compared() -> None:
     first, second = " ".join(FIRST), " ".join(SECOND)
-    assert unlisted_names(first, second, "en") == []
-    assert in_place_of_blank(f"{first} BLANK", second) is None
+    assert find_unlisted_names(first, second, "en") == []
+    assert find_blank_text(f"{first} BLANK", second) is None

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import tiltmeter.forms
-from tiltmeter.benchmarks import benchmarks
+from tiltmeter.benchmarks import get_benchmarks
 from tiltmeter.datasets import DATASETS, load, load_file
-from tiltmeter.datasets.raw_records import build
-from tiltmeter.datasets.readers.jsonl import to_line
+from tiltmeter.datasets.raw_records import build_item
+from tiltmeter.datasets.readers.jsonl import format_line
 from tiltmeter.errors import UsageError
-from tiltmeter.forms import Form, form_by_keys, form_named, form_of, forms
+from tiltmeter.forms import Form, detect_form, get_form, get_forms, get_item_form
 from tiltmeter.forms.association import AssociationItem, Candidate
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
 from tiltmeter.forms.gest import GestItem
@@ -85,117 +85,117 @@ MODULES = [f"tiltmeter.forms.{module.name}" for module in pkgutil.iter_modules(t
 
 def test_a_form_a_module_and_a_benchmark_have_one_name() -> None:
     only_translated = {"geneval", "winomt"}
-    for name in forms():
+    for name in get_forms():
         module = name.replace("-", "_")
-        assert importlib.import_module(f"tiltmeter.forms.{module}").FORM is forms()[name]
+        assert importlib.import_module(f"tiltmeter.forms.{module}").FORM is get_forms()[name]
         if name in only_translated:
             continue
-        assert importlib.import_module(f"tiltmeter.benchmarks.{module}").BENCHMARK is benchmarks()[name]
-    assert benchmarks().keys() == forms().keys() - only_translated
+        assert importlib.import_module(f"tiltmeter.benchmarks.{module}").BENCHMARK is get_benchmarks()[name]
+    assert get_benchmarks().keys() == get_forms().keys() - only_translated
 
 
 def test_every_data_set_is_of_a_form_and_has_its_parts() -> None:
     for data in DATASETS.values():
-        assert set(data.parts) <= set(forms()[data.form].parts)
+        assert set(data.parts) <= set(get_forms()[data.form].parts)
     for name in ("starter", "starter-pairs", "starter-gest"):
-        assert {form_of(item).name for item in load(name, None, "en")} == {DATASETS[name].form}
+        assert {get_item_form(item).name for item in load(name, None, "en")} == {DATASETS[name].form}
 
 
 @pytest.mark.parametrize("item", ITEMS)
 def test_an_item_is_written_with_its_keys_in_order_and_read_back(item: Any, tmp_path: Path) -> None:
-    form = form_of(item)
+    form = get_item_form(item)
     written = form.write(item)
     assert list(written) == [key for key in form.keys if key in written]
-    assert form_by_keys(written) is form
-    (tmp_path / "items.jsonl").write_text(to_line(item), encoding="utf-8")
+    assert detect_form(written) is form
+    (tmp_path / "items.jsonl").write_text(format_line(item), encoding="utf-8")
     assert load_file(tmp_path / "items.jsonl") == [item]
 
 
 @pytest.mark.parametrize("item", ITEMS)
 def test_a_line_that_lacks_a_key_is_still_matched_to_its_form(item: Any) -> None:
-    form = form_of(item)
+    form = get_item_form(item)
     for key in form.keys:
         left = [other for other in form.write(item) if other != key]
         if set(left) & set(form.distinctive):
-            assert form_by_keys(left) is form
+            assert detect_form(left) is form
 
 
 @pytest.mark.parametrize("item", ITEMS)
 def test_translatable_texts_are_in_the_item(item: Any) -> None:
-    texts = json.dumps(form_of(item).write(item), ensure_ascii=False)
-    assert form_of(item).translatable(item)
-    assert all(text in texts for text in form_of(item).translatable(item).values())
+    texts = json.dumps(get_item_form(item).write(item), ensure_ascii=False)
+    assert get_item_form(item).translatable(item)
+    assert all(text in texts for text in get_item_form(item).translatable(item).values())
 
 
 def test_translatable_texts() -> None:
-    assert form_of(INTRA).translatable(INTRA) == {
+    assert get_item_form(INTRA).translatable(INTRA) == {
         "target_term": "nurses",
         "context": "The nurses were BLANK.",
         "candidates[0].word": "wooden",
         "candidates[1].word": "gentle",
         "candidates[2].word": "rough",
     }
-    assert form_of(INTER).translatable(INTER)["candidates[1].sentence"] == "She frowned at him."
-    assert form_of(PAIR).translatable(PAIR) == {"more": "My aunt knits.", "less": "My uncle knits."}
-    assert form_of(GEST).translatable(GEST) == {"sentence": "I repaired the radio."}
-    assert form_of(GENDERED).translatable(GENDERED) == {"original": "I was at home."}
-    assert form_of(WINOBIAS).translatable(WINOBIAS) == {"male": "He lost his hat.", "female": "She lost her hat."}
+    assert get_item_form(INTER).translatable(INTER)["candidates[1].sentence"] == "She frowned at him."
+    assert get_item_form(PAIR).translatable(PAIR) == {"more": "My aunt knits.", "less": "My uncle knits."}
+    assert get_item_form(GEST).translatable(GEST) == {"sentence": "I repaired the radio."}
+    assert get_item_form(GENDERED).translatable(GENDERED) == {"original": "I was at home."}
+    assert get_item_form(WINOBIAS).translatable(WINOBIAS) == {"male": "He lost his hat.", "female": "She lost her hat."}
 
 
 def test_displayed_texts() -> None:
-    shown = form_of(INTRA).shown(INTRA)
+    shown = get_item_form(INTRA).shown(INTRA)
     assert shown.context == "The nurses were BLANK."
     assert shown.texts == {"unrelated": "wooden", "stereotype": "gentle", "anti-stereotype": "rough"}
-    assert form_of(INTER).shown(INTER).texts["stereotype"] == "She smiled."
-    assert (form_of(PAIR).shown(PAIR).context, form_of(GEST).shown(GEST).texts) == ("", {})
-    assert form_of(GEST).shown(GEST).context == "I repaired the radio."
-    assert form_of(GENDERED).shown(GENDERED).context == "I was at home."
-    assert form_of(WINOBIAS).shown(WINOBIAS).texts["female"] == "She lost her hat."
+    assert get_item_form(INTER).shown(INTER).texts["stereotype"] == "She smiled."
+    assert (get_item_form(PAIR).shown(PAIR).context, get_item_form(GEST).shown(GEST).texts) == ("", {})
+    assert get_item_form(GEST).shown(GEST).context == "I repaired the radio."
+    assert get_item_form(GENDERED).shown(GENDERED).context == "I was at home."
+    assert get_item_form(WINOBIAS).shown(WINOBIAS).texts["female"] == "She lost her hat."
 
 
 def test_the_columns_of_the_table_of_scores() -> None:
     same = {"bias_type": "profession", "target": "nurse"}
-    assert form_of(INTRA).attributes(INTRA) == {**same, "length_difference": len("gentle") - len("rough")}
+    assert get_item_form(INTRA).attributes(INTRA) == {**same, "length_difference": len("gentle") - len("rough")}
     difference = len("She smiled.") - len("She frowned at him.")
-    assert form_of(INTER).attributes(INTER) == {**same, "length_difference": difference}
-    assert form_of(PAIR).attributes(PAIR) == {"bias_type": "gender", "direction": "stereo"}
-    assert form_of(WINOBIAS).attributes(WINOBIAS) == {"occupation": "gardener", "occupation_gender": "male"}
+    assert get_item_form(INTER).attributes(INTER) == {**same, "length_difference": difference}
+    assert get_item_form(PAIR).attributes(PAIR) == {"bias_type": "gender", "direction": "stereo"}
+    assert get_item_form(WINOBIAS).attributes(WINOBIAS) == {"occupation": "gardener", "occupation_gender": "male"}
 
 
 def test_family_words() -> None:
-    assert form_of(GEST).attributes(GEST) == {"stereotype": 9, "side": "masculine", "family_words": False}
+    assert get_item_form(GEST).attributes(GEST) == {"stereotype": 9, "side": "masculine", "family_words": False}
     read = GestItem("1", "en", 12, "I read to my children.")
-    assert form_of(read).attributes(read)["family_words"] is True
+    assert get_item_form(read).attributes(read)["family_words"] is True
     # Matched as substrings, as in the paper: not a family word, but one of the paper's 166 sentences.
     kidding = GestItem("1", "en", 8, "I was kidding.")
-    assert form_of(kidding).attributes(kidding)["family_words"] is True
+    assert get_item_form(kidding).attributes(kidding)["family_words"] is True
     known = GenderedPairItem("1", "sk", 12, "a", "b", original="I cooked for my family.", translator="DeepL")
-    assert form_of(known).attributes(known) == {
+    assert get_item_form(known).attributes(known) == {
         "stereotype": 12,
         "side": "masculine",
         "family_words": True,
         "translator": "DeepL",
     }
     unknown = GenderedPairItem("1", "sk", 12, "a", "b")
-    assert form_of(unknown).attributes(unknown)["family_words"] is None
+    assert get_item_form(unknown).attributes(unknown)["family_words"] is None
 
 
 def test_parts() -> None:
-    assert form_of(INTRA).belongs_to(INTRA, "intrasentence")
-    assert not form_of(INTRA).belongs_to(INTRA, "intersentence")
-    assert form_of(GEST).belongs_to(GEST, "template-2")  # every sentence is used in every template
-    assert not form_of(GEST).belongs_to(GEST, "intrasentence")
-    assert not form_of(PAIR).belongs_to(PAIR, "all")
+    assert get_item_form(INTRA).belongs_to(INTRA, "intrasentence")
+    assert not get_item_form(INTRA).belongs_to(INTRA, "intersentence")
+    assert get_item_form(GEST).belongs_to(GEST, "template-2")  # every sentence is used in every template
+    assert not get_item_form(GEST).belongs_to(GEST, "intrasentence")
+    assert not get_item_form(PAIR).belongs_to(PAIR, "all")
 
 
 def test_names() -> None:
-    assert form_named("gest-pairs") is form_named("gendered-pairs")
+    assert get_form("gest-pairs") is get_form("gendered-pairs")
     with pytest.raises(UsageError, match="no form of items called 'triples'; there are association"):
-        form_named("triples")
+        get_form("triples")
 
 
 def test_a_line_of_no_form_and_a_form_that_fits_better() -> None:
-    assert form_by_keys(["id", "language"]) is None
+    assert detect_form(["id", "language"]) is None
     # A plug-in's form that shares a key with another form is identified by its other keys.
     question: Form[Any] = Form(
         name="questions",
@@ -210,8 +210,8 @@ def test_a_line_of_no_form_and_a_form_that_fits_better() -> None:
         shown=lambda _item: tiltmeter.forms.ItemText("", {}),
         heading=lambda _item: (),
     )
-    assert question.match_score(question.keys) == 5
-    assert (form_named("association").match_score(question.keys) or 0) < 0
+    assert question.compute_match_score(question.keys) == 5
+    assert (get_form("association").compute_match_score(question.keys) or 0) < 0
 
 
 def test_forms_import_nothing_of_what_is_built_on_them() -> None:
@@ -224,20 +224,20 @@ def test_forms_import_nothing_of_what_is_built_on_them() -> None:
 
 def test_people_are_told_the_role_of_a_text() -> None:
     roles = [candidate.role for candidate in INTRA.candidates]
-    names = form_of(INTRA).text_names(INTRA)
+    names = get_item_form(INTRA).text_names(INTRA)
     assert [names[f"candidates[{number}].word"] for number in range(3)] == roles
     assert [names[f"candidates.{role}"] for role in roles] == roles  # as findings name them
-    assert form_of(PAIR).text_names(PAIR)["more"] == "more stereotypical"
-    assert form_of(GEST).text_names(GEST) == {}
+    assert get_item_form(PAIR).text_names(PAIR)["more"] == "more stereotypical"
+    assert get_item_form(GEST).text_names(GEST) == {}
 
 
 def test_kinds_of_translatable_texts() -> None:
-    kinds = {field: form_of(INTRA).text_kind(field) for field in form_of(INTRA).translatable(INTRA)}
+    kinds = {field: get_item_form(INTRA).text_kind(field) for field in get_item_form(INTRA).translatable(INTRA)}
     assert kinds["target_term"] == "term"
     assert kinds["context"] == "context"
     assert kinds["candidates[0].word"] == "word"
-    assert form_of(INTER).text_kind("candidates[1].sentence") == "sentence"
-    assert form_of(GEST).text_kind("sentence") == "sentence"
+    assert get_item_form(INTER).text_kind("candidates[1].sentence") == "sentence"
+    assert get_item_form(GEST).text_kind("sentence") == "sentence"
 
 
 @pytest.mark.parametrize(
@@ -252,25 +252,25 @@ def test_kinds_of_translatable_texts() -> None:
 )
 def test_frames_that_do_not_tell_a_man_from_a_woman_are_refused(male: str, female: str, message: str) -> None:
     line = {"id": "1", "language": "de", "stereotype": 9, "sentence": "Ich kam.", "male_frame": male}
-    item, problems = build(line | {"female_frame": female})
+    item, problems = build_item(line | {"female_frame": female})
     assert item is None
     assert [problem.code for problem in problems] == ["bad-frame"]
     assert message in problems[0].message
 
 
 def test_an_item_in_another_language_leaves_its_frames_behind() -> None:
-    moved = form_of(FRAMED).with_texts(FRAMED, "fr", {"sentence": "J'ai réparé la radio."})
+    moved = get_item_form(FRAMED).with_texts(FRAMED, "fr", {"sentence": "J'ai réparé la radio."})
     assert (moved.language, moved.sentence, moved.male_frame) == ("fr", "J'ai réparé la radio.", "")
 
 
 def test_words_about_family_are_looked_for_in_english_only() -> None:
     kidnapped = GestItem("1", "sv", 3, "Jag såg kidet.")
-    assert form_of(kidnapped).attributes(kidnapped)["family_words"] is None
-    assert form_of(FRAMED).attributes(FRAMED)["family_words"] is False
+    assert get_item_form(kidnapped).attributes(kidnapped)["family_words"] is None
+    assert get_item_form(FRAMED).attributes(FRAMED)["family_words"] is False
 
 
 def test_whole_is_true_or_false() -> None:
-    line = json.loads(to_line(WHOLE)) | {"whole": "yes"}
-    values = form_of(WHOLE).from_json(line).values
+    line = json.loads(format_line(WHOLE)) | {"whole": "yes"}
+    values = get_item_form(WHOLE).from_json(line).values
     assert values is not None
-    assert "whole" in {problem.field for problem in build(values)[1]}
+    assert "whole" in {problem.field for problem in build_item(values)[1]}

@@ -2,7 +2,7 @@ import pytest
 
 from tiltmeter.errors import DataError
 from tiltmeter.gender import Gender
-from tiltmeter.gender.conllu import ParsedSentence, read_conllu, speaker_gender_conllu
+from tiltmeter.gender.conllu import ParsedSentence, find_conllu_gender, read_conllu
 
 
 def parse(text: str) -> ParsedSentence:
@@ -100,11 +100,11 @@ SENTENCES: dict[str, tuple[str, Gender | None]] = {
 @pytest.mark.parametrize("name", SENTENCES)
 def test_gender_from_features(name: str) -> None:
     text, gender = SENTENCES[name]
-    assert speaker_gender_conllu(parse(text).words) == gender
+    assert find_conllu_gender(parse(text).words) == gender
 
 
 def test_the_cue_and_the_rule_are_given() -> None:
-    detected = speaker_gender_conllu(parse(SENTENCES["participle"][0]).words, explain=True)
+    detected = find_conllu_gender(parse(SENTENCES["participle"][0]).words, explain=True)
     assert (detected.cue, detected.rule) == (("spala",), "head of som")
 
 
@@ -124,8 +124,8 @@ def test_multiword_tokens_comments_and_empty_nodes() -> None:
     first, second = read_conllu(lines, "test")
     assert (first.text, second.text) == ("Poszłam.", "Tak")
     assert [word.form for word in first.words] == ["Poszła", "m", "."]
-    assert speaker_gender_conllu(first.words) == "feminine"
-    assert speaker_gender_conllu(second.words) is None
+    assert find_conllu_gender(first.words) == "feminine"
+    assert find_conllu_gender(second.words) is None
 
 
 GOOD = "1\tspala\tspať\tVERB\t_\tGender=Fem\t0\troot\t_\t_"

@@ -5,7 +5,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tiltmeter.cli.gender import gender
+from tiltmeter.cli.gender_detect import gender
 from tiltmeter.errors import DataError, UsageError
 
 app = typer.Typer()

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from tiltmeter.errors import UsageError
-from tiltmeter.gender.noun_gender import GENDERS, noun_gender, noun_languages
+from tiltmeter.gender.noun_gender import GENDERS, find_noun_gender, list_noun_languages
 
 M, F, N = "masculine", "feminine", "neutral"
 
@@ -61,19 +61,19 @@ def test_genders(language: str, text: str, gender: str | None) -> None:
     place = next((n for n, word in enumerate(words) if len(word) > 1 and word.isupper()), len(words) - 1)
     # German nouns have a capital, and pronouns have none.
     words[place] = words[place].lower() if gender == N and language == "de" else words[place].capitalize()
-    assert noun_gender(words, place, language).gender == gender
+    assert find_noun_gender(words, place, language).gender == gender
 
 
 def test_what_shows_the_gender_is_given() -> None:
-    assert noun_gender(["Vio", "al", "viejo", "conserje"], 3, "es").cue == ("al", "conserje")
-    assert noun_gender(["Vio", "conserje"], 1, "es").cue == ()
+    assert find_noun_gender(["Vio", "al", "viejo", "conserje"], 3, "es").cue == ("al", "conserje")
+    assert find_noun_gender(["Vio", "conserje"], 1, "es").cue == ()
 
 
 def test_a_word_of_a_sentence_without_a_capital_is_no_german_noun() -> None:
-    assert noun_gender(["der", "gärtner"], 1, "de").gender is None
+    assert find_noun_gender(["der", "gärtner"], 1, "de").gender is None
 
 
-@pytest.mark.parametrize("language", noun_languages())
+@pytest.mark.parametrize("language", list_noun_languages())
 def test_no_form_has_two_genders(language: str) -> None:
     """A form of one list that another list of the table has, too, would never decide."""
     text = (files("tiltmeter.gender") / "nouns" / f"{language}.toml").read_text(encoding="utf-8")
@@ -86,11 +86,11 @@ def test_no_form_has_two_genders(language: str) -> None:
 
 
 def test_languages_without_rules_are_refused_in_one_sentence() -> None:
-    assert noun_languages() == ("de", "es", "fr", "it")
+    assert list_noun_languages() == ("de", "es", "fr", "it")
     with pytest.raises(UsageError, match="nouns in de, es, fr, it only: in Russian a masculine noun is the usual word"):
-        noun_gender(["врач"], 0, "ru")
+        find_noun_gender(["врач"], 0, "ru")
     with pytest.raises(UsageError, match="there are no rules for 'he' that were tried"):
-        noun_gender(["רופא"], 0, "he")
+        find_noun_gender(["רופא"], 0, "he")
 
 
 def test_italian_nouns_after_an_elided_article_are_read_by_their_ending() -> None:
@@ -98,5 +98,5 @@ def test_italian_nouns_after_an_elided_article_are_read_by_their_ending() -> Non
     told = {"avvocato": "masculine", "editore": "masculine", "ingegnere": "masculine", "infermiera": "feminine"}
     for article in ("l'", "dell'", "all'", "dall'"):
         for noun, gender in told.items():
-            assert noun_gender([article, noun], 1, "it").gender == gender
-        assert noun_gender([article, "insegnante"], 1, "it").gender is None
+            assert find_noun_gender([article, noun], 1, "it").gender == gender
+        assert find_noun_gender([article, "insegnante"], 1, "it").gender is None

@@ -7,7 +7,7 @@ import pytest
 
 from tiltmeter import gender
 from tiltmeter.errors import UsageError
-from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
+from tiltmeter.gender import LANGUAGES, SpeakerGender, find_speaker_gender
 
 
 def test_every_module_with_a_grammar_is_a_language() -> None:
@@ -19,19 +19,19 @@ def test_every_module_with_a_grammar_is_a_language() -> None:
 
 def test_an_unknown_language_is_refused_with_those_known() -> None:
     with pytest.raises(UsageError, match=f"'de'.*{', '.join(LANGUAGES)}"):
-        speaker_gender("Ich war müde.", "de")
+        find_speaker_gender("Ich war müde.", "de")
 
 
 def test_a_language_is_never_a_module_name() -> None:
     with pytest.raises(UsageError):
-        speaker_gender("Bola som tam.", "clauses")
+        find_speaker_gender("Bola som tam.", "clauses")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("text", ["", " ", "…", "123", "?!", "\u200b"])
 def test_no_words_no_gender(text: str, language: str) -> None:
-    assert speaker_gender(text, language) is None
-    assert speaker_gender(text, language, explain=True) == SpeakerGender(None)
+    assert find_speaker_gender(text, language) is None
+    assert find_speaker_gender(text, language, explain=True) == SpeakerGender(None)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_no_words_no_gender(text: str, language: str) -> None:
     ],
 )
 def test_the_cue_and_the_rule_are_given(text: str, language: str, cue: tuple[str, ...], rule: str) -> None:
-    detected = speaker_gender(text, language, explain=True)
+    detected = find_speaker_gender(text, language, explain=True)
     assert (detected.cue, detected.rule) == (cue, rule)
 
 

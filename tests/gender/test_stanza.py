@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from tiltmeter.errors import UsageError
-from tiltmeter.gender.stanza import StanzaSpeaker
+from tiltmeter.gender.stanza import StanzaGenderFinder
 
 
 def word(number: int, text: str, upos: str, feats: str | None, head: int, deprel: str) -> SimpleNamespace:
@@ -39,22 +39,22 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_first_sentence_with_a_gender_counts(seen: list[str]) -> None:
-    detected = StanzaSpeaker("hr").speaker_gender("Da. Došla sam.")
+    detected = StanzaGenderFinder("hr").find_speaker_gender("Da. Došla sam.")
     assert (detected.gender, detected.cue) == ("feminine", ("došla",))
     assert seen == ["Da. Došla sam."]
 
 
 def test_serbian_is_parsed_in_latin_letters(seen: list[str]) -> None:
-    StanzaSpeaker("sr").speaker_gender("Дошла сам.")
+    StanzaGenderFinder("sr").find_speaker_gender("Дошла сам.")
     assert seen == ["došla sam."]
 
 
 def test_without_stanza_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "stanza", None)
     with pytest.raises(UsageError, match=r"tiltmeter\[stanza\]"):
-        StanzaSpeaker("sk")
+        StanzaGenderFinder("sk")
 
 
 def test_an_unknown_language_is_refused(seen: list[str]) -> None:
     with pytest.raises(UsageError, match="'de'"):
-        StanzaSpeaker("de")
+        StanzaGenderFinder("de")

@@ -7,13 +7,13 @@ import pytest
 
 from perf.making_items import source_file
 from tests.support.command import Run, command
-from tiltmeter.making.project import Project, new_project
+from tiltmeter.making.project import Project, create_project
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
     source = source_file(tmp_path / "source.jsonl")
-    with new_project(tmp_path / "es", source, language="es", system="apertium:eng-xyz") as made:
+    with create_project(tmp_path / "es", source, language="es", system="apertium:eng-xyz") as made:
         yield made
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from tiltmeter.making.draft import Draft
-from tiltmeter.making.repair.resources import ProjectAlignment
-from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, tokens
+from tiltmeter.making.repair.repair_resources import ProjectAlignment
+from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, tokenize_words
 
 WORD = "candidates[0].word"
 
@@ -34,7 +34,7 @@ def draft(
 
 def links(one: Draft, words: Mapping[str, str]) -> AlignedPair:
     """The context of a draft aligned by words: source word to the words that stand for it, in both directions."""
-    source, target = tokens(one.source["context"]), tokens(one.texts["context"])
+    source, target = tokenize_words(one.source["context"]), tokenize_words(one.texts["context"])
     found = {
         (here, there)
         for here, token in enumerate(source)

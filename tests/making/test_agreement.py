@@ -1,9 +1,9 @@
 import pytest
 
 from tests.making.drafts import WORD, draft
-from tiltmeter.making.repair.agreement import agreement_findings, is_form_of
-from tiltmeter.making.repair.resources import ProjectAlignment, RepairResources
-from tiltmeter.translators.word_alignment import AlignedPair, tokens
+from tiltmeter.making.repair.grammatical_agreement import find_agreement_errors, is_form_of
+from tiltmeter.making.repair.repair_resources import ProjectAlignment, RepairResources
+from tiltmeter.translators.word_alignment import AlignedPair, tokenize_words
 
 PLAIN = RepairResources()
 
@@ -22,7 +22,7 @@ PLAIN = RepairResources()
 def test_words_take_the_form_of_the_sentence(
     context: str, word: str, filled: str, kind: str, proposals: tuple[str, ...]
 ) -> None:
-    (finding,) = agreement_findings([draft(context, word=("patient", word), filled=filled)], PLAIN)
+    (finding,) = find_agreement_errors([draft(context, word=("patient", word), filled=filled)], PLAIN)
     assert (finding.field, finding.kind, finding.proposals) == (WORD, kind, proposals)
 
 
@@ -36,27 +36,27 @@ def test_words_take_the_form_of_the_sentence(
     ],
 )
 def test_words_that_agree_are_left(context: str, word: str, filled: str) -> None:
-    assert agreement_findings([draft(context, word=("patient", word), filled=filled)], PLAIN) == []
+    assert find_agreement_errors([draft(context, word=("patient", word), filled=filled)], PLAIN) == []
 
 
 def test_without_a_filled_sentence_nothing_is_said() -> None:
-    assert agreement_findings([draft("La jardinera es BLANK.")], PLAIN) == []
+    assert find_agreement_errors([draft("La jardinera es BLANK.")], PLAIN) == []
 
 
 def test_an_ending_at_the_blank_is_only_proposed() -> None:
     one = draft("Bahçıvan BLANK'tı.", word=("patient", "sabırlı"), filled="Bahçıvan sabırlıydı.", language="tr")
-    (finding,) = agreement_findings([one], PLAIN)
+    (finding,) = find_agreement_errors([one], PLAIN)
     assert (finding.kind, finding.proposals) == ("proposed", ("sabırlıydı",))
 
 
 def test_alignment_finds_the_word_where_the_sentence_differs() -> None:
     one = draft("Der Gärtner war BLANK.", word=("calm", "gelassen"), filled="Ruhig blieb er.")
-    source, target = tuple(tokens(one.source_filled(WORD))), tuple(tokens(one.filled[WORD]))
+    source, target = tuple(tokenize_words(one.fill_source(WORD))), tuple(tokenize_words(one.filled[WORD]))
     link = frozenset({(3, 0)})
     aligned = ProjectAlignment({}, {(one.item, WORD): AlignedPair(source, target, link, link)}, 5)
-    (finding,) = agreement_findings([one], RepairResources(alignment=aligned))
+    (finding,) = find_agreement_errors([one], RepairResources(alignment=aligned))
     assert (finding.kind, finding.proposals) == ("proposed", ("Ruhig",))
-    (nothing,) = agreement_findings([one], PLAIN)
+    (nothing,) = find_agreement_errors([one], PLAIN)
     assert (nothing.kind, nothing.proposals) == ("open", ())
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.datasets.by_name import examine_spec
-from tiltmeter.datasets.spec import parse_spec
+from tiltmeter.datasets.dataset_loader import validate_spec
+from tiltmeter.datasets.dataset_spec import parse_spec
 from tiltmeter.errors import UsageError
-from tiltmeter.making.project import new_project
-from tiltmeter.making.publish import publish_project
+from tiltmeter.making.project import create_project
+from tiltmeter.making.publication import publish_project
 from tiltmeter.making.repair_step import repair_project
-from tiltmeter.making.translate import translate_project
+from tiltmeter.making.translation_step import translate_project
 from tiltmeter.translators import Translator, open_translator
 
 
@@ -27,13 +27,13 @@ def apertium() -> Translator:
 
 def test_the_starter_set_in_spanish(apertium: Translator, tmp_path: Path) -> None:
     source = "starter:en"
-    with new_project(tmp_path / "es", source, language="es", system="apertium:eng-spa", limit=50) as project:
+    with create_project(tmp_path / "es", source, language="es", system="apertium:eng-spa", limit=50) as project:
         done = translate_project(project, apertium)
         assert done.items == 50
         assert sum(done.blanks[outcome] for outcome in ("kept", "respelled", "merged", "restored")) == 40
         repair_project(project)
         edition = publish_project(project, tmp_path / "out", open_items="keep")
     assert (edition.facts["items"], edition.facts["licence"]) == (50, "Apache-2.0")
-    (checked,) = examine_spec(parse_spec(f"{tmp_path}/out/"))
+    (checked,) = validate_spec(parse_spec(f"{tmp_path}/out/"))
     assert checked.errors == []
     assert {item.language for item in checked.items} == {"es"}

@@ -8,16 +8,16 @@ import pytest
 from perf.breaking_engine import BreakingEngine
 from tiltmeter.errors import UsageError
 from tiltmeter.making import repair_step
-from tiltmeter.making.exchange import export_rows
-from tiltmeter.making.lock import step_lock
-from tiltmeter.making.problems import assemble
-from tiltmeter.making.project import Project, new_project, open_project
-from tiltmeter.making.publish import publish_project
+from tiltmeter.making.exchange import build_export_rows
+from tiltmeter.making.open_problems import assemble_items
+from tiltmeter.making.project import Project, create_project, open_project
+from tiltmeter.making.project_lock import lock_project
+from tiltmeter.making.project_status import compute_status
+from tiltmeter.making.publication import publish_project
 from tiltmeter.making.repair_step import repair_project
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.source import apply_corrections, correct
-from tiltmeter.making.status import status_of
-from tiltmeter.making.translate import translate_project
+from tiltmeter.making.source_corrections import apply_corrections, correct_item
+from tiltmeter.making.translation_step import translate_project
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def translated(project: Project) -> Project:
 def test_steps_wait_for_each_other(translated: Project, tmp_path: Path) -> None:
     corrections = tmp_path / "c.csv"
     corrections.write_text("item,action,field,text,reason\n", encoding="utf-8")
-    with step_lock(translated.folder):
+    with lock_project(translated.folder):
         for step in (
             lambda: translate_project(translated, BreakingEngine()),
             lambda: repair_project(translated),
@@ -44,22 +44,22 @@ def test_steps_wait_for_each_other(translated: Project, tmp_path: Path) -> None:
 
 def test_a_project_is_started_once(tmp_path: Path, project: Project) -> None:
     (tmp_path / "new").mkdir()
-    with step_lock(tmp_path / "new"), pytest.raises(UsageError, match="Another command is at work"):
-        new_project(tmp_path / "new", project.settings.source, language="es", system="deepl")
+    with lock_project(tmp_path / "new"), pytest.raises(UsageError, match="Another command is at work"):
+        create_project(tmp_path / "new", project.settings.source, language="es", system="deepl")
     assert [path.name for path in (tmp_path / "new").iterdir()] == [".lock"]
 
 
 def test_repair_leaves_what_people_decide_meanwhile(translated: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     review = Review(translated)
     review.add_reviewer("Ana")
-    repair = repair_step.repair
+    repair = repair_step.repair_drafts
 
     def slow_repair(*args: object, **options: object) -> object:
         review.decide("Ana", "i0", "edit", texts={"context": "Cocinero era BLANK aquel día."})
-        correct(translated, "i1", {"target_term": "florist"}, by="Eva", why="clearer")
+        correct_item(translated, "i1", {"target_term": "florist"}, by="Eva", why="clearer")
         return repair(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(repair_step, "repair", slow_repair)
+    monkeypatch.setattr(repair_step, "repair_drafts", slow_repair)
     repair_project(translated)
     assert translated.store.texts("text", "i0")["i0"]["context"] == "Cocinero era BLANK aquel día."
     assert translated.store.item("i0").stage == "reviewed"
@@ -73,12 +73,12 @@ def test_a_rule_that_is_changed_on_the_way(translated: Project) -> None:
     review.decide("Ana", "i0", "accept")
     assert translated.store.item("i0").stage == "reviewed"
     translated.settings = replace(translated.settings, reviewers_per_item=2, agreeing=2)
-    assert "i0" in {problem.item for problem in status_of(translated).open}
+    assert "i0" in {problem.item for problem in compute_status(translated).open}
     assert translated.store.item("i0").stage == "translated"
     assert Review(translated).progress().reviewers == {"Ana": (1, 3)}
-    assert {row.item for row in export_rows(translated)} == {"i0", "i1", "i2", "i3"}
+    assert {row.item for row in build_export_rows(translated)} == {"i0", "i1", "i2", "i3"}
     translated.settings = replace(translated.settings, reviewers_per_item=1, agreeing=1)
-    assert "i0" not in {problem.item for problem in status_of(translated).open}
+    assert "i0" not in {problem.item for problem in compute_status(translated).open}
     assert translated.store.item("i0").stage == "reviewed"
 
 
@@ -101,7 +101,7 @@ def test_the_card_says_what_was_decided_since(translated: Project, tmp_path: Pat
     review.add_reviewer("Ana")
     for item in ("i0", "i1", "i2", "i3"):
         review.decide("Ana", item, "accept")
-    assert assemble(translated).problems == []
+    assert assemble_items(translated).problems == []
     with open_project(translated.folder) as project:
         again = publish_project(project, tmp_path / "out", licence="MIT")
     assert (again.number, again.is_new) == (first.number, False)

@@ -13,7 +13,7 @@ from tests.support.command import Run
 from tiltmeter.errors import DataError
 from tiltmeter.making.exchange import export_project, import_project
 from tiltmeter.making.project import Project
-from tiltmeter.making.translate import translate_project
+from tiltmeter.making.translation_step import translate_project
 
 Table = list[list[str]]
 
@@ -96,7 +96,7 @@ def test_rows_in_conflict_decide_nothing(
     done = import_project(translated, path, format="csv", reviewer="Ana")
     assert any(message in str(conflict) for conflict in done.conflicts)
     assert (done.accepted, done.edited, done.dropped, done.undecided) == (3, 0, 0, 0)
-    assert "i0" not in translated.store.decided_items()
+    assert "i0" not in translated.store.list_decided_items()
 
 
 def test_what_spreadsheets_do_is_understood(translated: Project, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_other_encodings(translated: Project, tmp_path: Path, encoding: str) -> 
 
 def test_items_that_cannot_be_made_are_not_accepted(project: Project, tmp_path: Path) -> None:
     translate_project(project, BreakingEngine(way="dropped"))
-    with project.store.transaction():  # as if a file of translations lacked it
+    with project.store.begin_transaction():  # as if a file of translations lacked it
         project.store._db.execute("DELETE FROM texts WHERE item = 'i0' AND role = 'text' AND field = 'target_term'")
     path = tmp_path / "review.csv"
     table = accepted_table(project, path)

@@ -11,11 +11,18 @@ import pytest
 
 from perf.breaking_engine import BreakingEngine
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.making.exchange import FORMATS, FileFormat, export_project, export_rows, format_of, import_project
+from tiltmeter.making.exchange import (
+    FORMATS,
+    FileFormat,
+    build_export_rows,
+    detect_format,
+    export_project,
+    import_project,
+)
 from tiltmeter.making.exchange.text_rows import TextRow
-from tiltmeter.making.problems import assemble
+from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.project import Project
-from tiltmeter.making.translate import translate_project
+from tiltmeter.making.translation_step import translate_project
 
 pytestmark = pytest.mark.filterwarnings("error")
 CONTEXT = "el cocinero era muy BLANK hoy number0."
@@ -69,13 +76,13 @@ def filled_in(project: Project, path: Path, file_format: FileFormat, edits: Mapp
 
 
 def test_only_open_items_go_out(translated: Project) -> None:
-    rows = export_rows(translated)
+    rows = build_export_rows(translated)
     assert {row.item for row in rows} == {"i0", "i1", "i2", "i3"}
     (context,) = [row for row in rows if (row.item, row.field) == ("i0", "context")]
     assert (context.source, context.translation) == ("The cook was very BLANK today number0.", CONTEXT)
     assert context.problem.startswith("blank-restored: ")
     assert context.proposals == CONTEXT
-    assert {row.item for row in export_rows(translated, everything=True)} == {"i0", "i1", "i2", "i3", "n0", "n1"}
+    assert {row.item for row in build_export_rows(translated, everything=True)} == {"i0", "i1", "i2", "i3", "n0", "n1"}
 
 
 def test_a_file_that_nobody_filled_in_changes_nothing(
@@ -102,11 +109,11 @@ def test_decisions_come_back(translated: Project, tmp_path: Path, file_format: F
     assert (done.accepted, done.edited, done.dropped, done.undecided) == (1, 2, 1, 2)
     assert done.conflicts == []
     assert translated.store.texts("text", "i0")["i0"]["context"] == better
-    assert translated.store.history("i0")[-1].by == "Ana"
+    assert translated.store.list_history("i0")[-1].by == "Ana"
     assert translated.store.item("i2").dropped == "not a stereotype here"
     assert translated.store.item("i1").stage == "reviewed"
     assert translated.store.item("n0").stage == "translated"
-    assert {problem.item for problem in assemble(translated).problems} == {"i3"}
+    assert {problem.item for problem in assemble_items(translated).problems} == {"i3"}
     # A correction without a decision is none.
     assert translated.store.reviewers() == {"Ana": 3}
     # The same file again: nothing is left to change.
@@ -122,7 +129,7 @@ def test_conflicts_are_named(translated: Project, tmp_path: Path, file_format: F
         ("i3", "context"): lambda row: replace(row, decision="accept"),
     }
     filled_in(translated, path, file_format, edits)
-    with translated.store.transaction():
+    with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", "Otro BLANK.", step="import", by="Eva", why="")
         translated.store.drop("i3", step="review", by="Eva", why="faulty")
     done = import_project(translated, path, format=file_format, reviewer="Ana")
@@ -189,10 +196,10 @@ def test_files_that_cannot_be_read(translated: Project, tmp_path: Path, file_for
 
 
 def test_the_format_is_that_of_the_suffix() -> None:
-    assert [format_of(Path(name)) for name in ("a.csv", "a.XLSX", "a.xlf")] == ["csv", "xlsx", "xliff"]
-    assert format_of(Path("a.txt"), "csv") == "csv"
+    assert [detect_format(Path(name)) for name in ("a.csv", "a.XLSX", "a.xlf")] == ["csv", "xlsx", "xliff"]
+    assert detect_format(Path("a.txt"), "csv") == "csv"
     with pytest.raises(UsageError, match=r"a\.txt is not one of the formats csv, xlsx, xliff"):
-        format_of(Path("a.txt"))
+        detect_format(Path("a.txt"))
 
 
 # What XLIFF 1.2 strict allows of what the export uses: children in their order, and attributes (required first).

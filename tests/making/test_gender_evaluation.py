@@ -10,12 +10,12 @@ from tiltmeter.gender import SpeakerGender
 from tiltmeter.making.rating.gender_evaluation import (
     NO_POPULATION,
     Stratum,
+    estimate_accuracy,
+    estimate_filter_gain,
+    estimate_rules_gain,
     evaluate_samples,
-    filter_gain,
-    overall_accuracy,
-    rules_gain,
 )
-from tiltmeter.making.rating.gender_sample import FILTERED, gender_units, open_sample, write_sample
+from tiltmeter.making.rating.gender_sample import FILTERED, build_gender_units, open_sample, write_sample
 from tiltmeter.making.rating.rating_tables import RatingUnit
 
 # GEST's Table 6: 96,505 translations with a gender, of 32 pairs of system and language with 3,565 sentences each. The
@@ -34,9 +34,9 @@ def test_table_4_of_gest(tmp_path: Path) -> None:
                 text = f"{label} {step} {number}"
                 true[text] = step
                 results.append((text, SpeakerGender(None if label == "none" else label)))  # type: ignore[arg-type]
-    write_sample(tmp_path / "sample", gender_units(results, "sk"), "gender", POPULATION)
+    write_sample(tmp_path / "sample", build_gender_units(results, "sk"), "gender", POPULATION)
     session = open_sample(tmp_path / "sample")
-    with session.store, session.store.transaction():
+    with session.store, session.store.begin_transaction():
         for unit in session.store.units():
             step = true[unit.texts["sentence"]]
             session.store.add_rating(unit, "gender", "Ana", step, "")
@@ -74,7 +74,7 @@ def test_table_5_of_gest(tmp_path: Path) -> None:
     ]
     write_sample(tmp_path / "sample", units, "pairs", {"accepted": 900, "rejected": 100})
     session = open_sample(tmp_path / "sample")
-    with session.store, session.store.transaction():
+    with session.store, session.store.begin_transaction():
         for unit in units:
             session.store.add_rating(unit, "case", "Ana", int(unit.id.split("-")[1]), "")
     found = evaluate_samples([tmp_path / "sample"])
@@ -87,11 +87,11 @@ def test_table_5_of_gest(tmp_path: Path) -> None:
 
 
 def test_without_frequencies_there_is_a_reason(tmp_path: Path, run: Run) -> None:
-    units = gender_units([("a", SpeakerGender("masculine")), ("b", SpeakerGender(None))], "sk")
+    units = build_gender_units([("a", SpeakerGender("masculine")), ("b", SpeakerGender(None))], "sk")
     for name, population in (("old", None), ("new", {"masculine": 5, "none": 7})):
         write_sample(tmp_path / name, units, "gender", population)
         session = open_sample(tmp_path / name)
-        with session.store, session.store.transaction():
+        with session.store, session.store.begin_transaction():
             session.store.add_rating(units[0], "gender", "Ana", 1, "")
     assert evaluate_samples([tmp_path / "old"]).reason == NO_POPULATION
     assert evaluate_samples([tmp_path / "new", tmp_path / "old"]).overall is None
@@ -100,14 +100,14 @@ def test_without_frequencies_there_is_a_reason(tmp_path: Path, run: Run) -> None
 
 def test_samples_of_several_languages_are_strata() -> None:
     one, other = Stratum("masculine", 900, 10, 10), Stratum("masculine", 100, 10, 0)
-    assert overall_accuracy([one, other]).value == pytest.approx(90)
-    assert overall_accuracy([one, other, Stratum("none", 0, 0, 0)]).value == pytest.approx(90)
+    assert estimate_accuracy([one, other]).value == pytest.approx(90)
+    assert estimate_accuracy([one, other, Stratum("none", 0, 0, 0)]).value == pytest.approx(90)
 
 
 def test_no_gain_without_anything_to_compare_with() -> None:
-    assert rules_gain([Stratum("none", 5, 2, 1)]) is None
-    assert filter_gain([Stratum("rejected", 5, 2, 1)]) is None
-    gain = rules_gain([Stratum("masculine", 5, 2, 1), Stratum("none", 0)])
+    assert estimate_rules_gain([Stratum("none", 5, 2, 1)]) is None
+    assert estimate_filter_gain([Stratum("rejected", 5, 2, 1)]) is None
+    gain = estimate_rules_gain([Stratum("masculine", 5, 2, 1), Stratum("none", 0)])
     assert gain is not None
     assert gain.value == 0
 
@@ -123,7 +123,7 @@ def test_intervals_cover_the_true_value(size: int, highest: float) -> None:
     rounds, hits, gain_hits = 600, 0, 0
     for _ in range(rounds):
         strata = [Stratum(name, population[name], size, int(random.binomial(size, truth[name]))) for name in truth]
-        overall, gain = overall_accuracy(strata), rules_gain(strata)
+        overall, gain = estimate_accuracy(strata), estimate_rules_gain(strata)
         assert gain is not None
         hits += overall.interval[0] <= true_overall <= overall.interval[1]
         gain_hits += gain.interval[0] <= true_gain <= gain.interval[1]

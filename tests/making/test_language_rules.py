@@ -3,15 +3,15 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.errors import DataError
-from tiltmeter.making.repair.language_rules import LanguageRules, read_rules, rules_for
+from tiltmeter.making.repair.language_rules import LanguageRules, load_rules, read_rules
 
 
 def test_a_language_without_rules_has_the_defaults() -> None:
-    assert rules_for("eo") == LanguageRules()
+    assert load_rules("eo") == LanguageRules()
 
 
 def test_rules_of_a_region_are_those_of_the_language() -> None:
-    assert rules_for("de-CH") == rules_for("de")
+    assert load_rules("de-CH") == load_rules("de")
 
 
 @pytest.mark.parametrize(

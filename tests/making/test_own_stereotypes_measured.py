@@ -13,7 +13,7 @@ from tests.benchmarks.test_gest import SINGLE
 from tests.runs.test_gest import saved
 from tests.support.command import Run
 from tiltmeter.forms.gest import GestItem
-from tiltmeter.making.item_makers import PairMaker, Rejected
+from tiltmeter.making.item_makers import GenderedPairMaker, ItemRejection
 
 PLAN = """
 writers = ["Ana", "Eva"]
@@ -109,11 +109,11 @@ def test_from_the_project_to_the_report(run: Run, published: Path, tmp_path: Pat
 
 
 def test_pairs_made_of_such_sentences_keep_their_stereotype() -> None:
-    maker = PairMaker({"masculine": 'He said: "{}"', "feminine": 'She said: "{}"'}, "made")
+    maker = GenderedPairMaker({"masculine": 'He said: "{}"', "feminine": 'She said: "{}"'}, "made")
     item = GestItem("1", "en", 17, "I was at home.", "masculine", "men are punctual", "early at work")
     texts = {"sentence": "Bol som doma.", "masculine": "„Bol som doma.“", "feminine": "„Bola som doma.“"}
     pair = maker.assemble(item, "sk", texts)
-    assert not isinstance(pair, Rejected)
+    assert not isinstance(pair, ItemRejection)
     assert maker.form.write(pair) == {
         "id": "1",
         "language": "sk",

@@ -4,7 +4,7 @@ import pytest
 
 from perf.breaking_engine import TOKENS, WAYS
 from tiltmeter.errors import UsageError
-from tiltmeter.making.placeholders import USABLE, Placeholder, placeholders_for
+from tiltmeter.making.placeholders import USABLE, Placeholder, select_placeholders
 
 SENTENCE = "El cocinero era muy {} hoy."
 # Ways after which the place of the blank is certain, for every placeholder.
@@ -53,9 +53,9 @@ def test_a_word_that_contains_the_token_is_no_blank() -> None:
 
 
 def test_order_of_a_system() -> None:
-    assert placeholders_for("amazon")[0].token == "BLANK"
-    assert [placeholder.name for placeholder in placeholders_for("file:x.csv")] == ["plain"]
-    assert placeholders_for("someone's")[0].name == "letters"
-    assert [placeholder.name for placeholder in placeholders_for("amazon", ["tag"])] == ["tag"]
+    assert select_placeholders("amazon")[0].token == "BLANK"
+    assert [placeholder.name for placeholder in select_placeholders("file:x.csv")] == ["plain"]
+    assert select_placeholders("someone's")[0].name == "letters"
+    assert [placeholder.name for placeholder in select_placeholders("amazon", ["tag"])] == ["tag"]
     with pytest.raises(UsageError, match="no placeholder 'dots'; there are plain"):
-        placeholders_for("amazon", ["dots"])
+        select_placeholders("amazon", ["dots"])

@@ -8,18 +8,18 @@ import pytest
 from tests.support.command import Run
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.gest import GestItem
-from tiltmeter.gender import SpeakerGender, speaker_gender
+from tiltmeter.gender import SpeakerGender, find_speaker_gender
 from tiltmeter.making.rating.gender_evaluation import evaluate_samples
 from tiltmeter.making.rating.gender_sample import (
     GENDERS,
-    draw,
-    gender_units,
+    build_gender_units,
+    build_pair_units,
+    draw_sample,
     open_sample,
-    pair_units,
     write_sample,
 )
-from tiltmeter.making.rating.rating import GivenRating, Rating
-from tiltmeter.making.rating.rating_plan import RatingPlan, RatingTask, read_plan
+from tiltmeter.making.rating.rating import ImportedRating, RatingSession
+from tiltmeter.making.rating.rating_plan import RatingPlan, RatingTask, read_rating_plan
 from tiltmeter.making.rating.rating_tables import RatingStore, RatingUnit
 
 FIVE = ("1", "2", "3", "4", "5")
@@ -27,24 +27,24 @@ GENDER = RatingTask("gender", "Which?", FIVE, keep="label")
 FIT = RatingTask("fit", "Fits?", FIVE, label_shown=True, keep=(4, 5))
 
 
-def rating(tmp_path: Path, plan: RatingPlan, units: int = 3) -> Rating:
+def rating(tmp_path: Path, plan: RatingPlan, units: int = 3) -> RatingSession:
     store = RatingStore(tmp_path / "rating.sqlite")
-    with store.transaction():
+    with store.begin_transaction():
         store.set_units(
             RatingUnit(f"u{n}", {"sentence": f"I see {n}."}, "men see", (4, 5)) for n in range(1, units + 1)
         )
-    return Rating(store, plan)
+    return RatingSession(store, plan)
 
 
 def test_the_label_is_hidden_first(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((GENDER, FIT)))
-    first = session.next_question("Ana")
+    first = session.take_question("Ana")
     assert first is not None
     assert (first.unit, first.task.name, first.label) == ("u1", "gender", None)
     with pytest.raises(UsageError, match="rates u1 in gender next"):
         session.rate("Ana", "u1", "fit", 5)
     session.rate("Ana", "u1", "gender", 4)
-    second = session.next_question("Ana")
+    second = session.take_question("Ana")
     assert second is not None
     assert (second.unit, second.task.name, second.label) == ("u1", "fit", "men see")
     # The label was shown, so the blind rating stands.
@@ -60,7 +60,7 @@ def test_the_label_is_hidden_first(tmp_path: Path) -> None:
             session.rate("Ana", unit, task, step)
 
 
-def rate_all(session: Rating, rater: str, unit: str, *steps: int) -> None:
+def rate_all(session: RatingSession, rater: str, unit: str, *steps: int) -> None:
     for task, step in zip(session.plan.tasks, steps, strict=True):
         session.rate(rater, unit, task.name, step)
 
@@ -70,11 +70,11 @@ def test_a_second_rater_decides_where_the_first_is_against(tmp_path: Path) -> No
     rate_all(session, "Ana", "u1", 5, 4)
     rate_all(session, "Ana", "u2", 2, 5)  # the other gender
     rate_all(session, "Ana", "u3", 4, 3)  # does not fit
-    assert session.results().outcomes == {"u1": "keep", "u2": "open", "u3": "open", "u4": "open"}
+    assert session.compute_results().outcomes == {"u1": "keep", "u2": "open", "u3": "open", "u4": "open"}
     assert [question.unit for question in session.questions("Eva")] == ["u2", "u3", "u4"]
     rate_all(session, "Eva", "u2", 4, 4)
     rate_all(session, "Eva", "u3", 3, 4)
-    results = session.results()
+    results = session.compute_results()
     assert results.outcomes == {"u1": "keep", "u2": "keep", "u3": "drop", "u4": "open"}
     assert results.raters == {"Ana": 6, "Eva": 4}
     assert results.agreement["gender"].items == 2
@@ -87,18 +87,18 @@ def test_three_of_five(tmp_path: Path, fits: list[int], outcome: str) -> None:
     session = rating(tmp_path, RatingPlan((FIT,), raters=5, agree=3), units=1)
     for number, step in enumerate(fits):
         session.rate(f"r{number}", "u1", "fit", step)
-    assert session.results().outcomes == {"u1": outcome}
-    assert (session.next_question("another") is None) == (len(fits) == 5)
+    assert session.compute_results().outcomes == {"u1": outcome}
+    assert (session.take_question("another") is None) == (len(fits) == 5)
 
 
 def test_ratings_of_changed_texts_do_not_count(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,)), units=1)
     session.rate("Ana", "u1", "fit", 5)
-    with session.store.transaction():
+    with session.store.begin_transaction():
         session.store.set_units([RatingUnit("u1", {"sentence": "I hear."}, "men see")])
-    assert session.results().outcomes == {"u1": "open"}
-    assert session.next_question("Ana") is not None
-    assert len(session.store.ratings()) == 1
+    assert session.compute_results().outcomes == {"u1": "open"}
+    assert session.take_question("Ana") is not None
+    assert len(session.store.list_ratings()) == 1
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_plans_that_cannot_be_read(tmp_path: Path, toml: str, message: str) -> N
     path = tmp_path / "rating.toml"
     path.write_text(toml, encoding="utf-8")
     with pytest.raises(DataError, match=message):
-        read_plan(path)
+        read_rating_plan(path)
 
 
 # Slots: what a rater has in hand
@@ -133,15 +133,15 @@ def test_plans_that_cannot_be_read(tmp_path: Path, toml: str, message: str) -> N
 def test_two_raters_are_not_given_the_same_free_slot(tmp_path: Path) -> None:
     now = [0.0]
     first = rating(tmp_path, RatingPlan((GENDER, FIT)), units=2)
-    session = Rating(first.store, first.plan, clock=lambda: now[0])
-    asked = [session.next_question(name) for name in ("Ana", "Eva", "Ida")]
+    session = RatingSession(first.store, first.plan, clock=lambda: now[0])
+    asked = [session.take_question(name) for name in ("Ana", "Eva", "Ida")]
     assert [question.unit if question else None for question in asked] == ["u1", "u2", None]
     # The same question again, also under another spelling of the name.
-    again = session.next_question("ana ")
+    again = session.take_question("ana ")
     assert again is not None
     assert again.unit == "u1"
     now[0] = 3600.0
-    late = session.next_question("Ida")
+    late = session.take_question("Ida")
     assert late is not None
     assert late.unit == "u1"
 
@@ -149,20 +149,20 @@ def test_two_raters_are_not_given_the_same_free_slot(tmp_path: Path) -> None:
 def test_slots_count_beside_ratings(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,), raters=2, agree=1), units=1)
     session.rate("Ana", "u1", "fit", 5)
-    assert session.next_question("Eva") is not None
-    assert session.next_question("Ida") is None
+    assert session.take_question("Eva") is not None
+    assert session.take_question("Ida") is None
     session.release("Eva")
-    assert session.next_question("Ida") is not None
+    assert session.take_question("Ida") is not None
     session.rate("Ida", "u1", "fit", 4)
-    assert session.next_question("Eva") is None
-    assert session.store.rating_slots(0.0) == {}
+    assert session.take_question("Eva") is None
+    assert session.store.get_rating_slots(0.0) == {}
 
 
 def test_the_second_who_decides_is_held_too(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,), second_decides=True), units=1)
     session.rate("Ana", "u1", "fit", 1)
-    assert session.next_question("Eva") is not None
-    assert session.next_question("Ida") is None
+    assert session.take_question("Eva") is not None
+    assert session.take_question("Ida") is None
 
 
 def test_sheets_share_what_there_is(tmp_path: Path) -> None:
@@ -174,10 +174,10 @@ def test_sheets_share_what_there_is(tmp_path: Path) -> None:
 
 def test_a_sheet_is_stored_as_a_whole(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,)), units=2)
-    good, bad = GivenRating("row 2", "u1", "fit", 5), GivenRating("row 3", "u2", "fit", 9)
+    good, bad = ImportedRating("row 2", "u1", "fit", 5), ImportedRating("row 3", "u2", "fit", 9)
     with pytest.raises(DataError, match=r"row 3: fit has the steps 1 to 5, not 9\. Nothing of the file is stored"):
         session.rate_all("Ana", [good, bad])
-    assert session.store.ratings() == []
+    assert session.store.list_ratings() == []
     assert session.rate_all("Ana", [good]) == 1
     assert session.rate_all("ana", [good]) == 0
 
@@ -193,18 +193,18 @@ def test_texts_of_a_sample_are_not_edited(tmp_path: Path) -> None:
 
 def test_a_sample_has_as_many_of_each_outcome() -> None:
     texts = [f"{word} {n}." for n in range(30) for word in ("Bol som doma", "Bola som doma", "Som doma")]
-    units = gender_units([(text, speaker_gender(text, "sk", explain=True)) for text in texts], "sk")
-    chosen = draw(units, 7)
+    units = build_gender_units([(text, find_speaker_gender(text, "sk", explain=True)) for text in texts], "sk")
+    chosen = draw_sample(units, 7)
     assert {label: sum(unit.label == label for unit in chosen) for label in GENDERS} == dict.fromkeys(GENDERS, 7)
-    assert [unit.id for unit in draw(units, 7)] == [unit.id for unit in chosen]
-    assert {unit.id for unit in draw(units, 7, seed=1)} != {unit.id for unit in chosen}
+    assert [unit.id for unit in draw_sample(units, 7)] == [unit.id for unit in chosen]
+    assert {unit.id for unit in draw_sample(units, 7, seed=1)} != {unit.id for unit in chosen}
 
 
 def test_raters_without_a_majority_are_not_counted(tmp_path: Path) -> None:
-    units = gender_units([("a", SpeakerGender("masculine")), ("b", SpeakerGender("masculine"))], "sk")
+    units = build_gender_units([("a", SpeakerGender("masculine")), ("b", SpeakerGender("masculine"))], "sk")
     write_sample(tmp_path / "sample", units, "gender")
     session = open_sample(tmp_path / "sample")
-    with session.store, session.store.transaction():
+    with session.store, session.store.begin_transaction():
         session.store.add_rating(units[0], "gender", "Ana", 1, "")
         session.store.add_rating(units[0], "gender", "Eva", 2, "")
     found = evaluate_samples([tmp_path / "sample"])
@@ -226,7 +226,7 @@ def test_pairs_before_the_filter() -> None:
         ("Up.", "Bol som hore."),
         ('She said: "Up."', "Povedala: „Bola som dosť hore.“"),
     ]
-    units = pair_units(translations, sentences, "sk")
+    units = build_pair_units(translations, sentences, "sk")
     assert [(unit.texts["female"], unit.label, unit.fitting) for unit in units] == [
         ("Bola som si istý.", "accepted", (3,)),
         ("Ochotne to robím.", "rejected", (1, 2)),

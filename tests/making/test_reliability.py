@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
 from tiltmeter.errors import UsageError
-from tiltmeter.making.reliability import ALL_ALIKE, TOO_FEW, Level, cohen_kappa, krippendorff_alpha
+from tiltmeter.making.reliability import ALL_ALIKE, TOO_FEW, Level, compute_cohen_kappa, compute_krippendorff_alpha
 
 QUICK = 200
 
@@ -46,7 +46,7 @@ RATINGS = st.lists(st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=2,
 @settings(max_examples=60, deadline=None)
 @given(rows=RATINGS)
 def test_alpha_is_that_of_the_definition(level: Level, rows: list[list[Any]]) -> None:
-    found = krippendorff_alpha(rows, level, resamples=10)
+    found = compute_krippendorff_alpha(rows, level, resamples=10)
     if sum(sum(value is not None for value in row) > 1 for row in rows) < 2:
         assert (found.value, found.reason) == (None, TOO_FEW)
         return
@@ -65,7 +65,7 @@ def test_alpha_of_an_example_with_missing_ratings() -> None:
     rows = [list(row) for row in zip(*observers, strict=True)]
     levels: dict[Level, float] = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}
     for level, value in levels.items():
-        found = krippendorff_alpha(rows, level, resamples=QUICK)
+        found = compute_krippendorff_alpha(rows, level, resamples=QUICK)
         assert found.value == pytest.approx(value, abs=5e-4)
         assert found.items == 11
 
@@ -73,7 +73,7 @@ def test_alpha_of_an_example_with_missing_ratings() -> None:
 @settings(max_examples=60, deadline=None)
 @given(pairs=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=40))
 def test_kappa_is_that_of_statsmodels(pairs: list[tuple[int, int]]) -> None:
-    found = cohen_kappa(pairs, resamples=10)
+    found = compute_cohen_kappa(pairs, resamples=10)
     one, other = zip(*pairs, strict=True)
     chance = sum(one.count(value) * other.count(value) for value in set(one)) / len(pairs) ** 2
     if chance == 1:
@@ -89,8 +89,11 @@ def test_the_bootstrap_is_that_of_resampled_items() -> None:
     pairs = [(a := random_.randrange(3), a if random_.random() < 0.6 else random_.randrange(3)) for _ in range(60)]
     rows = [list(pair) for pair in pairs]
     for found, statistic in (
-        (cohen_kappa(pairs), lambda drawn: cohen_kappa(map(tuple, drawn), resamples=1).value),
-        (krippendorff_alpha(rows, "interval"), lambda drawn: krippendorff_alpha(drawn, "interval", resamples=1).value),
+        (compute_cohen_kappa(pairs), lambda drawn: compute_cohen_kappa(map(tuple, drawn), resamples=1).value),
+        (
+            compute_krippendorff_alpha(rows, "interval"),
+            lambda drawn: compute_krippendorff_alpha(drawn, "interval", resamples=1).value,
+        ),
     ):
         drawn = [statistic(random_.choices(rows, k=len(rows))) for _ in range(800)]
         assert found.interval == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.04)
@@ -99,20 +102,20 @@ def test_the_bootstrap_is_that_of_resampled_items() -> None:
 def test_the_order_of_items_and_raters_does_not_matter() -> None:
     rows = [["keep", "drop", None], ["keep", "keep", "keep"], ["drop", "drop", "keep"], [None, "drop", "drop"]] * 3
     turned = [row[::-1] for row in reversed(rows)]
-    assert krippendorff_alpha(rows, resamples=QUICK) == krippendorff_alpha(turned, resamples=QUICK)
+    assert compute_krippendorff_alpha(rows, resamples=QUICK) == compute_krippendorff_alpha(turned, resamples=QUICK)
 
 
 def test_no_agreement_without_variation_or_pairs() -> None:
-    alike = krippendorff_alpha([["keep", "keep"]] * 5)
+    alike = compute_krippendorff_alpha([["keep", "keep"]] * 5)
     assert (alike.value, alike.observed, alike.reason) == (None, 1.0, ALL_ALIKE)
     assert "undefined" in str(alike)
-    assert cohen_kappa([("keep", "keep")] * 5).reason == ALL_ALIKE
-    assert krippendorff_alpha([["keep", None], [None, "drop"], ["keep", "keep"]]).reason == TOO_FEW
-    assert cohen_kappa([]).items == 0
+    assert compute_cohen_kappa([("keep", "keep")] * 5).reason == ALL_ALIKE
+    assert compute_krippendorff_alpha([["keep", None], [None, "drop"], ["keep", "keep"]]).reason == TOO_FEW
+    assert compute_cohen_kappa([]).items == 0
 
 
 def test_no_interval_where_most_resamples_are_undefined() -> None:
-    found = cohen_kappa([("a", "a"), ("b", "b")])
+    found = compute_cohen_kappa([("a", "a"), ("b", "b")])
     assert found.value == 1.0
     assert found.interval is None
     assert "undefined in 50%" in str(found) or "undefined in 51%" in str(found) or "undefined in 49%" in str(found)
@@ -120,4 +123,4 @@ def test_no_interval_where_most_resamples_are_undefined() -> None:
 
 def test_an_unknown_level() -> None:
     with pytest.raises(UsageError, match="ratio"):
-        krippendorff_alpha([[1, 2]], "ratio")  # type: ignore[arg-type]
+        compute_krippendorff_alpha([[1, 2]], "ratio")  # type: ignore[arg-type]

@@ -6,8 +6,8 @@ import pytest
 
 from tests.making.drafts import WORD, draft
 from tiltmeter.errors import UsageError
-from tiltmeter.making.draft import counts
-from tiltmeter.making.repair import STEPS, repair
+from tiltmeter.making.draft import count_findings
+from tiltmeter.making.repair import STEPS, repair_drafts
 from tiltmeter.translators.word_alignment import AlignedPair, Eflomal, find_aligner
 
 
@@ -15,33 +15,33 @@ def test_steps_build_on_each_other() -> None:
     one = draft(
         "Die  BLANK-Gärtnerin sang .", source="The BLANK gardener sang.", filled="Die geduldige Gärtnerin sang."
     )
-    repaired = repair([one])
+    repaired = repair_drafts([one])
     assert repaired.drafts[0].texts == {
         "target_term": "Gärtner",
         "context": "Die BLANK Gärtnerin sang.",
         WORD: "geduldige",
     }
-    assert counts(repaired.findings) == {
+    assert count_findings(repaired.findings) == {
         ("dash-at-blank", "changed"): 1,
         ("spaces", "changed"): 1,
         ("space-before-punctuation", "changed"): 1,
         ("agreement", "changed"): 1,
     }
     assert (repaired.aligner, repaired.pairs) == ("", 0)
-    assert repair(repaired.drafts).findings == [], "repairing again changes nothing"
+    assert repair_drafts(repaired.drafts).findings == [], "repairing again changes nothing"
 
 
 def test_steps_can_be_chosen() -> None:
     one = draft("Der BLANK-Chef sang .")
-    assert {finding.rule for finding in repair([one], steps=["target"]).findings} == {"target-not-in-context"}
+    assert {finding.rule for finding in repair_drafts([one], steps=["target"]).findings} == {"target-not-in-context"}
     with pytest.raises(UsageError, match="no repair step 'targets'"):
-        repair([one], steps=["targets"])
-    assert repair([]).findings == []
+        repair_drafts([one], steps=["targets"])
+    assert repair_drafts([]).findings == []
 
 
 def test_proposals_change_nothing() -> None:
     one = draft("Der Chef war BLANK.")
-    repaired = repair([one])
+    repaired = repair_drafts([one])
     assert repaired.drafts == [one]
     assert [finding.kind for finding in repaired.findings if finding.kind == "changed"] == []
 
@@ -49,7 +49,7 @@ def test_proposals_change_nothing() -> None:
 def test_a_term_waits_for_the_context_that_is_proposed() -> None:
     mover = ("mover", "Möbelpacker")
     one = draft("Das BLANK Umzugsunternehmen kam.", source="The BLANK mover came.", term=mover)
-    (finding,) = repair([one], steps=["synonyms", "target"]).findings
+    (finding,) = repair_drafts([one], steps=["synonyms", "target"]).findings
     assert (finding.rule, finding.kind, finding.field) == ("synonym", "proposed", "context")
     assert finding.proposals == ("Der BLANK Möbelpacker kam.", "Den BLANK Möbelpacker kam.")
 
@@ -67,9 +67,9 @@ class OneAlignment(Eflomal):
 def test_sentences_are_aligned_once(tmp_path) -> None:  # type: ignore[no-untyped-def]
     aligner = OneAlignment(tmp_path)
     drafts = [draft("Der Chef war BLANK.", item=str(number), filled="Der Chef war da.") for number in range(3)]
-    repaired = repair(drafts, aligner=aligner)
+    repaired = repair_drafts(drafts, aligner=aligner)
     assert (OneAlignment.calls, repaired.aligner, repaired.pairs) == (1, "eflomal", 6)
-    repair(drafts, aligner=aligner, steps=[step for step in STEPS if step not in ("agreement", "target")])
+    repair_drafts(drafts, aligner=aligner, steps=[step for step in STEPS if step not in ("agreement", "target")])
     assert OneAlignment.calls == 1
 
 
@@ -90,11 +90,11 @@ def test_a_term_that_alignment_alone_can_find() -> None:
         )
         for noun, verb, time in itertools.product(nouns, verbs, times)
     ]
-    repaired = repair(drafts, aligner=aligner, steps=["target"])
+    repaired = repair_drafts(drafts, aligner=aligner, steps=["target"])
     assert {finding.item.split()[0] for finding in repaired.findings} == {"prisoner"}
     proposed = [finding.proposals[:1] == ("Gefangene",) for finding in repaired.findings]
     assert len(proposed) == len(verbs) * len(times)
     assert sum(proposed) >= 0.8 * len(proposed)
     assert {finding.kind for finding in repaired.findings} <= {"proposed", "open"}, "too few sentences to be sure"
-    chosen = repair(drafts, aligner=aligner, steps=["synonyms", "target"])
-    assert counts(chosen.findings) == {("synonym", "changed"): len(proposed)}
+    chosen = repair_drafts(drafts, aligner=aligner, steps=["synonyms", "target"])
+    assert count_findings(chosen.findings) == {("synonym", "changed"): len(proposed)}

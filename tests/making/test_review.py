@@ -9,15 +9,15 @@ import pytest
 from perf.breaking_engine import BreakingEngine
 from tests.support.command import Run
 from tiltmeter.errors import UsageError
-from tiltmeter.making.exchange import csv_table, export_rows, import_project
-from tiltmeter.making.problems import assemble
+from tiltmeter.making.exchange import build_export_rows, csv_table, import_project
+from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.project import Project, open_project
+from tiltmeter.making.project_settings import write_settings
 from tiltmeter.making.repair_step import repair_project
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewVerdict, settle
-from tiltmeter.making.review.review_status import agreement_of, summarise
-from tiltmeter.making.settings import write_settings
-from tiltmeter.making.translate import translate_project
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewVerdict, settle_decisions
+from tiltmeter.making.review.review_status import compute_decision_agreement, summarise_review
+from tiltmeter.making.translation_step import translate_project
 
 CONTEXT = "el cocinero era muy BLANK hoy number0."
 BETTER = "el cocinero fue muy BLANK hoy number0."
@@ -83,13 +83,13 @@ def decision(verdict: ReviewVerdict, reviewer: str = "", item: str = "a", **text
 )
 def test_k_of_n(verdicts: str, agree: int, of: int, state: str) -> None:
     made = {"a": decision("accept", x="old"), "d": decision("drop"), "e": decision("edit", x="new")}
-    assert settle([made[letter] for letter in verdicts], ReviewRule(agree, of)).state == state
+    assert settle_decisions([made[letter] for letter in verdicts], ReviewRule(agree, of)).state == state
 
 
 def test_edits_agree_only_if_their_texts_do() -> None:
-    assert settle([decision("edit", x="a"), decision("edit", x="b")], ReviewRule(2, 2)).state == "conflict"
+    assert settle_decisions([decision("edit", x="a"), decision("edit", x="b")], ReviewRule(2, 2)).state == "conflict"
     # An edit back to the old text is the same as accepting it.
-    assert settle([decision("edit", x="a"), decision("accept", x="a")], ReviewRule(2, 2)).state == "agreed"
+    assert settle_decisions([decision("edit", x="a"), decision("accept", x="a")], ReviewRule(2, 2)).state == "agreed"
 
 
 def test_an_impossible_rule() -> None:
@@ -102,16 +102,16 @@ def test_an_impossible_rule() -> None:
 
 def test_the_queue_has_what_is_open(translated: Project) -> None:
     review = reviewing(translated, "Ana")
-    assert [(entry.item, entry.state, entry.reasons) for entry in review.queue()] == [
+    assert [(entry.item, entry.state, entry.reasons) for entry in review.list_queue()] == [
         (item, "open", ("blank-restored",)) for item in ("i0", "i1", "i2", "i3")
     ]
     everything = reviewing(with_rule(translated, 1, 1, "all"))
-    assert [entry.item for entry in everything.queue()] == ["i0", "i1", "i2", "i3", "n0", "n1"]
-    assert {problem.reason for problem in assemble(translated).problems} == {"blank-restored", "not-reviewed"}
+    assert [entry.item for entry in everything.list_queue()] == ["i0", "i1", "i2", "i3", "n0", "n1"]
+    assert {problem.reason for problem in assemble_items(translated).problems} == {"blank-restored", "not-reviewed"}
 
 
 def test_an_item_shows_sources_texts_and_proposals(translated: Project) -> None:
-    shown = reviewing(translated, "Ana").next_item("ana")
+    shown = reviewing(translated, "Ana").take_next_item("ana")
     assert shown is not None
     assert (shown.item, shown.subject) == ("i0", "cook")
     assert shown.source["context"] == "The cook was very BLANK today number0."
@@ -132,13 +132,13 @@ def test_a_decision_is_applied_and_can_be_undone(translated: Project) -> None:
     assert outcome.state == "agreed"
     assert context_of(translated) == BETTER
     assert translated.store.item("i0").stage == "reviewed"
-    assert "i0" not in {problem.item for problem in assemble(translated).problems}
-    entry = translated.store.history("i0")[-1]
+    assert "i0" not in {problem.item for problem in assemble_items(translated).problems}
+    entry = translated.store.list_history("i0")[-1]
     assert (entry.step, entry.by, entry.why, entry.before, entry.after) == ("review", "Ana", "tense", CONTEXT, BETTER)
     assert review.undo("Ana").item == "i0"
     assert context_of(translated) == CONTEXT
     assert translated.store.item("i0").stage == before.stage
-    assert "i0" in {problem.item for problem in assemble(translated).problems}
+    assert "i0" in {problem.item for problem in assemble_items(translated).problems}
     assert len(list(translated.store.decisions("i0", undone=True))) == 1
     with pytest.raises(UsageError, match="no decision"):
         review.undo("Ana")
@@ -154,7 +154,7 @@ def test_drop_and_undo(translated: Project) -> None:
 
 def test_a_proposal_is_chosen_by_number(translated: Project) -> None:
     review = reviewing(translated, "Ana")
-    with translated.store.transaction():
+    with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", "el BLANK.", step="repair", by="x", why="")
     review.decide("Ana", "i0", "edit", proposals={"context": 1})
     assert context_of(translated) == CONTEXT
@@ -188,17 +188,17 @@ def test_a_warning_is_accepted_with_name_and_reason(translated: Project) -> None
     with pytest.raises(UsageError, match="with a reason only"):
         review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": " "})
     review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": "as spoken"})
-    ((finding, by, why),) = assemble(translated).accepted
+    ((finding, by, why),) = assemble_items(translated).accepted
     assert (finding.item, finding.code, by, why) == ("i0", "target-not-in-context", "Ana", "as spoken")
     review.undo("Ana")
-    assert translated.store.accepted_problems() == {}
+    assert translated.store.list_accepted_problems() == {}
 
 
 def test_nobody_decides_on_a_text_that_changed_meanwhile(translated: Project) -> None:
     review = reviewing(translated, "Ana", "Eva")
-    shown = review.next_item("Ana")
+    shown = review.take_next_item("Ana")
     assert shown is not None
-    with translated.store.transaction():
+    with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", BETTER, step="repair", by="x", why="")
     with pytest.raises(UsageError, match="changed since it was shown"):
         review.decide("Ana", "i0", "accept", shown=shown.shown)
@@ -208,9 +208,9 @@ def test_nobody_decides_on_a_text_that_changed_meanwhile(translated: Project) ->
     with_rule(translated, 2, 2)
     review = reviewing(translated)
     review.decide("Ana", "i0", "accept")
-    with translated.store.transaction():
+    with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", CONTEXT, step="repair", by="x", why="")
-    assert next(entry for entry in review.queue() if entry.item == "i0").decisions == 0
+    assert next(entry for entry in review.list_queue() if entry.item == "i0").decisions == 0
     assert review.progress().reviewers["Ana"] == (0, 4)
     assert len(list(translated.store.decisions("i0"))) == 1
 
@@ -227,9 +227,9 @@ def test_two_of_three_blind(translated: Project) -> None:
     assert review.show("i0", "Eva").decided is None
     assert review.decide("Eva", "i0", "edit", texts={"context": BETTER}).state == "agreed"
     assert context_of(translated) == BETTER
-    assert translated.store.history("i0")[-1].by == "Ana, Eva"
+    assert translated.store.list_history("i0")[-1].by == "Ana, Eva"
     # The third reviewer sees the item as it was, and is still asked.
-    third = review.next_item("Ida")
+    third = review.take_next_item("Ida")
     assert third is not None
     assert third.texts["context"] == CONTEXT
     assert [problem.reason for problem in third.problems] == ["blank-restored"]
@@ -244,7 +244,7 @@ def test_two_of_three_blind(translated: Project) -> None:
 def test_a_reviewer_is_not_given_an_item_twice(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva")
     given = []
-    while shown := review.next_item("Ana"):
+    while shown := review.take_next_item("Ana"):
         given.append(shown.item)
         review.decide("Ana", shown.item, "accept")
     assert given == ["i0", "i1", "i2", "i3"]
@@ -256,23 +256,23 @@ def test_an_item_in_hand_is_held_until_the_time_is_over(translated: Project) -> 
     review = reviewing(translated, "Ana", "Eva", clock=clock)
 
     def next_of(name: str) -> str | None:
-        shown = review.next_item(name)
+        shown = review.take_next_item(name)
         return shown and shown.item
 
     assert (next_of("Ana"), next_of("Eva"), next_of("Ana")) == ("i0", "i1", "i0")
-    assert next(entry for entry in review.queue() if entry.item == "i0").in_hand == 1
+    assert next(entry for entry in review.list_queue() if entry.item == "i0").in_hand == 1
     clock.now += 61
     assert next_of("Eva") == "i0"
     review.release("Eva", "i0")
     assert next_of("Ana") == "i0"
-    shown = review.next_item("Ana", skip={"i0"})
+    shown = review.take_next_item("Ana", skip={"i0"})
     assert shown is not None
     assert shown.item == "i1"
 
 
 def test_a_slot_for_each_reviewer_asked(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva", "Ida")
-    items = [shown.item for name in ("Ana", "Eva", "Ida") if (shown := review.next_item(name))]
+    items = [shown.item for name in ("Ana", "Eva", "Ida") if (shown := review.take_next_item(name))]
     assert items == ["i0", "i0", "i1"]
 
 
@@ -286,7 +286,9 @@ def test_two_decide_at_once_on_one_item(translated: Project) -> None:
     assert translated.store.item("i0").dropped is None
     (conflict,) = Review(translated).conflicts()
     assert [(made.reviewer, made.verdict) for made in conflict.decisions] == [("Ana", "accept"), ("Eva", "drop")]
-    assert ("i0", "review-conflict") in {(problem.item, problem.reason) for problem in assemble(translated).problems}
+    assert ("i0", "review-conflict") in {
+        (problem.item, problem.reason) for problem in assemble_items(translated).problems
+    }
 
 
 def test_adjudication(translated: Project) -> None:
@@ -300,7 +302,7 @@ def test_adjudication(translated: Project) -> None:
         review.adjudicate("Ida", "i0", take="Bob")
     assert review.adjudicate("Ida", "i0", take="Ana", comment="right tense").state == "adjudicated"
     assert context_of(translated) == BETTER
-    assert assemble(translated).problems
+    assert assemble_items(translated).problems
     assert review.conflicts() == []
     review.undo("Ida")
     assert context_of(translated) == CONTEXT
@@ -314,25 +316,25 @@ def test_repair_leaves_decided_items_alone(translated: Project) -> None:
     stages = {item.id: item.stage for item in translated.store.items()}
     assert stages["i0"] == "translated"
     assert stages["i1"] == "repaired"
-    assert next(entry for entry in review.queue() if entry.item == "i0").decisions == 1
+    assert next(entry for entry in review.list_queue() if entry.item == "i0").decisions == 1
 
 
 def test_sheets_of_two_reviewers_are_decisions_of_both(translated: Project, tmp_path: Path) -> None:
     with_rule(translated, 2, 2)
     ana, eva = tmp_path / "ana.csv", tmp_path / "eva.csv"
-    rows = [row for row in export_rows(translated) if row.item in ("i0", "i1")]
+    rows = [row for row in build_export_rows(translated) if row.item in ("i0", "i1")]
     edited = [replace(row, corrected=BETTER) if (row.item, row.field) == ("i0", "context") else row for row in rows]
     csv_table.write([replace(row, decision="accept") for row in edited], ana, source="en", language="es")
     csv_table.write([replace(row, decision="accept") for row in rows], eva, source="en", language="es")
     assert import_project(translated, ana, format="csv", reviewer="Ana").conflicts == []
     assert context_of(translated) == CONTEXT
     assert import_project(translated, eva, format="csv", reviewer="Eva").conflicts == []
-    states = {entry.item: (entry.state, entry.decisions) for entry in Review(translated).queue()}
+    states = {entry.item: (entry.state, entry.decisions) for entry in Review(translated).list_queue()}
     assert states == {"i0": ("conflict", 2), "i1": ("agreed", 2), "i2": ("open", 0), "i3": ("open", 0)}
     Review(translated).adjudicate("Eva", "i0", take="Ana")
     assert context_of(translated) == BETTER
     # A sheet that is exported now still has the texts as they were before the review.
-    assert {row.translation for row in export_rows(translated, everything=True) if row.item == "i0"} >= {CONTEXT}
+    assert {row.translation for row in build_export_rows(translated, everything=True) if row.item == "i0"} >= {CONTEXT}
 
 
 # Agreement
@@ -349,13 +351,13 @@ def test_agreement_counts_blind_decisions_only(translated: Project) -> None:
     review.undo("Ana")  # a slip
     review.decide("Ana", "i3", "accept")
     review.decide("Eva", "i3", "accept")
-    summary = summarise(translated)
+    summary = summarise_review(translated)
     assert summary is not None
     kappa = summary.agreement.pairs["Ana", "Eva"]
     assert (kappa.items, kappa.observed, kappa.value) == (4, 0.75, 0.5)
     assert summary.agreement.same == 0.75
     assert summary.progress.states == {"open": 0, "agreed": 4, "conflict": 0, "adjudicated": 0}
-    json.dumps(summary.as_json())
+    json.dumps(summary.to_json())
 
 
 def test_same_verdicts_with_other_texts() -> None:
@@ -365,7 +367,7 @@ def test_same_verdicts_with_other_texts() -> None:
         decision("drop", "Ana", "b"),
         decision("drop", "Eva", "b"),
     ]
-    found = agreement_of(made)
+    found = compute_decision_agreement(made)
     assert (found.together.value, found.same) == (1.0, 0.5)
 
 

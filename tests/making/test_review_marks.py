@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.making.review import review_marks
-from tiltmeter.making.review.review_marks import mark, mark_changes, mark_texts, number_proposals
+from tiltmeter.making.review.review_marks import mark_changes, mark_text, mark_texts, number_proposals
 from tiltmeter.making.review.review_views import ReviewItem, ReviewProblem
 
 TEXTS = st.text(alphabet="abİß BLANK.و", max_size=30)
@@ -15,8 +15,8 @@ TEXTS = st.text(alphabet="abİß BLANK.و", max_size=30)
 
 @given(TEXTS, TEXTS)
 def test_the_pieces_are_the_text(text: str, term: str) -> None:
-    assert "".join(piece.text for piece in mark(text, term)) == text
-    assert sum(piece.kind == "blank" for piece in mark(text, term)) == text.count("BLANK")
+    assert "".join(piece.text for piece in mark_text(text, term)) == text
+    assert sum(piece.kind == "blank" for piece in mark_text(text, term)) == text.count("BLANK")
 
 
 @given(TEXTS, TEXTS)

@@ -10,13 +10,13 @@ from perf.breaking_engine import BreakingEngine
 from perf.making_items import source_file
 from tests.making.test_review import BETTER, Clock, context_of, reviewing, with_rule
 from tiltmeter.errors import UsageError
-from tiltmeter.making.problems import Assembled, assemble
-from tiltmeter.making.project import Project, new_project, open_project
+from tiltmeter.making.open_problems import AssembledItems, assemble_items
+from tiltmeter.making.project import Project, create_project, open_project
+from tiltmeter.making.project_settings import write_settings
 from tiltmeter.making.repair_step import repair_project
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_rule import ReviewVerdict
-from tiltmeter.making.settings import write_settings
-from tiltmeter.making.translate import translate_project
+from tiltmeter.making.translation_step import translate_project
 
 NAMES = ("Ana", "Eva", "Ida")
 VERDICTS: tuple[ReviewVerdict, ...] = ("accept", "edit", "drop")
@@ -31,7 +31,7 @@ def translated(project: Project) -> Project:
 def do_something(review: Review, choice: random.Random) -> None:
     """One of the things that reviewers and commands do, which may be refused."""
     name, project = choice.choice(NAMES), review.project
-    item = choice.choice([entry.item for entry in review.queue()])
+    item = choice.choice([entry.item for entry in review.list_queue()])
     action = choice.randrange(9)
     try:
         if action < 4:
@@ -43,11 +43,11 @@ def do_something(review: Review, choice: random.Random) -> None:
         elif action == 5:
             review.adjudicate(name, item, "drop")
         elif action == 6:
-            review.next_item(name)
+            review.take_next_item(name)
         elif action == 7:
             review.ask(name, item, "Which one?")
         else:
-            with project.store.transaction():
+            with project.store.begin_transaction():
                 text = f"el texto {choice.randrange(3)} BLANK."
                 project.store.set_text(item, "text", "context", text, step="repair", by="x", why="")
     except UsageError:
@@ -58,7 +58,7 @@ def do_something(review: Review, choice: random.Random) -> None:
 def test_the_queue_in_memory_is_that_of_the_database(agree: int, of: int, which: str, tmp_path: Path) -> None:
     source = source_file(tmp_path / "source.jsonl", 6, 2)
     clock = Clock()
-    with new_project(tmp_path / "es", source, language="es", system="apertium:eng-xyz") as project:
+    with create_project(tmp_path / "es", source, language="es", system="apertium:eng-xyz") as project:
         translate_project(project, BreakingEngine(way="dropped"))
         with_rule(project, agree, of, which)
         write_settings(project.folder, project.settings)
@@ -72,9 +72,11 @@ def test_the_queue_in_memory_is_that_of_the_database(agree: int, of: int, which:
                 with open_project(project.folder) as anew:
                     fresh = Review(anew, held=60.0, clock=clock)
                     assert here.progress() == there.progress() == fresh.progress(), turn
-                    wanted = [(entry.item, entry.state, entry.decisions, entry.in_hand) for entry in fresh.queue()]
+                    wanted = [(entry.item, entry.state, entry.decisions, entry.in_hand) for entry in fresh.list_queue()]
                     for review in (here, there):
-                        found = [(entry.item, entry.state, entry.decisions, entry.in_hand) for entry in review.queue()]
+                        found = [
+                            (entry.item, entry.state, entry.decisions, entry.in_hand) for entry in review.list_queue()
+                        ]
                         assert found == wanted, turn
 
 
@@ -82,22 +84,22 @@ def test_a_decision_from_before_a_step_is_in_the_queue_again_when_it_is_undone(t
     reviewing(translated, "Ana").decide("Ana", "i0", "accept")
     repair_project(translated)
     review = reviewing(translated)
-    assert "i0" not in {problem.item for problem in assemble(translated).problems}
-    assert "i0" in {entry.item for entry in review.queue()}
+    assert "i0" not in {problem.item for problem in assemble_items(translated).problems}
+    assert "i0" in {entry.item for entry in review.list_queue()}
     review.undo("Ana")
-    entry = next(entry for entry in review.queue() if entry.item == "i0")
+    entry = next(entry for entry in review.list_queue() if entry.item == "i0")
     assert (entry.state, entry.reasons) == ("open", ("blank-restored",))
 
 
 def test_what_is_rolled_back_is_not_remembered(translated: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     review = reviewing(translated, "Ana")
     with monkeypatch.context() as patched:
-        patched.setattr(translated.store, "transaction", lambda synced: FullDisk(translated))
+        patched.setattr(translated.store, "begin_transaction", lambda synced: FullDisk(translated))
         with pytest.raises(OSError, match="full"):
             review.decide("Ana", "i0", "edit", texts={"context": BETTER})
     assert review.progress().reviewers == {"Ana": (0, 4)}
     assert context_of(translated) != BETTER
-    shown = review.next_item("Ana")
+    shown = review.take_next_item("Ana")
     assert shown is not None
     assert shown.item == "i0"
 
@@ -123,7 +125,7 @@ def test_an_item_waits_for_the_answer_to_a_question(translated: Project) -> None
     with pytest.raises(UsageError, match="no item 'i9'"):
         review.ask("Ana", "i9", "What?")
     review.ask("Ana", "i0", "Is this a dialect?")
-    first = review.next_item("Ana"), review.next_item("Eva")
+    first = review.take_next_item("Ana"), review.take_next_item("Eva")
     assert [shown and shown.item for shown in first] == ["i1", "i0"]
     # Others do not see the question.
     assert review.show("i0", "Eva").questions == ()
@@ -135,7 +137,7 @@ def test_an_item_waits_for_the_answer_to_a_question(translated: Project) -> None
     with pytest.raises(UsageError, match="has been answered"):
         review.answer("Ida", asked.number, "No.")
     review.release("Ana", "i1")
-    again = review.next_item("Ana")
+    again = review.take_next_item("Ana")
     assert again is not None
     assert (again.item, again.questions[0].answer, again.questions[0].answered_by) == (
         "i0",
@@ -150,22 +152,22 @@ def test_the_history_of_a_reviewer(translated: Project) -> None:
         review.decide("Ana", item, "accept")
     review.decide("Eva", "i3", "drop")
     review.undo("Ana", "i1")
-    assert [made.item for made in review.history("Ana")] == ["i2", "i0"]
-    assert [made.item for made in review.history("Ana", limit=1)] == ["i2"]
-    assert review.progress_of("Ana") == (2, 2)
+    assert [made.item for made in review.list_history("Ana")] == ["i2", "i0"]
+    assert [made.item for made in review.list_history("Ana", limit=1)] == ["i2"]
+    assert review.count_progress("Ana") == (2, 2)
 
 
 def test_what_others_accept_is_not_to_be_seen(translated: Project) -> None:
     odd = {"context": "la persona era muy BLANK hoy."}
     review = reviewing(with_rule(translated, 2, 3), "Ana", "Eva", "Ida")
-    with translated.store.transaction():
+    with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", odd["context"], step="repair", by="x", why="")
     before = review.show("i0", "Ida"), review.check("Ida", "i0", odd)
     assert [problem.reason for problem in before[1]] == ["target-not-in-context"]
     why = {"target-not-in-context": "as spoken"}
     review.decide("Ana", "i0", "accept", accepted=why)
     assert review.decide("Eva", "i0", "accept", accepted=why).state == "agreed"
-    assert ("i0", "target-not-in-context") in translated.store.accepted_problems()
+    assert ("i0", "target-not-in-context") in translated.store.list_accepted_problems()
     assert (review.show("i0", "Ida"), review.check("Ida", "i0", odd)) == before
     with pytest.raises(UsageError, match="with a reason"):
         review.decide("Ida", "i0", "accept")
@@ -183,23 +185,23 @@ def test_a_review_opens_without_examining_all_items_again(translated: Project, m
     """What the last step found is kept; another version of Tiltmeter, or another step, finds it anew."""
     examined: list[str | None] = []
 
-    def counted(project: Project, only: str | None = None, *, for_review: bool = False) -> Assembled:
+    def counted(project: Project, only: str | None = None, *, for_review: bool = False) -> AssembledItems:
         examined.append(only)
-        return assemble(project, only, for_review=for_review)
+        return assemble_items(project, only, for_review=for_review)
 
-    monkeypatch.setattr("tiltmeter.making.review.review_queue.assemble", counted)
+    monkeypatch.setattr("tiltmeter.making.review.review_queue.assemble_items", counted)
     monkeypatch.setattr("tiltmeter.making.review.review_queue._MANY", 2)
-    first = [entry.reasons for entry in Review(translated).queue()]
+    first = [entry.reasons for entry in Review(translated).list_queue()]
     assert examined == []
     assert first == [("blank-restored",)] * len(first)
-    with translated.store.transaction():
+    with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", "sin hueco.", step="repair", by="x", why="")
-    changed = Review(translated).queue()[0]
+    changed = Review(translated).list_queue()[0]
     assert examined == ["i0"]
     assert "no-blank" in changed.reasons or "not-an-item" in changed.reasons
     examined.clear()
-    monkeypatch.setattr("tiltmeter.making.review.review_problems.__version__", "0.0.1")
-    assert Review(translated).queue()[0] == changed
+    monkeypatch.setattr("tiltmeter.making.review.stored_problems.__version__", "0.0.1")
+    assert Review(translated).list_queue()[0] == changed
     assert examined == [None]
-    Review(translated).queue()
+    Review(translated).list_queue()
     assert examined == [None]

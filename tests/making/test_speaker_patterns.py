@@ -2,9 +2,9 @@
 
 import pytest
 
-from tiltmeter.making.settings import Settings
-from tiltmeter.making.writing.speaker_patterns import is_first_person, source_gender, speaker_patterns
-from tiltmeter.making.writing.writing_checks import unchecked
+from tiltmeter.making.project_settings import ProjectSettings
+from tiltmeter.making.writing.speaker_patterns import find_gender_cue, is_first_person, load_speaker_patterns
+from tiltmeter.making.writing.writing_checks import list_missing_checks
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ from tiltmeter.making.writing.writing_checks import unchecked
 )
 def test_sentences(language: str, sentence: str, first: bool, gendered: bool) -> None:
     assert is_first_person(sentence, language) is first
-    assert bool(source_gender(sentence, language)) is gendered
+    assert bool(find_gender_cue(sentence, language)) is gendered
 
 
 def test_a_language_without_patterns_or_rules_is_not_checked() -> None:
-    assert speaker_patterns("hu") is None
-    assert source_gender("Főztem.", "hu") is None
+    assert load_speaker_patterns("hu") is None
+    assert find_gender_cue("Főztem.", "hu") is None
     # The rules of the speaker's gender need no patterns.
-    assert source_gender("Bola som doma.", "sk") == "bola som"
+    assert find_gender_cue("Bola som doma.", "sk") == "bola som"
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_a_language_without_patterns_or_rules_is_not_checked() -> None:
     ],
 )
 def test_what_is_not_checked_is_said(form: str, source: str, language: str, missing: list[str]) -> None:
-    settings = Settings("written", source, language, form, form, "written", "", "")
-    lines = unchecked(settings)
+    settings = ProjectSettings("written", source, language, form, form, "written", "", "")
+    lines = list_missing_checks(settings)
     assert len(lines) == len(missing)
     for line, words in zip(lines, missing, strict=True):
         assert line.startswith("Not checked: ")

@@ -4,12 +4,12 @@ import pytest
 
 from tests.making.drafts import WORD, draft
 from tiltmeter.making.draft import RepairFinding
-from tiltmeter.making.repair.casing import casing_findings
-from tiltmeter.making.repair.language_rules import LanguageRules, parse_rules, rules_for
-from tiltmeter.making.repair.punctuation import punctuation_findings
-from tiltmeter.making.repair.resources import RepairResources
-from tiltmeter.making.repair.rewriting import rewriting_findings
-from tiltmeter.making.repair.spacing import spacing_findings
+from tiltmeter.making.repair.capitals import find_casing_errors
+from tiltmeter.making.repair.language_rules import LanguageRules, load_rules, parse_rules
+from tiltmeter.making.repair.punctuation import find_punctuation_errors
+from tiltmeter.making.repair.repair_resources import RepairResources
+from tiltmeter.making.repair.rewrite_rules import find_rewrites
+from tiltmeter.making.repair.spacing import find_spacing_errors
 
 PLAIN = RepairResources()
 
@@ -31,29 +31,29 @@ def brief(findings: list[RepairFinding]) -> list[tuple[str, str, tuple[str, ...]
     ],
 )
 def test_spacing(context: str, rule: str | None, mended: str) -> None:
-    found = brief(spacing_findings([draft(context)], PLAIN))
+    found = brief(find_spacing_errors([draft(context)], PLAIN))
     assert found == ([(rule, "changed", (mended,))] if rule else [])
 
 
 def test_several_mendings_follow_each_other() -> None:
-    first, second = spacing_findings([draft("Der  BLANK-Koch sang.")], PLAIN)
+    first, second = find_spacing_errors([draft("Der  BLANK-Koch sang.")], PLAIN)
     assert first.after == second.before == "Der  BLANK Koch sang."
     assert second.after == "Der BLANK Koch sang."
 
 
 def test_french_keeps_the_space_before_a_mark_of_two_parts() -> None:
-    french = RepairResources(rules_for("fr"))
-    assert spacing_findings([draft("Le cuisinier est BLANK !", language="fr")], french) == []
-    (finding,) = spacing_findings([draft("Le cuisinier est BLANK .", language="fr")], french)
+    french = RepairResources(load_rules("fr"))
+    assert find_spacing_errors([draft("Le cuisinier est BLANK !", language="fr")], french) == []
+    (finding,) = find_spacing_errors([draft("Le cuisinier est BLANK .", language="fr")], french)
     assert finding.after == "Le cuisinier est BLANK."
 
 
 def test_letters_at_the_blank_are_left_to_a_person() -> None:
-    (glued,) = spacing_findings([draft("Der BLANKste Koch sang.")], PLAIN)
+    (glued,) = find_spacing_errors([draft("Der BLANKste Koch sang.")], PLAIN)
     assert (glued.rule, glued.kind, glued.proposals) == ("attached-blank", "open", ())
-    (ending,) = spacing_findings([draft("Aşçı BLANK'tı.", language="tr")], PLAIN)
+    (ending,) = find_spacing_errors([draft("Aşçı BLANK'tı.", language="tr")], PLAIN)
     assert (ending.kind, ending.proposals) == ("proposed", ("Aşçı BLANK.",))
-    assert spacing_findings([draft("C'est l'BLANK.", language="fr")], PLAIN) == []
+    assert find_spacing_errors([draft("C'est l'BLANK.", language="fr")], PLAIN) == []
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_letters_at_the_blank_are_left_to_a_person() -> None:
     ],
 )
 def test_punctuation_in_words(word: str, rule: str, kind: str, proposals: tuple[str, ...]) -> None:
-    findings = punctuation_findings([draft("Es war BLANK.", word=("calm", word))], PLAIN)
+    findings = find_punctuation_errors([draft("Es war BLANK.", word=("calm", word))], PLAIN)
     assert brief(findings) == [(rule, kind, proposals)]
 
 
@@ -76,49 +76,49 @@ def test_punctuation_in_words(word: str, rule: str, kind: str, proposals: tuple[
     ("source", "word"), [("email", "E-Mail"), ("rock'n'roll", "Rock'n'Roll"), ("either/or", "a/b")]
 )
 def test_punctuation_that_belongs_to_a_word(source: str, word: str) -> None:
-    assert punctuation_findings([draft("Es war BLANK.", word=(source, word))], PLAIN) == []
+    assert find_punctuation_errors([draft("Es war BLANK.", word=(source, word))], PLAIN) == []
 
 
 def test_casing_of_words() -> None:
     turkish = draft("Bahçıvan BLANK.", word=("warm", "Ilık"), language="tr")
-    assert brief(casing_findings([turkish], PLAIN)) == [("casing", "changed", ("ılık",))]
-    assert casing_findings([draft("BLANK bahçıvan.", word=("warm", "Ilık"), language="tr")], PLAIN) == []
-    assert casing_findings([draft("Bahçıvan BLANK.", word=("warm", "TV"), language="tr")], PLAIN) == []
-    assert casing_findings([draft("Bahçıvan BLANK.", word=("Asian", "Asyalı"), language="tr")], PLAIN) == []
+    assert brief(find_casing_errors([turkish], PLAIN)) == [("casing", "changed", ("ılık",))]
+    assert find_casing_errors([draft("BLANK bahçıvan.", word=("warm", "Ilık"), language="tr")], PLAIN) == []
+    assert find_casing_errors([draft("Bahçıvan BLANK.", word=("warm", "TV"), language="tr")], PLAIN) == []
+    assert find_casing_errors([draft("Bahçıvan BLANK.", word=("Asian", "Asyalı"), language="tr")], PLAIN) == []
 
 
 def test_a_capital_of_the_filled_sentence_stays() -> None:
     one = draft("Bahçıvan BLANK.", word=("asian", "Asyalı"), filled="Bahçıvan Asyalı.", language="tr")
-    assert casing_findings([one], PLAIN) == []
+    assert find_casing_errors([one], PLAIN) == []
 
 
 def test_french_elision() -> None:
-    french = RepairResources(rules_for("fr"))
-    (finding,) = rewriting_findings([draft("Il dit que elle est BLANK.", language="fr")], french)
+    french = RepairResources(load_rules("fr"))
+    (finding,) = find_rewrites([draft("Il dit que elle est BLANK.", language="fr")], french)
     assert (finding.kind, finding.proposals) == ("proposed", ("Il dit qu’elle est BLANK.",))
-    assert rewriting_findings([draft("Crois-le ou non, la une est BLANK.", language="fr")], french) == []
+    assert find_rewrites([draft("Crois-le ou non, la une est BLANK.", language="fr")], french) == []
 
 
 def test_nouns_keep_their_capital_where_the_language_has_them() -> None:
     one = draft("Der Gärtner war BLANK.", word=("moon", "Mond"))
-    assert casing_findings([one], RepairResources(rules_for("de"))) == []
-    assert len(casing_findings([one], PLAIN)) == 1
+    assert find_casing_errors([one], RepairResources(load_rules("de"))) == []
+    assert len(find_casing_errors([one], PLAIN)) == 1
 
 
 def test_casing_of_sentences() -> None:
-    (finding,) = casing_findings([draft("ist der Gärtner BLANK?", language="tr")], PLAIN)
+    (finding,) = find_casing_errors([draft("ist der Gärtner BLANK?", language="tr")], PLAIN)
     assert (finding.field, finding.after) == ("context", "İst der Gärtner BLANK?")
     small = draft("der Gärtner war BLANK.", source="the gardener was BLANK.")
-    assert casing_findings([small], PLAIN) == []
+    assert find_casing_errors([small], PLAIN) == []
 
 
 def test_rewriting_rules_are_counted_by_name() -> None:
-    spanish = RepairResources(rules_for("es"))
+    spanish = RepairResources(load_rules("es"))
     one = draft("El amigo de el jardinero va a el mar con BLANK.", language="es")
-    findings = rewriting_findings([one], spanish)
+    findings = find_rewrites([one], spanish)
     assert [finding.rule for finding in findings] == ["es-del", "es-al"]
     assert findings[-1].after == "El amigo del jardinero va al mar con BLANK."
-    assert rewriting_findings([draft("La gente de El Salvador es BLANK.", language="es")], spanish) == []
+    assert find_rewrites([draft("La gente de El Salvador es BLANK.", language="es")], spanish) == []
 
 
 def test_an_unsure_rule_only_proposes() -> None:
@@ -126,10 +126,10 @@ def test_an_unsure_rule_only_proposes() -> None:
         '[[rewrite]]\nname = "r"\npattern = "a+"\nreplacement = "a"\nreason = "…"\nin = ["word"]\nsure = false',
         "x.toml",
     )
-    (finding,) = rewriting_findings([draft("aa BLANK", word=("a", "aa"))], RepairResources(rules))
+    (finding,) = find_rewrites([draft("aa BLANK", word=("a", "aa"))], RepairResources(rules))
     assert (finding.field, finding.kind, finding.proposals) == (WORD, "proposed", ("a",))
 
 
 @pytest.mark.parametrize("language", ["de", "fr", "es", "tr"])
 def test_the_rules_can_be_read(language: str) -> None:
-    assert rules_for(language) != LanguageRules()
+    assert load_rules(language) != LanguageRules()

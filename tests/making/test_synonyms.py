@@ -2,8 +2,8 @@ import pytest
 
 from tests.making.drafts import draft
 from tiltmeter.making.repair.language_rules import parse_rules
-from tiltmeter.making.repair.resources import RepairResources
-from tiltmeter.making.repair.synonyms import synonym_findings
+from tiltmeter.making.repair.repair_resources import RepairResources
+from tiltmeter.making.repair.synonyms import find_synonym_errors
 
 RULES = RepairResources(
     parse_rules(
@@ -49,29 +49,29 @@ diesen = ["dieses", "jenes"]
     ],
 )
 def test_contexts_are_rewritten(source: str, context: str, kind: str, proposals: list[str]) -> None:
-    finding, *_ = synonym_findings([draft(context, source=source, term=("bicycle", "Fahrrad"))], RULES)
+    finding, *_ = find_synonym_errors([draft(context, source=source, term=("bicycle", "Fahrrad"))], RULES)
     assert (finding.field, finding.kind, list(finding.proposals)) == ("context", kind, proposals)
 
 
 def test_the_term_follows() -> None:
-    context, term = synonym_findings([draft("Das Rad.", source="The bicycle.", term=("Bicycle", "Rad"))], RULES)
+    context, term = find_synonym_errors([draft("Das Rad.", source="The bicycle.", term=("Bicycle", "Rad"))], RULES)
     assert (context.field, context.after) == ("context", "Das Fahrrad.")
     assert (term.field, term.after) == ("target_term", "Fahrrad")
 
 
 def test_a_form_that_does_not_contain_the_term_is_the_term_of_the_item() -> None:
     one = draft("Die Räder.", source="The bicycles.", term=("bicycle", "Rad"))
-    assert [finding.after for finding in synonym_findings([one], RULES)] == ["Die Fahrräder.", "Fahrräder"]
+    assert [finding.after for finding in find_synonym_errors([one], RULES)] == ["Die Fahrräder.", "Fahrräder"]
 
 
 def test_a_context_that_has_the_term_is_left() -> None:
-    assert synonym_findings([draft("Das Fahrrad.", source="The bicycle.", term=("bicycle", "Fahrrad"))], RULES) == []
+    assert find_synonym_errors([draft("Das Fahrrad.", source="The bicycle.", term=("bicycle", "Fahrrad"))], RULES) == []
 
 
 @pytest.mark.parametrize("context", ["Das Motorrad.", "Das Mofa."])
 def test_other_words_are_left(context: str) -> None:
-    assert synonym_findings([draft(context, source="The bicycle.", term=("bicycle", "Rad"))], RULES) == []
+    assert find_synonym_errors([draft(context, source="The bicycle.", term=("bicycle", "Rad"))], RULES) == []
 
 
 def test_other_terms_are_left() -> None:
-    assert synonym_findings([draft("Das Rad.", source="The wheel.", term=("wheel", "Rad"))], RULES) == []
+    assert find_synonym_errors([draft("Das Rad.", source="The wheel.", term=("wheel", "Rad"))], RULES) == []

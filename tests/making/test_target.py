@@ -1,10 +1,10 @@
 import pytest
 
 from tests.making.drafts import alignment, draft, links
-from tiltmeter.making.closest import closest_words
 from tiltmeter.making.draft import Draft, RepairFinding
-from tiltmeter.making.repair.resources import RepairResources
-from tiltmeter.making.repair.target import target_findings
+from tiltmeter.making.repair.repair_resources import RepairResources
+from tiltmeter.making.repair.target_terms import find_missing_targets
+from tiltmeter.making.similar_words import find_closest_words
 from tiltmeter.translators.word_alignment import ENOUGH_PAIRS
 
 
@@ -12,7 +12,7 @@ def finding(one: Draft, words: dict[str, str] | None = None, count: int = ENOUGH
     resources = RepairResources()
     if words is not None:
         resources = RepairResources(alignment=alignment({one.item: links(one, words)}, count))
-    (found,) = target_findings([one], resources)
+    (found,) = find_missing_targets([one], resources)
     return found
 
 
@@ -20,7 +20,7 @@ DANE = draft("Die BLANK Dänin sang.", source="The BLANK Dane sang.", term=("Dan
 
 
 def test_a_term_in_its_context_is_no_problem() -> None:
-    assert target_findings([draft("DER GROSSE KOCH", term=("cook", "große Koch"))], RepairResources()) == []
+    assert find_missing_targets([draft("DER GROSSE KOCH", term=("cook", "große Koch"))], RepairResources()) == []
 
 
 def test_alignment_and_spelling_make_it_sure() -> None:
@@ -93,7 +93,7 @@ def test_words_that_seldom_stand_for_the_term_are_cut_off() -> None:
     more = draft("Das Lob des Kochs.", source="The cook's praise.", term=("cook", "x"), item="c-2")
     pairs = {one.item: links(one, {"cook": "eines Kochs"}), more.item: links(more, {"cook": "Kochs"})}
     pairs |= {other.item: links(other, {"child": "Kindes", "a": "eines"}) for other in others}
-    found = {f.item: f for f in target_findings([one, more, *others], RepairResources(alignment=alignment(pairs)))}
+    found = {f.item: f for f in find_missing_targets([one, more, *others], RepairResources(alignment=alignment(pairs)))}
     assert found["c-1"].proposals[0] == "Kochs"
 
 
@@ -103,7 +103,7 @@ def test_a_word_that_goes_with_the_term_is_proposed_with_it() -> None:
         for verb in ("mag", "malt", "sieht")
     ]
     pairs = {one.item: links(one, {"She": "Sie", one.item: one.item, "herself": "selbst"}) for one in drafts}
-    for found in target_findings(drafts, RepairResources(alignment=alignment(pairs))):
+    for found in find_missing_targets(drafts, RepairResources(alignment=alignment(pairs))):
         assert found.proposals == ("sich selbst", "selbst")
 
 
@@ -113,19 +113,19 @@ def test_an_article_does_not_go_with_the_term() -> None:
         for verb in ("malt", "tanzt", "singt")
     ]
     pairs = {one.item: links(one, {"The": "Der", "cook": "Koch", one.item: one.item}) for one in drafts}
-    for found in target_findings(drafts, RepairResources(alignment=alignment(pairs))):
+    for found in find_missing_targets(drafts, RepairResources(alignment=alignment(pairs))):
         assert found.proposals == ("Koch",)
 
 
 def test_an_alignment_of_another_text_is_not_used() -> None:
     one = draft("Der Chef war BLANK.", source="The manager was BLANK.", term=("manager", "Leiter"))
     stale = alignment({one.item: links(one, {"manager": "Chef"})})
-    (found,) = target_findings([one.with_text("context", "Sie war BLANK.")], RepairResources(alignment=stale))
+    (found,) = find_missing_targets([one.with_text("context", "Sie war BLANK.")], RepairResources(alignment=stale))
     assert found.proposals != ("Chef",)
 
 
 def test_items_that_wait_for_a_person_are_left() -> None:
-    assert target_findings([DANE], RepairResources(pending=frozenset({DANE.item}))) == []
+    assert find_missing_targets([DANE], RepairResources(pending=frozenset({DANE.item}))) == []
 
 
 @pytest.mark.parametrize(
@@ -138,4 +138,4 @@ def test_items_that_wait_for_a_person_are_left() -> None:
     ],
 )
 def test_closest_words(term: str, sentence: str, expected: list[str]) -> None:
-    assert sorted(closest_words(term, sentence)) == sorted(expected)
+    assert sorted(find_closest_words(term, sentence)) == sorted(expected)

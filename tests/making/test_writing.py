@@ -9,21 +9,21 @@ import pytest
 from perf.making_items import blank_item
 from tests.support.command import Run, command
 from tiltmeter.datasets.readers.jsonl import parse
-from tiltmeter.datasets.validate import examine
+from tiltmeter.datasets.validation import validate_records
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.forms import form_of
-from tiltmeter.making.problems import assemble
+from tiltmeter.forms import get_item_form
+from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.project import Project
-from tiltmeter.making.publish import publish_project
+from tiltmeter.making.publication import publish_project
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.writing.speaker_patterns import is_first_person, source_gender
-from tiltmeter.making.writing.writing import (
-    add_written,
-    new_written_project,
-    plan_of,
-    written_by,
+from tiltmeter.making.writing.speaker_patterns import find_gender_cue, is_first_person
+from tiltmeter.making.writing.written_item_ratings import drop_rejected, open_rating
+from tiltmeter.making.writing.written_items import (
+    add_written_item,
+    count_written,
+    create_written_project,
+    load_writing_plan,
 )
-from tiltmeter.making.writing.written_rating import drop_rejected, open_rating
 
 GEST = """
 writers = ["Ana", "Eva"]
@@ -45,18 +45,18 @@ quota = 5
 
 @pytest.fixture
 def written(tmp_path: Path) -> Project:
-    project = new_written_project(tmp_path / "sk", "gest", language="sk")
+    project = create_written_project(tmp_path / "sk", "gest", language="sk")
     (project.folder / "writing.toml").write_text(GEST, encoding="utf-8")
     return project
 
 
 def test_a_new_project_has_the_sixteen_stereotypes_to_edit(tmp_path: Path) -> None:
-    with new_written_project(tmp_path / "sk", "gest", language="sk", quota=7) as project:
-        plan = plan_of(project)
+    with create_written_project(tmp_path / "sk", "gest", language="sk", quota=7) as project:
+        plan = load_writing_plan(project)
         assert [subject.side for subject in plan.subjects] == ["feminine"] * 7 + ["masculine"] * 9
         assert {subject.quota for subject in plan.subjects} == {7}
         with pytest.raises(UsageError, match="a project already"):
-            new_written_project(tmp_path / "sk", "gest", language="sk")
+            create_written_project(tmp_path / "sk", "gest", language="sk")
 
 
 def sentence(text: str, translation: str) -> dict[str, object]:
@@ -64,17 +64,17 @@ def sentence(text: str, translation: str) -> dict[str, object]:
 
 
 def test_items_are_checked_counted_and_published(written: Project, tmp_path: Path) -> None:
-    fine = add_written(written, "ana", "4", sentence("I swept the floor.", "Pozametala som podlahu."))
+    fine = add_written_item(written, "ana", "4", sentence("I swept the floor.", "Pozametala som podlahu."))
     assert (fine.item, fine.findings) == ("w-1", [])
-    own = add_written(written, "Eva", "men are punctual", sentence("I came on time.", "Prišiel som načas."))
+    own = add_written_item(written, "Eva", "men are punctual", sentence("I came on time.", "Prišiel som načas."))
     assert own.findings == []
-    faulty = add_written(written, "Eva", "4", sentence("They swept the floor.", "Zametajú podlahu."))
+    faulty = add_written_item(written, "Eva", "4", sentence("They swept the floor.", "Zametajú podlahu."))
     assert [finding.rule for finding in faulty.findings] == ["not-first-person", "no-gender-in-target"]
-    assert {problem.item for problem in assemble(written).problems} == {"w-3"}
-    assert written_by(written) == {("Ana", "4"): 1, ("Eva", "17"): 1, ("Eva", "4"): 1}
+    assert {problem.item for problem in assemble_items(written).problems} == {"w-3"}
+    assert count_written(written) == {("Ana", "4"): 1, ("Eva", "17"): 1, ("Eva", "4"): 1}
     review = Review(written)
     review.add_reviewer("Ida")
-    shown = review.next_item("Ida")
+    shown = review.take_next_item("Ida")
     assert shown is not None
     assert shown.item == "w-3"
     review.decide("Ida", "w-3", "drop", comment="not in the first person")
@@ -95,22 +95,22 @@ def test_items_are_checked_counted_and_published(written: Project, tmp_path: Pat
     assert "| 4 women are tidy | feminine | 2 | clean, keep order |" in card
     assert "- Eva wrote 2 items" in card
     assert "No person has rated these items." in card
-    assert examine("items.jsonl", parse(edition.folder / "items.jsonl")).findings == []
+    assert validate_records("items.jsonl", parse(edition.folder / "items.jsonl")).findings == []
 
 
 def test_what_cannot_be_written(written: Project) -> None:
     with pytest.raises(UsageError, match="'Bob' is not one of the `writers`"):
-        add_written(written, "Bob", "4", {"sentence": "I slept."})
+        add_written_item(written, "Bob", "4", {"sentence": "I slept."})
     with pytest.raises(UsageError, match=r"'5' is not what writing\.toml asks for; it names 4, 17"):
-        add_written(written, "Ana", "5", {"sentence": "I slept."})
+        add_written_item(written, "Ana", "5", {"sentence": "I slept."})
     with pytest.raises(UsageError, match="not an item of the form gest"):
-        add_written(written, "Ana", "4", {"sentence": " "})
+        add_written_item(written, "Ana", "4", {"sentence": " "})
     with pytest.raises(
         UsageError, match=r"'clever' is no sub-stereotype of 4 in .*: its `sub` names clean, keep order"
     ):
-        add_written(written, "Ana", "4", {"sentence": "I slept.", "sub_stereotype": "clever"})
+        add_written_item(written, "Ana", "4", {"sentence": "I slept.", "sub_stereotype": "clever"})
     with pytest.raises(UsageError, match=r"'late' is no sub-stereotype of 17 in .*: it has no `sub`"):
-        add_written(written, "Ana", "17", {"sentence": "I slept.", "sub_stereotype": "late"})
+        add_written_item(written, "Ana", "17", {"sentence": "I slept.", "sub_stereotype": "late"})
     assert written.store.items(dropped=None) == []
 
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_written(written: Project) -> None:
 def test_plans_of_writing_that_cannot_be_read(written: Project, old: str, new: str, message: str) -> None:
     (written.folder / "writing.toml").write_text(GEST.replace(old, new), encoding="utf-8")
     with pytest.raises(DataError, match=message):
-        plan_of(written)
+        load_writing_plan(written)
 
 
 @pytest.mark.parametrize(
@@ -149,44 +149,44 @@ def test_plans_of_writing_that_cannot_be_read(written: Project, old: str, new: s
 )
 def test_checks_of_english(text: str, first: bool, cue: str) -> None:
     assert is_first_person(text, "en") == first
-    assert source_gender(text, "en") == cue
+    assert find_gender_cue(text, "en") == cue
 
 
 def test_a_slavic_source_is_neutral_by_the_rules() -> None:
-    assert source_gender("Bola som doma.", "sk") == "bola som"
-    assert source_gender("Som doma.", "sk") == ""
+    assert find_gender_cue("Bola som doma.", "sk") == "bola som"
+    assert find_gender_cue("Som doma.", "sk") == ""
 
 
 def test_gendered_pairs_are_checked(tmp_path: Path) -> None:
-    with new_written_project(tmp_path / "sk", "gendered-pairs", language="sk") as project:
+    with create_written_project(tmp_path / "sk", "gendered-pairs", language="sk") as project:
         (project.folder / "writing.toml").write_text(GEST, encoding="utf-8")
-        good = add_written(project, "Ana", "4", {"male": "Bol som doma.", "female": "Bola som doma."})
+        good = add_written_item(project, "Ana", "4", {"male": "Bol som doma.", "female": "Bola som doma."})
         assert good.findings == []
-        swapped = add_written(project, "Ana", "17", {"male": "Bola som tam.", "female": "Bol som celkom tam."})
+        swapped = add_written_item(project, "Ana", "17", {"male": "Bola som tam.", "female": "Bol som celkom tam."})
         assert [finding.rule for finding in swapped.findings] == ["not-a-pair", "other-gender", "other-gender"]
 
 
 def test_items_of_another_form(tmp_path: Path) -> None:
-    with new_written_project(tmp_path / "de", "association", language="de") as project:
+    with create_written_project(tmp_path / "de", "association", language="de") as project:
         (project.folder / "writing.toml").write_text(
             'writers = ["Ana"]\n[[subjects]]\nname = "cook"\n', encoding="utf-8"
         )
         item = blank_item(0)
-        values = {key: value for key, value in form_of(item).write(item).items() if key not in ("id", "language")}
-        assert add_written(project, "Ana", "cook", values).item == "w-1"
-        (made,) = assemble(project).items
+        values = {key: value for key, value in get_item_form(item).write(item).items() if key not in ("id", "language")}
+        assert add_written_item(project, "Ana", "cook", values).item == "w-1"
+        (made,) = assemble_items(project).items
         assert (made.id, made.language) == ("w-1", "de")
 
 
 def test_rating_hides_the_stereotype_and_drops_what_raters_are_against(written: Project) -> None:
     for number in range(3):
-        add_written(written, "Ana", "4", sentence(f"I swept floor {number}.", "Pozametala som podlahu."))
+        add_written_item(written, "Ana", "4", sentence(f"I swept floor {number}.", "Pozametala som podlahu."))
     with open_rating(written.folder) as rating:
-        first = rating.next_question("Ida")
+        first = rating.take_question("Ida")
         assert first is not None
         assert (first.label, first.texts) == (None, {"sentence": "I swept floor 0."})
         rating.rate("Ida", "w-1", "gender", 1)
-        second = rating.next_question("Ida")
+        second = rating.take_question("Ida")
         assert second is not None
         assert second.label == "women are tidy: clean, keep order"
         rating.rate("Ida", "w-1", "fit", 5)
@@ -198,7 +198,7 @@ def test_rating_hides_the_stereotype_and_drops_what_raters_are_against(written: 
     assert dropped is not None
     assert "Ola, gender 4" in dropped
     with open_rating(written.folder) as rating:
-        assert rating.results().outcomes == {"w-1": "keep", "w-3": "open"}
+        assert rating.compute_results().outcomes == {"w-1": "keep", "w-3": "open"}
 
 
 def test_writing_from_the_command_line(run: Run, tmp_path: Path) -> None:
@@ -224,42 +224,42 @@ def test_writing_from_the_command_line(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_raters_propose_is_queued_for_review(written: Project) -> None:
-    add_written(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
+    add_written_item(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
     better = "I swept the floor."
     with open_rating(written.folder) as rating:
         with pytest.raises(UsageError, match=r"(?i)ana wrote w-1, which others rate"):
             rating.rate("ana", "w-1", "gender", 2)
-        assert rating.next_question("Ana") is None
+        assert rating.take_question("Ana") is None
         with pytest.raises(UsageError, match="w-1 has no text 'verse', only sentence"):
             rating.rate("Ida", "w-1", "gender", 2, proposed={"verse": better})
         rating.rate("Ida", "w-1", "gender", 2, "fuller", proposed={"sentence": better})
         rating.rate("Zoe", "w-1", "gender", 2, proposed={"sentence": "I swept."})  # as it is
-        assert rating.results().outcomes == {"w-1": "open"}
-    (problem,) = assemble(written).problems
+        assert rating.compute_results().outcomes == {"w-1": "open"}
+    (problem,) = assemble_items(written).problems
     assert (problem.reason, problem.kind, problem.proposals) == ("proposed-by-rater", "proposed", (better,))
     assert problem.message == "Ida proposes another text: fuller"
     review = Review(written)
     review.add_reviewer("Eva")
-    shown = review.next_item("Eva")
+    shown = review.take_next_item("Eva")
     assert shown is not None
     assert shown.problems[0].proposals == (better,)
     review.decide("Eva", "w-1", "edit", proposals={"sentence": 1})
-    assert assemble(written).problems == []
+    assert assemble_items(written).problems == []
     assert written.store.texts("text", "w-1")["w-1"]["sentence"] == better
     # The text is another one now, so it is rated anew.
     with open_rating(written.folder) as rating:
-        assert rating.next_question("Ida") is not None
+        assert rating.take_question("Ida") is not None
 
 
 def test_a_proposal_goes_with_its_rating(written: Project) -> None:
-    add_written(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
+    add_written_item(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
     with open_rating(written.folder) as rating:
         rating.rate("Ida", "w-1", "gender", 2)
         rating.rate("Ida", "w-1", "fit", 2, proposed={"sentence": "I dusted."})
-    assert [problem.proposals for problem in assemble(written).problems] == [("I dusted.",)]
+    assert [problem.proposals for problem in assemble_items(written).problems] == [("I dusted.",)]
     with open_rating(written.folder) as rating:
         rating.undo("Ida")
-    assert assemble(written).problems == []
+    assert assemble_items(written).problems == []
 
 
 def test_files_of_written_items_are_stored_once_and_as_a_whole(written: Project, run: Run, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_files_of_written_items_are_stored_once_and_as_a_whole(written: Project,
 
 
 def test_steps_that_written_items_do_not_have(written: Project, run: Run) -> None:
-    add_written(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
+    add_written_item(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
     folder = str(written.folder)
     for step in ("translate", "repair"):
         assert "are written by people, not translated" in run("make", step, folder, code=2)
@@ -291,7 +291,7 @@ def test_steps_that_written_items_do_not_have(written: Project, run: Run) -> Non
 
 
 def test_the_edition_has_the_translations(written: Project, run: Run, tmp_path: Path) -> None:
-    add_written(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
+    add_written_item(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
     publish_project(written, tmp_path / "out", licence="CC-BY-4.0")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "language: [en]" in card

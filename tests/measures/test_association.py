@@ -15,16 +15,16 @@ from tests.measures.simulated import labels
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import (
     FEWEST_FOR_ICAT,
-    balanced_by_length,
-    even_icat,
-    icat,
-    icat_interval,
-    language_modelling_score,
+    compute_icat,
+    compute_lms,
+    compute_published_ss,
+    compute_ss,
+    compute_unbiased_icat,
+    estimate_icat_interval,
+    estimate_length_balanced_ss,
     measure,
-    published_stereotype_score,
-    stereotype_score,
 )
-from tiltmeter.measures.estimates import Share, two_sided
+from tiltmeter.measures.estimates import Share, compute_two_sided_p
 from tiltmeter.measures.records import OVERALL, Record
 
 ROLES = ("stereotype", "anti-stereotype", "unrelated")
@@ -194,9 +194,9 @@ def test_estimates_are_clustered_by_target_but_for_single_targets() -> None:
         assert (result.low, result.high) == pytest.approx(alone.interval())
         assert result.clusters is None
     ss = find(records, view="all", measure="SS")
-    assert ss.p_value == pytest.approx(two_sided(Share.from_values(contributed["SS"], targets), 50.0))
+    assert ss.p_value == pytest.approx(compute_two_sided_p(Share.from_values(contributed["SS"], targets), 50.0))
     assert (ss.n, ss.ideal, ss.margin, ss.protocol) == (90, 50.0, 5.0, "published")
-    ends = icat_interval(contributed["LMS"], contributed["SS as published"], targets)
+    ends = estimate_icat_interval(contributed["LMS"], contributed["SS as published"], targets)
     icat_record = find(records, view="all", measure="ICAT")
     assert (icat_record.low, icat_record.high) == pytest.approx(ends)
     professions = [TARGETS[target] == "profession" for target in targets]
@@ -275,7 +275,7 @@ def test_macro_icat_has_no_interval_or_ideal_and_is_close_to_that_of_an_even_mod
 
 @pytest.mark.parametrize(("lms", "n"), [(85.0, 1), (85.0, 2), (85.0, 27), (60.0, 54), (100.0, 200)])
 def test_expected_icat_of_an_even_model(lms: float, n: int) -> None:
-    assert even_icat(lms, n) == pytest.approx(naive_even(lms, n))
+    assert compute_unbiased_icat(lms, n) == pytest.approx(naive_even(lms, n))
 
 
 def test_fewer_than_five_terms_have_no_interval_of_their_mean() -> None:
@@ -415,17 +415,17 @@ def test_balanced_ss_needs_twenty_items_of_either_length(
 def test_standard_error_of_balanced_ss_is_that_of_two_means() -> None:
     rng = np.random.default_rng(4)
     ss, length = 100.0 * (rng.random(400) < 0.6), rng.choice([-1.0, 1.0], 400, p=[0.7, 0.3])
-    result = balanced_by_length(ss, length, None)
+    result = estimate_length_balanced_ss(ss, length, None)
     assert result is not None
     variances = [np.var(ss[side], ddof=1) / side.sum() for side in (length < 0, length > 0)]
     assert result.standard_error.value == pytest.approx(math.sqrt(sum(variances)) / 2, rel=0.01)
-    clustered = balanced_by_length(ss, length, labels(20, 20))
+    clustered = estimate_length_balanced_ss(ss, length, labels(20, 20))
     assert clustered is not None
     assert clustered.standard_error.clusters == 20
 
 
 def test_balanced_ss_of_unanimous_items_has_an_interval() -> None:
-    result = balanced_by_length(np.full(60, 100.0), np.array([-1.0, 1.0] * 30), None)
+    result = estimate_length_balanced_ss(np.full(60, 100.0), np.array([-1.0, 1.0] * 30), None)
     assert result is not None
     assert result.interval() == pytest.approx((100 * 0.05 ** (1 / 60), 100.0))
 
@@ -435,10 +435,10 @@ def test_a_preference_for_shorter_texts_does_not_bias_balanced_ss() -> None:
     length = np.array([-1.0] * 700 + [1.0] * 300)
     rng = np.random.default_rng(1)
     ss = np.where(rng.random(1_000) < 0.9, 100.0 * (length < 0), 100.0 * (length > 0))
-    result = balanced_by_length(ss, length, None)
+    result = estimate_length_balanced_ss(ss, length, None)
     assert result is not None
-    assert two_sided(Share.from_values(ss), 50.0) < 1e-6
-    assert two_sided(result, 50.0) > 0.05
+    assert compute_two_sided_p(Share.from_values(ss), 50.0) < 1e-6
+    assert compute_two_sided_p(result, 50.0) > 0.05
 
 
 # Invalid tables
@@ -481,25 +481,25 @@ scores = st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, 0.2, 0.3])] * 3), min_s
 def test_core_functions_match_direct_counts(items: list[tuple[float, float, float]]) -> None:
     stereo, anti, unrelated = np.array(items).T
     expected = naive([dict(zip(ROLES, item, strict=True)) for item in items])
-    lms, ss = language_modelling_score(stereo, anti, unrelated), stereotype_score(stereo, anti)
-    published = published_stereotype_score(stereo, anti)
+    lms, ss = compute_lms(stereo, anti, unrelated), compute_ss(stereo, anti)
+    published = compute_published_ss(stereo, anti)
     assert lms == pytest.approx(expected["LMS"])
     assert ss == pytest.approx(expected["SS"])
     assert published == pytest.approx(expected["SS as published"])
-    assert icat(lms, published) == pytest.approx(expected["ICAT"])
+    assert compute_icat(lms, published) == pytest.approx(expected["ICAT"])
     # With ties as halves, swapping the sides mirrors SS around 50.
-    assert ss + stereotype_score(anti, stereo) == pytest.approx(100)
+    assert ss + compute_ss(anti, stereo) == pytest.approx(100)
     assert ss - published == pytest.approx(50 * np.mean(stereo == anti))
-    tied = published_stereotype_score(anti, stereo)
+    tied = compute_published_ss(anti, stereo)
     assert published + tied == pytest.approx(100 - 100 * np.mean(stereo == anti))
 
 
 @given(st.floats(0, 100), st.floats(0, 100))
 def test_icat_lies_between_zero_and_lms(lms: float, ss: float) -> None:
-    assert 0 <= icat(lms, ss) <= lms + 1e-9
-    assert icat(lms, ss) == pytest.approx(icat(lms, 100 - ss))
-    assert icat(lms, 50.0) == pytest.approx(lms)
-    assert icat(np.array([lms]), np.array([ss])).tolist() == [icat(lms, ss)]
+    assert 0 <= compute_icat(lms, ss) <= lms + 1e-9
+    assert compute_icat(lms, ss) == pytest.approx(compute_icat(lms, 100 - ss))
+    assert compute_icat(lms, 50.0) == pytest.approx(lms)
+    assert compute_icat(np.array([lms]), np.array([ss])).tolist() == [compute_icat(lms, ss)]
 
 
 @given(scores, st.booleans())
@@ -508,26 +508,28 @@ def test_the_interval_of_icat_includes_its_value(items: list[tuple[float, float,
     stereo, anti, unrelated = np.array(items).T
     sense = 50.0 * (stereo > unrelated) + 50.0 * (anti > unrelated)
     preference = 100.0 * (stereo > anti)
-    low, high = icat_interval(sense, preference, labels(len(items), 1) if clustered else None)
-    value = icat(float(sense.mean()), float(preference.mean()))
+    low, high = estimate_icat_interval(sense, preference, labels(len(items), 1) if clustered else None)
+    value = compute_icat(float(sense.mean()), float(preference.mean()))
     assert -1e-9 <= low <= value + 1e-9
     assert value - 1e-9 <= high <= 100 + 1e-9
     assert low < high
     # Mirrored preferences give the same ICAT.
-    assert icat_interval(sense, 100 - preference, None) == pytest.approx(icat_interval(sense, preference, None))
+    assert estimate_icat_interval(sense, 100 - preference, None) == pytest.approx(
+        estimate_icat_interval(sense, preference, None)
+    )
 
 
 def test_unanimous_items_have_intervals_of_positive_width() -> None:
     """Ten of ten preferences have an interval of positive width, as does their ICAT."""
     always, low = np.full(10, 100.0), 100 * 0.05**0.1
-    assert icat_interval(always, always) == pytest.approx((0.0, 2 * (100 - low)))
+    assert estimate_icat_interval(always, always) == pytest.approx((0.0, 2 * (100 - low)))
     half = np.array([100.0, 0.0] * 5)
     less, more = Share.from_values(half).interval()
-    assert icat_interval(always, half) == pytest.approx((min(low * less, low * (100 - more)) / 50, 100.0))
+    assert estimate_icat_interval(always, half) == pytest.approx((min(low * less, low * (100 - more)) / 50, 100.0))
 
 
 def test_the_interval_of_icat_does_not_exceed_that_of_lms() -> None:
     rng = np.random.default_rng(3)
     sense, preference = 50.0 * rng.integers(0, 3, 4_000), 100.0 * (np.arange(4_000) % 2)
-    _, high = icat_interval(sense, preference)
+    _, high = estimate_icat_interval(sense, preference)
     assert high <= Share.from_values(sense).interval(0.99)[1]

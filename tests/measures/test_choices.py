@@ -9,17 +9,17 @@ from perf.simulations.choices import choices as simulated_choices
 from perf.simulations.choices import gaps as simulated_gaps
 from perf.simulations.choices import threes as simulated_threes
 from perf.simulations.populations import Shape
-from tiltmeter.benchmarks.choosing.design import Arrangement
-from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
-from tiltmeter.measures import measuring_for
+from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer, compute_item_scores
+from tiltmeter.benchmarks.forced_choice.option_orders import Arrangement
+from tiltmeter.measures import find_measure_module
 from tiltmeter.measures.choices import (
     MEASURES,
-    gap_fixed_stereotypes,
-    gap_random_stereotypes,
+    estimate_fixed_gap,
+    estimate_random_gap,
     measure,
 )
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
 FORTH, BACK = ("stereotype", "anti-stereotype"), ("anti-stereotype", "stereotype")
 
@@ -42,7 +42,7 @@ def table(answers: dict[str, list[ItemAnswer]], **columns: list[object]) -> pd.D
                 "protocol": "forced-choice",
                 **labels,
             }
-            for role, score in item_scores(given)
+            for role, score in compute_item_scores(given)
         ]
     return pd.DataFrame(rows)
 
@@ -94,7 +94,7 @@ def test_values() -> None:
 
 def test_the_module_is_found_by_its_roles() -> None:
     scores = table({"1": chosen(S, A)}, bias_type=["gender"], direction=["stereo"])
-    assert measuring_for(set(scores["role"]), set(scores.columns)) == "choices"
+    assert find_measure_module(set(scores["role"]), set(scores.columns)) == "choices"
 
 
 def test_names_are_not_those_of_likelihoods() -> None:
@@ -122,7 +122,7 @@ def test_the_gap_is_that_of_two_stratified_means() -> None:
     stereotypes = np.repeat(np.arange(1, 17), 10).astype(object)
     values = rng.choice([0.0, 25.0, 50.0, 75.0, 100.0], 160)
     means = [values[stereotypes == number].mean() for number in range(1, 17)]
-    fixed, like = gap_fixed_stereotypes(values, stereotypes), gap_random_stereotypes(values, stereotypes)
+    fixed, like = estimate_fixed_gap(values, stereotypes), estimate_random_gap(values, stereotypes)
     expected = np.mean(means[7:]) - np.mean(means[:7])
     assert fixed.value == pytest.approx(expected)
     variances = [values[stereotypes == number].var(ddof=1) / 10 for number in range(1, 17)]
@@ -135,15 +135,15 @@ def test_the_gap_is_that_of_two_stratified_means() -> None:
 
 def test_a_gap_with_few_sentences() -> None:
     stereotypes = np.array([1, 1, 2, 8, 9, 9], dtype=object)
-    estimate = gap_fixed_stereotypes(np.array([0.0, 50.0, 100.0, 50.0, 100.0, 100.0]), stereotypes)
+    estimate = estimate_fixed_gap(np.array([0.0, 50.0, 100.0, 50.0, 100.0, 100.0]), stereotypes)
     low, high = estimate.interval()
     assert low < estimate.value < high
-    assert gap_random_stereotypes(np.arange(6.0), stereotypes) is None
+    assert estimate_random_gap(np.arange(6.0), stereotypes) is None
 
 
 def test_a_gap_where_all_are_alike_has_an_interval() -> None:
     stereotypes = np.repeat(np.arange(1, 17), 20).astype(object)
-    low, high = gap_fixed_stereotypes(np.full(320, 100.0), stereotypes).interval()
+    low, high = estimate_fixed_gap(np.full(320, 100.0), stereotypes).interval()
     assert -10 < low < 0 < high < 10
 
 

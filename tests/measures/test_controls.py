@@ -6,11 +6,11 @@ import pytest
 from scipy.stats import ttest_ind
 
 from tests.reports.made import record
-from tiltmeter.measures import measure_named
-from tiltmeter.measures.controls import contrast_with_control, control_contrasts
+from tiltmeter.measures import get_measure
+from tiltmeter.measures.controls import build_control_contrast, list_control_contrasts
 from tiltmeter.measures.estimates import Mean
-from tiltmeter.measures.records import Record, estimated
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.records import Record, build_estimate_record
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
 
 class Measured:
@@ -32,14 +32,14 @@ def pair(value: float, control: float, half: float = 2.0, measure: str = "CPS") 
 def test_the_interval_is_that_of_welch() -> None:
     generator = np.random.default_rng(7)
     here, there = generator.normal(3.0, 10.0, 80), generator.normal(1.0, 4.0, 30)
-    s_jsd = measure_named("mean difference per token")  # above 0 is towards stereotypes
+    s_jsd = get_measure("mean difference per token")  # above 0 is towards stereotypes
     records = [
-        estimated(
+        build_estimate_record(
             Measured(name), "all", "all", "all", s_jsd, replace(Mean.from_values(values), skewness=0.0), len(values)
         )
         for name, values in (("pairs", here), ("pairs-control", there))
     ]
-    contrast = contrast_with_control(*records)
+    contrast = build_control_contrast(*records)
     expected = ttest_ind(here, there, equal_var=False).confidence_interval(0.95)
     assert contrast.excess == pytest.approx(here.mean() - there.mean())
     assert contrast.interval == pytest.approx((expected.low, expected.high))
@@ -60,18 +60,18 @@ def test_the_interval_is_that_of_welch() -> None:
 def test_whether_a_bias_is_more_than_that_of_its_control(
     value: float, control: float, outcome: str, moves: bool
 ) -> None:
-    contrast = contrast_with_control(*pair(value, control))
+    contrast = build_control_contrast(*pair(value, control))
     assert (contrast.outcome, contrast.control_moves) == (outcome, moves)
 
 
 def test_below_the_ideal_can_be_the_side_of_stereotypes() -> None:
-    contrast = contrast_with_control(*pair(-10.0, -4.0, 1.0, "S_JSD x 1e3"))
+    contrast = build_control_contrast(*pair(-10.0, -4.0, 1.0, "S_JSD x 1e3"))
     assert contrast.excess == pytest.approx(6.0)
     assert contrast.outcome == "more"
 
 
 def test_ratios_are_compared_on_the_log_scale() -> None:
-    contrast = contrast_with_control(*pair(4.0, 2.0, 0.1, "g_s"))
+    contrast = build_control_contrast(*pair(4.0, 2.0, 0.1, "g_s"))
     assert contrast.excess == pytest.approx(2.0)
     reach = math.sqrt(2) * 0.1
     assert contrast.interval == pytest.approx((2 * math.exp(-reach), 2 * math.exp(reach)), rel=1e-3)
@@ -79,7 +79,7 @@ def test_ratios_are_compared_on_the_log_scale() -> None:
 
 def test_a_record_without_an_interval_shows_nothing() -> None:
     first, second = pair(60.0, 50.0)
-    contrast = contrast_with_control(first, replace(second, low=None, high=None, standard_error=None))
+    contrast = build_control_contrast(first, replace(second, low=None, high=None, standard_error=None))
     assert contrast.interval is None
     assert contrast.outcome == "not more"
 
@@ -88,9 +88,9 @@ def test_only_the_same_row_of_the_control_is_compared() -> None:
     first, second = pair(60.0, 50.0)
     others = [replace(second, language="de"), replace(second, model="bert"), replace(second, protocol="aul")]
     controls = {"pairs": ("pairs-control",)}
-    assert [c.control for c in control_contrasts([first, *others, second], controls)] == [second]
-    assert not list(control_contrasts([first, *others], controls))
-    assert not list(control_contrasts([first, second], {}))
+    assert [c.control for c in list_control_contrasts([first, *others, second], controls)] == [second]
+    assert not list(list_control_contrasts([first, *others], controls))
+    assert not list(list_control_contrasts([first, second], {}))
 
 
 def test_a_control_of_one_bias_type_is_compared_with_that_bias_type() -> None:
@@ -101,8 +101,8 @@ def test_a_control_of_one_bias_type_is_compared_with_that_bias_type() -> None:
         for view, group in views
     ]
     controls = {"pairs": ["pairs-control"]}
-    (contrast,) = control_contrasts(assign_verdicts(records), controls)
+    (contrast,) = list_control_contrasts(assign_verdicts(records), controls)
     assert (contrast.record.group, contrast.control.group) == ("gender", "gender")
     # With the same bias types on both sides, the totals are compared as well.
     alike = [r for r in records if r.group != "age"]
-    assert [c.record.view for c in control_contrasts(assign_verdicts(alike), controls)] == ["all", "bias_type"]
+    assert [c.record.view for c in list_control_contrasts(assign_verdicts(alike), controls)] == ["all", "bias_type"]

@@ -17,16 +17,16 @@ from tiltmeter.measures.estimates import (
     Estimate,
     Mean,
     Minimum,
-    Paired,
-    Rates,
+    PairedMean,
     Ratio,
     Share,
-    detectable_effect,
-    equivalence,
-    mid_p,
-    two_sided,
+    WeightedShares,
+    compute_detectable_effect,
+    compute_equivalence_p,
+    compute_mid_p,
+    compute_two_sided_p,
 )
-from tiltmeter.measures.standard_errors import Floats, StandardError, standard_error
+from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
 
 
 def of_counts(ups: int, downs: int, ties: int = 0) -> Share:
@@ -44,8 +44,8 @@ def mid_p_sum(count: int, n: int, share: float) -> float:
 @given(st.integers(1, 60), st.data())
 def test_mid_p_matches_a_sum_over_the_binomial_distribution(n: int, data: st.DataObject) -> None:
     count, share = data.draw(st.integers(0, n)), data.draw(st.floats(0.01, 0.99))
-    assert mid_p(count, n, share) == pytest.approx(mid_p_sum(count, n, share), rel=1e-9, abs=1e-15)
-    assert mid_p(count, n, share) + mid_p(n - count, n, 1 - share) == pytest.approx(1.0)
+    assert compute_mid_p(count, n, share) == pytest.approx(mid_p_sum(count, n, share), rel=1e-9, abs=1e-15)
+    assert compute_mid_p(count, n, share) + compute_mid_p(n - count, n, 1 - share) == pytest.approx(1.0)
 
 
 @given(st.integers(1, 40), st.integers(1, 40))
@@ -54,10 +54,10 @@ def test_the_test_of_a_share_is_the_mid_p_binomial_test(ups: int, downs: int) ->
     n = ups + downs
     assert share.size == pytest.approx(n)
     expected = min(1.0, 2 * min(mid_p_sum(ups, n, 0.5), mid_p_sum(downs, n, 0.5)))
-    assert two_sided(share, 50.0) == pytest.approx(expected)
+    assert compute_two_sided_p(share, 50.0) == pytest.approx(expected)
     # The exact p-value minus half of the probability of the observed count.
     exact = stats.binomtest(ups, n, 0.5, alternative="greater").pvalue
-    assert share.p_above(50.0) == pytest.approx(exact - stats.binom.pmf(ups, n, 0.5) / 2)
+    assert share.compute_p_above(50.0) == pytest.approx(exact - stats.binom.pmf(ups, n, 0.5) / 2)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_ties_narrow_the_interval_of_a_share() -> None:
     assert with_ties.size > 100
     # Close to the t-test.
     values = np.array([100.0] * 30 + [0.0] * 20 + [50.0] * 50)
-    assert two_sided(with_ties, 50.0) == pytest.approx(stats.ttest_1samp(values, 50.0).pvalue, abs=0.01)
+    assert compute_two_sided_p(with_ties, 50.0) == pytest.approx(stats.ttest_1samp(values, 50.0).pvalue, abs=0.01)
 
 
 def test_with_ties_the_size_is_estimated_and_student_t_is_used() -> None:
@@ -94,10 +94,10 @@ def test_with_ties_the_size_is_estimated_and_student_t_is_used() -> None:
     values = np.array([100.0] * 6 + [50.0] * 4)
     share = Share.from_values(values)
     assert share.size == pytest.approx(0.8 * 0.2 / (share.standard_error.value / 100) ** 2)
-    z = stats.norm.ppf(mid_p(0.8 * share.size, share.size, 0.6))
-    assert share.p_above(60.0) == pytest.approx(stats.t.cdf(z, 9))
+    z = stats.norm.ppf(compute_mid_p(0.8 * share.size, share.size, 0.6))
+    assert share.compute_p_above(60.0) == pytest.approx(stats.t.cdf(z, 9))
     # Without ties the test is binomial.
-    assert of_counts(8, 2).p_above(60.0) == pytest.approx(mid_p_sum(8, 10, 0.6))
+    assert of_counts(8, 2).compute_p_above(60.0) == pytest.approx(mid_p_sum(8, 10, 0.6))
 
 
 def test_all_ties_are_treated_as_n_coin_tosses() -> None:
@@ -124,9 +124,11 @@ def test_p_values_of_clustered_items_follow_student_t(clusters: int, each: int, 
     for at in (share.value - reach * share.standard_error.value for reach in (-5, -2, -1, 1, 2, 5)):
         expected = stats.ttest_1samp(means, at, alternative="greater").pvalue
         tail = min(expected, 1 - expected)
-        result = min(share.p_above(at), share.p_below(at))
+        result = min(share.compute_p_above(at), share.compute_p_below(at))
         assert math.log(result) == pytest.approx(math.log(tail), abs=0.1 + 0.03 * abs(math.log(tail)))
-        assert (share.p_above(at), share.p_below(at)) == pytest.approx((expected, 1 - expected), abs=0.01)
+        assert (share.compute_p_above(at), share.compute_p_below(at)) == pytest.approx(
+            (expected, 1 - expected), abs=0.01
+        )
 
 
 def test_unanimous_clusters_are_less_certain_if_there_are_fewer() -> None:
@@ -145,10 +147,12 @@ def test_unanimous_clusters_are_less_certain_if_there_are_fewer() -> None:
 def test_without_skewness_the_mean_is_a_t_test(values: list[float], at: float) -> None:
     numbers = np.array(values)
     assume(np.ptp(numbers) > 1e-3)
-    mean = Mean(float(numbers.mean()), standard_error((numbers - numbers.mean()) / len(numbers)))
+    mean = Mean(float(numbers.mean()), compute_standard_error((numbers - numbers.mean()) / len(numbers)))
     expected = stats.ttest_1samp(numbers, at)
-    assert two_sided(mean, at) == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-12)
-    assert mean.p_above(at) == pytest.approx(stats.ttest_1samp(numbers, at, alternative="greater").pvalue, rel=1e-6)
+    assert compute_two_sided_p(mean, at) == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-12)
+    assert mean.compute_p_above(at) == pytest.approx(
+        stats.ttest_1samp(numbers, at, alternative="greater").pvalue, rel=1e-6
+    )
     ends = expected.confidence_interval(LEVEL)
     assert mean.interval() == pytest.approx((ends.low, ends.high))
 
@@ -156,7 +160,7 @@ def test_without_skewness_the_mean_is_a_t_test(values: list[float], at: float) -
 def test_symmetric_numbers_have_no_skewness_to_correct() -> None:
     numbers = np.array([-3.0, -1.0, 0.0, 1.0, 3.0, 5.0, -5.0]) + 2
     assert Mean.from_values(numbers).skewness == pytest.approx(0.0, abs=1e-12)
-    assert two_sided(Mean.from_values(numbers), 0.0) == pytest.approx(stats.ttest_1samp(numbers, 0.0).pvalue)
+    assert compute_two_sided_p(Mean.from_values(numbers), 0.0) == pytest.approx(stats.ttest_1samp(numbers, 0.0).pvalue)
 
 
 def test_skewness_matches_scipy() -> None:
@@ -177,7 +181,7 @@ def test_the_correction_for_skewness_is_hall_s_transformation() -> None:
 
     for at in (-0.6, -0.2, 0.0, 0.3, 0.8):
         t = float((numbers.mean() - at) / stats.sem(numbers))
-        for tail, side in ((mean.p_above(at), 1), (mean.p_below(at), -1)):
+        for tail, side in ((mean.compute_p_above(at), 1), (mean.compute_p_below(at), -1)):
             assert tail == pytest.approx(max(stats.t.sf(side * t, 59), stats.t.sf(side * transformed(at), 59)))
     reach = stats.t.ppf(0.975, 59)
     halls = [brentq(lambda at, q=q: transformed(at) - q, -20, 20) for q in (reach, -reach)]
@@ -192,14 +196,14 @@ def test_the_correction_for_skewness_controls_the_type_i_error() -> None:
     drawn = [skewed(rng, 60) for _ in range(1_200)]
     plain = np.mean([stats.ttest_1samp(numbers, 0.0).pvalue < 0.05 for numbers in drawn[:300]])
     assert plain > 0.08
-    assert np.mean([two_sided(Mean.from_values(numbers), 0.0) < 0.05 for numbers in drawn]) < 0.065
+    assert np.mean([compute_two_sided_p(Mean.from_values(numbers), 0.0) < 0.05 for numbers in drawn]) < 0.065
 
 
 def test_equal_numbers_have_an_interval_of_width_zero() -> None:
     mean = Mean.from_values(np.full(4, 2.0))
     assert mean.interval() == (2.0, 2.0)
-    assert (mean.p_above(1.0), mean.p_above(2.0), mean.p_above(3.0)) == (0.0, 0.5, 1.0)
-    assert (mean.p_below(1.0), mean.p_below(2.0), mean.p_below(3.0)) == (1.0, 0.5, 0.0)
+    assert (mean.compute_p_above(1.0), mean.compute_p_above(2.0), mean.compute_p_above(3.0)) == (0.0, 0.5, 1.0)
+    assert (mean.compute_p_below(1.0), mean.compute_p_below(2.0), mean.compute_p_below(3.0)) == (1.0, 0.5, 0.0)
 
 
 def test_equivalence_matches_statsmodels() -> None:
@@ -208,14 +212,16 @@ def test_equivalence_matches_statsmodels() -> None:
     first = rng.normal(0.1, 1.0, 50)
     second = first + rng.normal(0.05, 0.3, 50)
     differences = first - second
-    paired = Mean(float(differences.mean()), standard_error((differences - differences.mean()) / 50))
-    assert equivalence(paired, -0.2, 0.2) == pytest.approx(ttost_paired(first, second, -0.2, 0.2)[0])
-    assert equivalence(paired, -0.1, 0.4) == pytest.approx(ttost_paired(first, second, -0.1, 0.4)[0])
+    paired = Mean(float(differences.mean()), compute_standard_error((differences - differences.mean()) / 50))
+    assert compute_equivalence_p(paired, -0.2, 0.2) == pytest.approx(ttost_paired(first, second, -0.2, 0.2)[0])
+    assert compute_equivalence_p(paired, -0.1, 0.4) == pytest.approx(ttost_paired(first, second, -0.1, 0.4)[0])
     third = rng.normal(0.0, 2.0, 80)
     strata = np.array(["one"] * 50 + ["third"] * 80, dtype=object)
-    result = standard_error(np.concatenate([first / 50, -third / 80]), strata=strata)
+    result = compute_standard_error(np.concatenate([first / 50, -third / 80]), strata=strata)
     welch = Mean(float(first.mean() - third.mean()), result)
-    assert equivalence(welch, -0.5, 0.5) == pytest.approx(ttost_ind(first, third, -0.5, 0.5, usevar="unequal")[0])
+    assert compute_equivalence_p(welch, -0.5, 0.5) == pytest.approx(
+        ttost_ind(first, third, -0.5, 0.5, usevar="unequal")[0]
+    )
 
 
 @given(st.floats(-2, 2), st.floats(0.01, 1), st.integers(2, 100), st.floats(0.2, 5))
@@ -224,8 +230,11 @@ def test_a_ratio_is_a_mean_of_logarithms(log: float, error: float, freedom: int,
     ratio = Ratio(mean)
     assert ratio.value == pytest.approx(math.exp(log))
     assert np.log(ratio.interval()) == pytest.approx(np.array(mean.interval()))
-    assert (ratio.p_above(at), ratio.p_below(at)) == (mean.p_above(math.log(at)), mean.p_below(math.log(at)))
-    assert two_sided(ratio, at) == pytest.approx(2 * stats.t.sf(abs(log - math.log(at)) / error, freedom))
+    assert (ratio.compute_p_above(at), ratio.compute_p_below(at)) == (
+        mean.compute_p_above(math.log(at)),
+        mean.compute_p_below(math.log(at)),
+    )
+    assert compute_two_sided_p(ratio, at) == pytest.approx(2 * stats.t.sf(abs(log - math.log(at)) / error, freedom))
     mirrored = Ratio(Mean(-log, StandardError(error, freedom)))
     assert mirrored.interval() == pytest.approx((1 / ratio.interval()[1], 1 / ratio.interval()[0]))
 
@@ -242,7 +251,7 @@ def cautious(newcombe: tuple[float, float], value: float, variance: float) -> tu
 @given(st.integers(2, 60), st.data())
 def test_one_rate_has_the_wilson_interval_of_n_minus_1(n: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(0, n))
-    result = Rates(np.array([1.0]), np.array([float(count)]), np.array([float(n)])).interval()
+    result = WeightedShares(np.array([1.0]), np.array([float(count)]), np.array([float(n)])).interval()
     share = count / n
     wilson = proportion_confint((n - 1) * share, n - 1, method="wilson")
     assert result == pytest.approx(cautious(wilson, share, share * (1 - share) / (n - 1)), abs=1e-12)
@@ -254,7 +263,7 @@ def test_one_rate_has_the_wilson_interval_of_n_minus_1(n: int, data: st.DataObje
 def test_a_difference_of_two_rates_has_newcombe_s_interval(n: int, m: int, data: st.DataObject) -> None:
     """statsmodels accepts fractional counts, so that shares stay the same with n - 1 items."""
     ups, downs = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
-    rates = Rates(np.array([1.0, -1.0]), np.array([ups, downs], dtype=float), np.array([n, m], dtype=float))
+    rates = WeightedShares(np.array([1.0, -1.0]), np.array([ups, downs], dtype=float), np.array([n, m], dtype=float))
     newcombe = confint_proportions_2indep(
         ups * (n - 1) / n, n - 1, downs * (m - 1) / m, m - 1, compare="diff", method="newcomb"
     )
@@ -270,7 +279,7 @@ def test_a_difference_of_two_rates_has_newcombe_s_interval(n: int, m: int, data:
 def test_differences_of_rates_match_newcombe(ups: int, n: int, downs: int, m: int, end: int, printed: float) -> None:
     """Newcombe 1998, Interval estimation for the difference, table II, method 10."""
     more, less = (n + 1) / n, (m + 1) / m
-    rates = Rates(np.array([1.0, -1.0]), np.array([ups * more, downs * less]), np.array([n + 1.0, m + 1.0]))
+    rates = WeightedShares(np.array([1.0, -1.0]), np.array([ups * more, downs * less]), np.array([n + 1.0, m + 1.0]))
     assert round(rates.interval()[end], 4) == printed
 
 
@@ -278,7 +287,7 @@ def test_many_rates_are_combined_like_standard_errors() -> None:
     """Zou and Donner 2008: the root of the weighted sum of squared distances of the ends."""
     counts, sizes = np.array([30.0, 12.0, 50.0, 9.0]), np.array([40.0, 50.0, 60.0, 45.0])
     weights = np.array([0.5, 0.5, -0.25, -0.75])
-    rates = Rates(weights, counts, sizes, constant=0.1)
+    rates = WeightedShares(weights, counts, sizes, constant=0.1)
     shares = counts / sizes
     ends = [proportion_confint((n - 1) * p, n - 1, method="wilson") for p, n in zip(shares, sizes, strict=True)]
     lows, highs = np.array(ends).T
@@ -290,29 +299,29 @@ def test_many_rates_are_combined_like_standard_errors() -> None:
     variance = float(np.sum(weights**2 * shares * (1 - shares) / (sizes - 1)))
     assert rates.interval() == pytest.approx(cautious(zou, value, variance))
     assert rates.standard_error.value == pytest.approx(math.sqrt(variance))
-    extreme = Rates(weights, np.array([0.0, 50.0, 60.0, 1.0]), sizes)
+    extreme = WeightedShares(weights, np.array([0.0, 50.0, 60.0, 1.0]), sizes)
     assert extreme.interval()[0] < extreme.value - 1.96 * extreme.standard_error.value - 0.01
 
 
 def test_p_values_of_many_rates_are_not_smaller_than_normal_ones() -> None:
     """Wilson intervals are bounded by 0 and 1, so that p would become 0 for any large f_s."""
     weights = np.array([1 / 9] * 9 + [-1 / 7] * 7)
-    rates = Rates(weights, np.array([18.0] * 9 + [6.0] * 7), np.full(16, 20.0))
+    rates = WeightedShares(weights, np.array([18.0] * 9 + [6.0] * 7), np.full(16, 20.0))
     z = rates.value / rates.standard_error.value
-    assert two_sided(rates, 0.0) == pytest.approx(2 * stats.norm.sf(z), rel=1e-6)
+    assert compute_two_sided_p(rates, 0.0) == pytest.approx(2 * stats.norm.sf(z), rel=1e-6)
 
 
 def test_rates_that_are_all_one_have_an_interval_of_positive_width() -> None:
     """All shares are 1 and the standard error is 0; interval and detectable effect are positive."""
-    rates = Rates(np.array([1 / 9] * 9 + [-1 / 7] * 7), np.full(16, 20.0), np.full(16, 20.0))
+    rates = WeightedShares(np.array([1 / 9] * 9 + [-1 / 7] * 7), np.full(16, 20.0), np.full(16, 20.0))
     low, high = rates.interval()
     assert rates.standard_error.value == 0
     assert -0.1 < low < -0.05 < 0.05 < high < 0.1
-    assert two_sided(rates, 0.0) == pytest.approx(1.0)
-    assert detectable_effect(rates, 0.05) == pytest.approx((high - low) / 2 * (1.959964 + 0.841621) / 1.959964)
+    assert compute_two_sided_p(rates, 0.0) == pytest.approx(1.0)
+    assert compute_detectable_effect(rates, 0.05) == pytest.approx((high - low) / 2 * (1.959964 + 0.841621) / 1.959964)
     # No interval reaches beyond 1, so what lies beyond is impossible.
-    single = Rates(np.array([1.0]), np.array([20.0]), np.array([20.0]))
-    assert (single.p_below(1.1), single.p_above(1.1)) == (0.0, 1.0)
+    single = WeightedShares(np.array([1.0]), np.array([20.0]), np.array([20.0]))
+    assert (single.compute_p_below(1.1), single.compute_p_above(1.1)) == (0.0, 1.0)
 
 
 # Paired
@@ -326,9 +335,11 @@ def differences(ups: int, downs: int, same: int) -> Floats:
 def test_the_paired_test_is_the_more_conservative_of_t_and_mcnemar(ups: int, downs: int, same: int) -> None:
     values = differences(ups, downs, same)
     assume(len(values) > 2)
-    paired = Paired.from_differences(values)
+    paired = PairedMean.from_differences(values)
     mcnemar = min(1.0, 2 * min(mid_p_sum(ups, ups + downs, 0.5), mid_p_sum(downs, ups + downs, 0.5)))
-    assert two_sided(paired, 0.0) == pytest.approx(max(mcnemar, stats.ttest_1samp(values, 0.0).pvalue), rel=1e-6)
+    assert compute_two_sided_p(paired, 0.0) == pytest.approx(
+        max(mcnemar, stats.ttest_1samp(values, 0.0).pvalue), rel=1e-6
+    )
     low, high = paired.interval()
     ends = stats.ttest_1samp(values, 0.0).confidence_interval()
     assert low <= ends.low + 1e-9
@@ -337,39 +348,39 @@ def test_the_paired_test_is_the_more_conservative_of_t_and_mcnemar(ups: int, dow
 
 def test_mcnemar_mid_p_matches_fagerland_et_al() -> None:
     """Fagerland, Lydersen and Laake 2013, table 5: 1 against 7 of 21, mid-P 0.039; the t-test has 0.030 there."""
-    paired = Paired.from_differences(differences(7, 1, 13))
-    assert round(two_sided(paired, 0.0), 3) == 0.039
+    paired = PairedMean.from_differences(differences(7, 1, 13))
+    assert round(compute_two_sided_p(paired, 0.0), 3) == 0.039
     assert stats.ttest_1samp(differences(7, 1, 13), 0.0).pvalue < 0.039
 
 
 def test_two_discordant_items_of_a_thousand_are_not_significant() -> None:
-    assert two_sided(Paired.from_differences(differences(2, 0, 998)), 0.0) == pytest.approx(0.25)
-    assert two_sided(Paired.from_differences(differences(0, 5, 995)), 0.0) == pytest.approx(2 / 2**5 / 2)
+    assert compute_two_sided_p(PairedMean.from_differences(differences(2, 0, 998)), 0.0) == pytest.approx(0.25)
+    assert compute_two_sided_p(PairedMean.from_differences(differences(0, 5, 995)), 0.0) == pytest.approx(2 / 2**5 / 2)
 
 
 def test_without_discordant_items_the_interval_depends_on_n() -> None:
-    paired = Paired.from_differences(np.zeros(20))
+    paired = PairedMean.from_differences(np.zeros(20))
     assert paired.interval() == pytest.approx((-100 * (1 - 0.025**0.05), 100 * (1 - 0.025**0.05)))
-    assert two_sided(paired, 0.0) == 1.0
-    assert paired.p_below(10.0) == pytest.approx(0.9**20)
-    assert paired.p_above(-10.0) == pytest.approx(0.9**20)
-    assert paired.p_above(10.0) == paired.p_below(-10.0) == 1.0
+    assert compute_two_sided_p(paired, 0.0) == 1.0
+    assert paired.compute_p_below(10.0) == pytest.approx(0.9**20)
+    assert paired.compute_p_above(-10.0) == pytest.approx(0.9**20)
+    assert paired.compute_p_above(10.0) == paired.compute_p_below(-10.0) == 1.0
 
 
 def test_a_single_discordant_item_allows_equivalence() -> None:
     """One of 4,000 items differs, which is within any margin."""
     for values in (differences(1, 0, 3_999), differences(0, 1, 3_999)):
-        assert equivalence(Paired.from_differences(values), -5.0, 5.0) < 1e-12
+        assert compute_equivalence_p(PairedMean.from_differences(values), -5.0, 5.0) < 1e-12
 
 
 def test_half_differences_count_as_discordant_items() -> None:
     """Ten ties of one model against ten preferences of the other: ten discordant items, not five."""
-    halves = Paired.from_differences(np.array([50.0] * 9 + [-50.0] + [0.0] * 40))
-    wholes = Paired.from_differences(np.array([100.0] * 9 + [-100.0] + [0.0] * 40))
+    halves = PairedMean.from_differences(np.array([50.0] * 9 + [-50.0] + [0.0] * 40))
+    wholes = PairedMean.from_differences(np.array([100.0] * 9 + [-100.0] + [0.0] * 40))
     assert (halves.ups, halves.downs, halves._size) == (4.5, 0.5, 10.0)
-    assert two_sided(halves, 0.0) == pytest.approx(two_sided(wholes, 0.0))
+    assert compute_two_sided_p(halves, 0.0) == pytest.approx(compute_two_sided_p(wholes, 0.0))
     assert halves.interval() == pytest.approx(tuple(end / 2 for end in wholes.interval()))
-    mixed = Paired.from_differences(np.array([100.0] * 5 + [50.0] * 10 + [0.0] * 40))
+    mixed = PairedMean.from_differences(np.array([100.0] * 5 + [50.0] * 10 + [0.0] * 40))
     assert mixed._size == pytest.approx(10**2 / 7.5)
 
 
@@ -378,9 +389,9 @@ def test_clustered_discordant_items_have_a_smaller_effective_number() -> None:
         [differences(8, 0, 12), differences(0, 5, 15), differences(6, 0, 34), differences(1, 0, 39)]
     )
     groups = np.array(["a"] * 20 + ["b"] * 20 + ["c"] * 40 + ["d"] * 40, dtype=object)
-    alone, together = Paired.from_differences(values), Paired.from_differences(values, groups)
+    alone, together = PairedMean.from_differences(values), PairedMean.from_differences(values, groups)
     assert together.standard_error.design_effect > 2
-    assert two_sided(together, 0.0) > 2 * two_sided(alone, 0.0)
+    assert compute_two_sided_p(together, 0.0) > 2 * compute_two_sided_p(alone, 0.0)
     # The effective number of discordant items is divided by the design effect, and again for few clusters (t for z).
     few = (1.959964 / stats.t.ppf(0.975, 3)) ** 2
     assert together._size == pytest.approx(20 / together.standard_error.design_effect * few, rel=1e-6)
@@ -445,11 +456,11 @@ def drawn_estimates(seed: int) -> list[Estimate]:
         Mean.from_values(-numbers),
         Mean.from_values(clustered(rng, clusters, each, 0.2, 0.5), groups),
         Ratio(Mean(float(rng.normal(0, 0.5)), StandardError(float(rng.uniform(0.05, 0.5)), float(rng.uniform(2, 50))))),
-        Rates(weights, counts, sizes, constant=0.05),
-        Paired.from_differences(pairs),
-        Paired.from_differences(rows, groups),
-        Paired.from_differences(np.abs(pairs)),
-        Paired.from_differences(np.zeros(n)),
+        WeightedShares(weights, counts, sizes, constant=0.05),
+        PairedMean.from_differences(pairs),
+        PairedMean.from_differences(rows, groups),
+        PairedMean.from_differences(np.abs(pairs)),
+        PairedMean.from_differences(np.zeros(n)),
         icat_like_minimum(rng, 200, float(rng.choice([0.5, 0.6]))),
         icat_like_minimum(rng, 60, 0.7, ceiling=False),
     ]
@@ -461,7 +472,7 @@ def scale(estimate: Estimate) -> tuple[float, float]:
         return 0.001 * estimate.maximum, 0.999 * estimate.maximum
     if isinstance(estimate, Minimum):
         return 0.01, 99.9
-    if isinstance(estimate, Paired):
+    if isinstance(estimate, PairedMean):
         return -99.9, 99.9
     if isinstance(estimate, Ratio):
         return 0.01, 100.0
@@ -486,10 +497,10 @@ def test_intervals_exclude_what_the_test_rejects(kind: int, seed: int, where: fl
         *(end + step * (high - low) for end in (low, high) for step in (-1e-4, 1e-4)),
     ):
         if bottom < at < top:
-            rejected = two_sided(estimate, at) < 1 - level
-            assert rejected == (not low <= at <= high), (at, low, high, two_sided(estimate, at))
-            assert (estimate.p_above(at) < (1 - level) / 2) == (at < low)
-            assert (estimate.p_below(at) < (1 - level) / 2) == (at > high)
+            rejected = compute_two_sided_p(estimate, at) < 1 - level
+            assert rejected == (not low <= at <= high), (at, low, high, compute_two_sided_p(estimate, at))
+            assert (estimate.compute_p_above(at) < (1 - level) / 2) == (at < low)
+            assert (estimate.compute_p_below(at) < (1 - level) / 2) == (at > high)
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
@@ -504,7 +515,7 @@ def test_equivalence_is_shown_where_the_interval_lies_within(kind: int, seed: in
     near = 1e-6 * (top - bottom)
     assume(abs(left - low) > near)
     assume(abs(right - high) > near)
-    assert (equivalence(estimate, left, right) < 0.025) == (left < low and high < right)
+    assert (compute_equivalence_p(estimate, left, right) < 0.025) == (left < low and high < right)
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
@@ -513,14 +524,14 @@ def test_equivalence_is_shown_where_the_interval_lies_within(kind: int, seed: in
 def test_p_values_are_monotonic_and_never_both_significant(kind: int, seed: int) -> None:
     estimate = drawn_estimates(seed)[kind]
     at = np.linspace(*scale(estimate), 15)
-    above, below = (np.array([tail(x) for x in at]) for tail in (estimate.p_above, estimate.p_below))
+    above, below = (np.array([tail(x) for x in at]) for tail in (estimate.compute_p_above, estimate.compute_p_below))
     assert ((above >= 0) & (above <= 1) & (below >= 0) & (below <= 1)).all()
     if isinstance(estimate, Minimum):
         # The one-sided p-values of a minimum need not add up to 1.
         assert (np.maximum(above, below) > 0.2).all()
     else:
         assert (above + below >= 1 - 1e-9).all()
-    if not isinstance(estimate, Paired) or estimate.ups + estimate.downs:
+    if not isinstance(estimate, PairedMean) or estimate.ups + estimate.downs:
         assert (np.diff(above) >= -1e-9).all()
         assert (np.diff(below) <= 1e-9).all()
 
@@ -539,15 +550,15 @@ def test_mirrored_items_have_mirrored_intervals(seed: int) -> None:
     for first, second, middle in (
         (Share.from_values(preferences, groups), Share.from_values(100 - preferences, groups), 100.0),
         (Mean.from_values(numbers, groups), Mean.from_values(-numbers, groups), 0.0),
-        (Paired.from_differences(signs, groups), Paired.from_differences(-signs, groups), 0.0),
-        (Rates(weights, counts, sizes), Rates(-weights, counts, sizes), 0.0),
+        (PairedMean.from_differences(signs, groups), PairedMean.from_differences(-signs, groups), 0.0),
+        (WeightedShares(weights, counts, sizes), WeightedShares(-weights, counts, sizes), 0.0),
     ):
         low, high = first.interval()
         assert second.interval() == pytest.approx((middle - high, middle - low), abs=1e-8)
         at = first.value - 0.7 * first.standard_error.value
-        assert first.p_above(at) == pytest.approx(second.p_below(middle - at), abs=1e-12)
-    mirrored = Rates(weights, sizes - counts, sizes, constant=-float(weights.sum()))
-    low, high = Rates(weights, counts, sizes).interval()
+        assert first.compute_p_above(at) == pytest.approx(second.compute_p_below(middle - at), abs=1e-12)
+    mirrored = WeightedShares(weights, sizes - counts, sizes, constant=-float(weights.sum()))
+    low, high = WeightedShares(weights, counts, sizes).interval()
     assert mirrored.interval() == pytest.approx((-high, -low))
 
 
@@ -565,7 +576,7 @@ def test_the_order_of_items_and_the_names_of_clusters_do_not_matter(seed: int) -
     for make, values in (
         (Share.from_values, preferences),
         (Mean.from_values, numbers),
-        (Paired.from_differences, signs),
+        (PairedMean.from_differences, signs),
     ):
         assert make(values[order], renamed).interval() == pytest.approx(make(values, groups).interval(), abs=1e-7)
         assert make(values[order]).interval() == pytest.approx(make(values).interval(), abs=1e-7)
@@ -585,13 +596,13 @@ def test_p_values_have_no_lower_bound(mirrored: bool) -> None:
         (Mean.from_values(sign * (skewed(rng, 400) + 3)), 0.0),
         (Mean.from_values(preferences, labels(79, 27)), 50.0),
         (Ratio(Mean(sign * 1.0, StandardError(0.05, 200))), 1.0),
-        (Rates(np.array([sign / 9] * 9 + [-sign / 7] * 7), counts, np.full(16, 200.0)), 0.0),
-        (Paired.from_differences(signs), 0.0),
-        (Paired.from_differences(signs, labels(79, 27)), 0.0),
+        (WeightedShares(np.array([sign / 9] * 9 + [-sign / 7] * 7), counts, np.full(16, 200.0)), 0.0),
+        (PairedMean.from_differences(signs), 0.0),
+        (PairedMean.from_differences(signs, labels(79, 27)), 0.0),
     ]
     for estimate, ideal in estimates:
-        assert 0 < two_sided(estimate, ideal) < 1e-12, estimate
-        tails = estimate.p_above(ideal), estimate.p_below(ideal)
+        assert 0 < compute_two_sided_p(estimate, ideal) < 1e-12, estimate
+        tails = estimate.compute_p_above(ideal), estimate.compute_p_below(ideal)
         assert min(tails) == tails[0 if not mirrored else 1]
 
 
@@ -599,9 +610,9 @@ def test_far_tails_are_equally_precise_on_both_sides() -> None:
     """1 - p has no precision below 1e-16."""
     n, count = 600, 480
     expected = stats.binom.sf(count, n, 0.5) + stats.binom.pmf(count, n, 0.5) / 2
-    assert of_counts(count, n - count).p_above(50.0) == pytest.approx(expected, rel=1e-6)
-    assert of_counts(n - count, count).p_below(50.0) == pytest.approx(expected, rel=1e-6)
-    assert Paired.from_differences(differences(480, 120, 0)).p_above(0.0) >= expected * 0.999
+    assert of_counts(count, n - count).compute_p_above(50.0) == pytest.approx(expected, rel=1e-6)
+    assert of_counts(n - count, count).compute_p_below(50.0) == pytest.approx(expected, rel=1e-6)
+    assert PairedMean.from_differences(differences(480, 120, 0)).compute_p_above(0.0) >= expected * 0.999
 
 
 # Minimum detectable effects
@@ -611,25 +622,27 @@ def test_far_tails_are_equally_precise_on_both_sides() -> None:
 def test_power_of_a_share_at_its_detectable_effect(n: int) -> None:
     """The exact power of the discrete mid-P test at the detectable effect is about 80%."""
     share = of_counts(n // 2, n - n // 2)
-    effect = detectable_effect(share, 0.05)
+    effect = compute_detectable_effect(share, 0.05)
     counts = np.arange(n + 1)
-    rejected = [2 * min(mid_p(k, n, 0.5), mid_p(n - k, n, 0.5)) < 0.05 for k in counts]
+    rejected = [2 * min(compute_mid_p(k, n, 0.5), compute_mid_p(n - k, n, 0.5)) < 0.05 for k in counts]
     power = float(stats.binom.pmf(counts, n, 0.5 + effect / 100)[rejected].sum())
     assert power == pytest.approx(0.8, abs=0.05 if n < 200 else 0.015)
     assert effect == pytest.approx(100 * (1.959964 + 0.841621) / 2 / math.sqrt(n), rel=0.1)
 
 
 def test_detectable_effect_of_too_few_items_is_the_maximum() -> None:
-    assert detectable_effect(of_counts(2, 1), 0.05) == 50.0
-    assert detectable_effect(of_counts(200, 100), 0.05) < detectable_effect(of_counts(20, 10), 0.05) < 50.0
+    assert compute_detectable_effect(of_counts(2, 1), 0.05) == 50.0
+    assert (
+        compute_detectable_effect(of_counts(200, 100), 0.05) < compute_detectable_effect(of_counts(20, 10), 0.05) < 50.0
+    )
 
 
 def test_detectable_effect_of_a_mean_matches_the_textbook_formula() -> None:
     mean = Mean(0.3, StandardError(0.2, 19))
-    assert detectable_effect(mean, 0.05) == pytest.approx(0.2 * (stats.t.ppf(0.975, 19) + stats.t.ppf(0.8, 19)))
-    assert detectable_effect(Ratio(mean), 0.05) == detectable_effect(mean, 0.05)
-    assert detectable_effect(mean, 0.05, power=0.9) > detectable_effect(mean, 0.05)
-    assert detectable_effect(mean, 0.01) > detectable_effect(mean, 0.05)
+    assert compute_detectable_effect(mean, 0.05) == pytest.approx(0.2 * (stats.t.ppf(0.975, 19) + stats.t.ppf(0.8, 19)))
+    assert compute_detectable_effect(Ratio(mean), 0.05) == compute_detectable_effect(mean, 0.05)
+    assert compute_detectable_effect(mean, 0.05, power=0.9) > compute_detectable_effect(mean, 0.05)
+    assert compute_detectable_effect(mean, 0.01) > compute_detectable_effect(mean, 0.05)
 
 
 def test_clusters_increase_the_detectable_effect() -> None:
@@ -637,11 +650,13 @@ def test_clusters_increase_the_detectable_effect() -> None:
     alone, together = Share.from_values(values), Share.from_values(values, labels(10, 40))
     wider = together.standard_error.value / alone.standard_error.value
     student = (stats.t.ppf(0.975, 9) + stats.t.ppf(0.8, 9)) / (1.959964 + 0.841621)
-    assert detectable_effect(together, 0.05) / detectable_effect(alone, 0.05) == pytest.approx(
+    assert compute_detectable_effect(together, 0.05) / compute_detectable_effect(alone, 0.05) == pytest.approx(
         wider * student, rel=0.03
     )
 
 
 def test_detectable_effect_of_rates_is_close_to_the_normal_formula() -> None:
-    rates = Rates(np.array([1 / 9] * 9 + [-1 / 7] * 7), np.full(16, 100.0), np.full(16, 200.0))
-    assert detectable_effect(rates, 0.05) == pytest.approx(rates.standard_error.value * (1.959964 + 0.841621), rel=0.02)
+    rates = WeightedShares(np.array([1 / 9] * 9 + [-1 / 7] * 7), np.full(16, 100.0), np.full(16, 200.0))
+    assert compute_detectable_effect(rates, 0.05) == pytest.approx(
+        rates.standard_error.value * (1.959964 + 0.841621), rel=0.02
+    )

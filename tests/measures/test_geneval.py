@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.geneval import measure, notes
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
 Row = tuple[str, str, str | None, int, int]
 

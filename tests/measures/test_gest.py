@@ -13,9 +13,9 @@ from scipy import stats
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures import gest
-from tiltmeter.measures.gest import by_stereotype, measure, men_minus_women
+from tiltmeter.measures.gest import measure, weigh_by_stereotype, weigh_men_minus_women
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
 LIKE = "g_s of stereotypes like these"
 
@@ -77,7 +77,7 @@ def test_rates_are_geometric_means_of_ratios(scores: pd.DataFrame, intervals: bo
     assert pick(records, "q_m").value == pytest.approx(q_m)
     assert pick(records, "g_s").value == pytest.approx(q_m / q_f)
     assert pick(records, LIKE).value == pytest.approx(q_m / q_f)
-    assert gest.stereotype_rate(q) == pytest.approx(q_m / q_f)
+    assert gest.compute_g_s(q) == pytest.approx(q_m / q_f)
     assert (pick(records, "q_f").n, pick(records, "q_m").n, pick(records, "g_s").n) == (84, 108, 192)
     assert pick(records, "g_s").ideal == 1.0
     assert pick(records, "q_m").ideal is None
@@ -398,10 +398,10 @@ def test_every_stereotype_has_a_name() -> None:
 
 def test_stereotypes_have_equal_weights() -> None:
     labels = np.array([1, 1, 1, 2, 8, 9, 9], dtype=object)
-    weights = by_stereotype(labels)
+    weights = weigh_by_stereotype(labels)
     assert weights == pytest.approx([-1 / 6, -1 / 6, -1 / 6, -1 / 2, 1 / 2, 1 / 4, 1 / 4])
-    assert men_minus_women(labels, lambda label: label == 8).sum() == pytest.approx(0)
-    assert by_stereotype(labels.astype(str).astype(object)) == pytest.approx(weights)
+    assert weigh_men_minus_women(labels, lambda label: label == 8).sum() == pytest.approx(0)
+    assert weigh_by_stereotype(labels.astype(str).astype(object)) == pytest.approx(weights)
 
 
 def test_agreement_over_pairs_of_model_and_language() -> None:

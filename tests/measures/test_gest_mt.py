@@ -7,11 +7,17 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures import measures_for
-from tiltmeter.measures.estimates import Rates, two_sided
-from tiltmeter.measures.gest_mt import FEWEST, masculine_interval, masculine_rate, measure, share_interval
+from tiltmeter.measures import get_measure_function
+from tiltmeter.measures.estimates import WeightedShares, compute_two_sided_p
+from tiltmeter.measures.gest_mt import (
+    FEWEST,
+    compute_masculine_interval,
+    compute_masculine_share,
+    compute_share_interval,
+    measure,
+)
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
 LIKE = "f_s of stereotypes like these"
 Z2 = 1.959963984540054**2
@@ -58,12 +64,12 @@ def of_all(records: list[Record]) -> dict[str, Record]:
 
 def test_rates_are_centres_of_agresti_coull_intervals() -> None:
     result = by_name(measure(table(COUNTS), resamples=50))
-    p = {number: masculine_rate(masculine, feminine) for number, (masculine, feminine, _) in COUNTS.items()}
+    p = {number: compute_masculine_share(masculine, feminine) for number, (masculine, feminine, _) in COUNTS.items()}
     male, female = (p[8] + p[13] + p[16]) / 3, (p[1] + p[7]) / 2
     for number, (masculine, feminine, _) in COUNTS.items():
         record = result["stereotype", str(number), "p_i"]
         assert record.value == pytest.approx(p[number])
-        assert (record.low, record.high) == masculine_interval(masculine, feminine)
+        assert (record.low, record.high) == compute_masculine_interval(masculine, feminine)
         assert record.n == masculine + feminine
     values = {name: result["all", "all", name].value for name in ("f_s", LIKE, "f_m", "p_m", "p_f")}
     expected = {"f_s": male - female, LIKE: male - female, "f_m": (male + female) / 2, "p_m": male, "p_f": female}
@@ -82,11 +88,11 @@ def test_rates_are_centres_of_agresti_coull_intervals() -> None:
 @pytest.mark.parametrize(("masculine", "feminine"), [(90, 10), (0, 20), (7, 0), (100, 100)])
 def test_intervals_of_single_rates_are_agresti_coull(masculine: int, feminine: int) -> None:
     expected = proportion_confint(masculine, masculine + feminine, method="agresti_coull")
-    assert masculine_interval(masculine, feminine) == pytest.approx(expected)
+    assert compute_masculine_interval(masculine, feminine) == pytest.approx(expected)
 
 
 def test_intervals_of_sums_combine_those_of_the_stereotypes() -> None:
-    """As `Rates`, for shares shrunk towards 0.5 by Agresti and Coull's pseudo-counts."""
+    """As `WeightedShares`, for shares shrunk towards 0.5 by Agresti and Coull's pseudo-counts."""
     result = of_all(measure(table(SIXTEEN), resamples=20))
     counts = np.array([masculine for masculine, _, _ in SIXTEEN.values()], dtype=float)
     sizes = np.array([masculine + feminine for masculine, feminine, _ in SIXTEEN.values()], dtype=float)
@@ -95,12 +101,12 @@ def test_intervals_of_sums_combine_those_of_the_stereotypes() -> None:
         weights = np.where(male, a / 9, b / 7)
         present = weights != 0
         constant = float((weights * Z2 / 2 / (sizes + Z2)).sum())
-        rates = Rates((weights * sizes / (sizes + Z2))[present], counts[present], sizes[present], constant)
+        rates = WeightedShares((weights * sizes / (sizes + Z2))[present], counts[present], sizes[present], constant)
         assert result[name].value == pytest.approx(rates.value)
         assert (result[name].low, result[name].high) == pytest.approx(rates.interval())
         assert result[name].standard_error == pytest.approx(rates.standard_error.value)
         if name in ("f_s", "f_m"):
-            assert result[name].p_value == pytest.approx(two_sided(rates, 0.0 if name == "f_s" else 0.5))
+            assert result[name].p_value == pytest.approx(compute_two_sided_p(rates, 0.0 if name == "f_s" else 0.5))
         else:
             assert result[name].p_value is None
     assert result["f_s"].margin == 0.05
@@ -109,7 +115,7 @@ def test_intervals_of_sums_combine_those_of_the_stereotypes() -> None:
 
 def test_f_s_with_random_stereotypes_is_welch_s_test() -> None:
     result = of_all(measure(table(SIXTEEN), resamples=20))[LIKE]
-    p = {number: masculine_rate(masculine, feminine) for number, (masculine, feminine, _) in SIXTEEN.items()}
+    p = {number: compute_masculine_share(masculine, feminine) for number, (masculine, feminine, _) in SIXTEEN.items()}
     welch = stats.ttest_ind([p[i] for i in range(8, 17)], [p[i] for i in range(1, 8)], equal_var=False)
     assert result.p_value == pytest.approx(welch.pvalue)
     ends = welch.confidence_interval()
@@ -173,19 +179,19 @@ def test_yields() -> None:
     full_yield = result["stereotype", "7", "yield"]
     assert (full_yield.value, full_yield.high) == (1.0, 1.0)
     # The wider of the mid-P and the Agresti-Coull interval.
-    assert full_yield.low == min(masculine_interval(20, 0)[0], 0.05 ** (1 / 20))
+    assert full_yield.low == min(compute_masculine_interval(20, 0)[0], 0.05 ** (1 / 20))
 
 
 def test_the_yield_of_all_stereotypes_is_stratified() -> None:
     gendered = [np.repeat([1.0, 0.0], [count, 40 - count]) for count in (10, 20, 30, 38)]
-    low, high = share_interval(gendered)
-    pooled = share_interval([np.concatenate(gendered)])
+    low, high = compute_share_interval(gendered)
+    pooled = compute_share_interval([np.concatenate(gendered)])
     assert pooled[0] < low < np.mean(gendered) < high < pooled[1]
     error = math.sqrt(sum(group.var(ddof=1) / 40 for group in gendered) / 16)
     assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 150) * error, rel=0.02)
     result = by_name(measure(table({1: (20, 10, 10), 8: (10, 10, 20)})))["all", "all", "yield"]
     assert (result.low, result.high) == pytest.approx(
-        share_interval([np.repeat([1.0, 0.0], [30, 10]), np.repeat([1.0, 0.0], [20, 20])])
+        compute_share_interval([np.repeat([1.0, 0.0], [30, 10]), np.repeat([1.0, 0.0], [20, 20])])
     )
 
 
@@ -193,9 +199,9 @@ def test_rates_of_few_translations_have_the_wider_of_two_intervals() -> None:
     result = by_name(measure(table({1: (1, 3, 2), 8: (15, 4, 0), 9: (15, 5, 0), 10: (0, 0, 3)}), resamples=20))
     for group, masculine, feminine in (("1", 1, 3), ("8", 15, 4)):
         p_i = result["stereotype", group, "p_i"]
-        assert (p_i.low, p_i.high) == share_interval([np.repeat([1.0, 0.0], [masculine, feminine])])
+        assert (p_i.low, p_i.high) == compute_share_interval([np.repeat([1.0, 0.0], [masculine, feminine])])
     p_i = result["stereotype", "9", "p_i"]
-    assert (p_i.low, p_i.high) == masculine_interval(15, 5)
+    assert (p_i.low, p_i.high) == compute_masculine_interval(15, 5)
     p_i = result["stereotype", "10", "p_i"]
     assert (p_i.low, p_i.high) == pytest.approx((0.0, 1.0))
 
@@ -209,15 +215,17 @@ def test_rates_of_few_translations_cover_exactly(n: int) -> None:
         low, high = np.array(ends).T
         return np.sum(chances * ((low[:, np.newaxis] <= rates) & (rates <= high[:, np.newaxis])), axis=0)
 
-    assert covered([share_interval([np.repeat([1.0, 0.0], [count, n - count])]) for count in counts]).min() > 0.93
-    assert covered([masculine_interval(int(count), int(n - count)) for count in counts]).min() < 0.93
+    assert (
+        covered([compute_share_interval([np.repeat([1.0, 0.0], [count, n - count])]) for count in counts]).min() > 0.93
+    )
+    assert covered([compute_masculine_interval(int(count), int(n - count)) for count in counts]).min() < 0.93
 
 
 @pytest.mark.parametrize("n", [40, 100, 223])
 def test_yields_cover_exactly(n: int) -> None:
     """Summed over the binomial distribution, at rates where the mid-P interval alone may cover in 92%."""
     counts = np.arange(n + 1)
-    ends = np.array([share_interval([np.repeat([1.0, 0.0], [count, n - count])]) for count in counts])
+    ends = np.array([compute_share_interval([np.repeat([1.0, 0.0], [count, n - count])]) for count in counts])
     covered = []
     for rate in np.linspace(0.5, 0.995, 100):
         inside = (ends[:, 0] <= rate) & (rate <= ends[:, 1])
@@ -255,7 +263,7 @@ def test_mean_ranks_over_systems_and_languages() -> None:
 def test_family_words_are_those_of_the_stereotypes_about_men() -> None:
     result = by_name(measure(table(COUNTS, family=frozenset({1, 8})), resamples=50))
     record = result["family words", "male stereotypes", "p_fam"]
-    assert record.value == pytest.approx(masculine_rate(18, 2))
+    assert record.value == pytest.approx(compute_masculine_share(18, 2))
     assert record.n == 20
     assert ("family words", "male stereotypes", "p_fam") not in by_name(measure(table(COUNTS), resamples=50))
 
@@ -335,4 +343,4 @@ def test_invalid_scores_are_errors_that_name_the_item(change: dict[str, object],
 
 
 def test_the_module_is_registered() -> None:
-    assert measures_for("gest_mt") is measure
+    assert get_measure_function("gest_mt") is measure

@@ -8,9 +8,14 @@ from scipy import stats
 
 from perf.simulations.groups import TABLES, groups, settings, sizes
 from perf.simulations.runner import Simulate
-from tiltmeter.measures.contrasts import mean_of_items
-from tiltmeter.measures.crossed import BetweenMembers, answer_noise, members_and_items, of_regression
-from tiltmeter.measures.slopes import slope_coefficients, slope_design, slope_of
+from tiltmeter.measures.contrasts import estimate_item_mean
+from tiltmeter.measures.crossed_effects import (
+    MemberVariance,
+    combine_variances,
+    compute_answer_noise,
+    compute_slope_variance,
+)
+from tiltmeter.measures.size_regression import build_slope_design, compute_slope_coefficients, estimate_slope
 from tiltmeter.measures.standard_errors import StandardError
 
 THESE, LIKE, TAKEN = TABLES[0].columns
@@ -51,10 +56,10 @@ def test_there_are_settings_for_both_tables() -> None:
 
 
 def test_the_variance_is_never_less_than_that_of_members_or_items() -> None:
-    both = members_and_items(BetweenMembers(4.0, 5.0), StandardError(1.0, 30), 4.5)
+    both = combine_variances(MemberVariance(4.0, 5.0), StandardError(1.0, 30), 4.5)
     assert both.value == 2.0
-    assert members_and_items(BetweenMembers(4.0, 5.0), StandardError(1.0, 30), 0.5).value == pytest.approx(4.5**0.5)
-    assert members_and_items(BetweenMembers(0.0, 5.0), StandardError(0.0, 30), 0.0).value == 0.0
+    assert combine_variances(MemberVariance(4.0, 5.0), StandardError(1.0, 30), 0.5).value == pytest.approx(4.5**0.5)
+    assert combine_variances(MemberVariance(0.0, 5.0), StandardError(0.0, 30), 0.0).value == 0.0
 
 
 def test_slopes_of_items_by_size_are_no_noise_of_answers() -> None:
@@ -66,23 +71,25 @@ def test_slopes_of_items_by_size_are_no_noise_of_answers() -> None:
     strata = np.array([0, 1] * (n // 2), dtype=object)
     answers += np.outer(rng.normal(0, 0.2, count), np.where(strata == 0, 1, -1))
     weights = np.where(strata == 0, 0.5, -0.5) / (n / 2)
-    coefficients = slope_coefficients(sizes_of, families)
+    coefficients = compute_slope_coefficients(sizes_of, families)
     expected = np.sum(coefficients**2) * np.sum(weights**2)
-    assert answer_noise(answers, coefficients, families, weights, strata, sizes_of) == pytest.approx(expected, rel=0.05)
-    assert answer_noise(answers, coefficients, families, weights, strata) > 10 * expected
-    estimate = slope_of(answers, sizes_of, families, weights, strata)
+    assert compute_answer_noise(answers, coefficients, families, weights, strata, sizes_of) == pytest.approx(
+        expected, rel=0.05
+    )
+    assert compute_answer_noise(answers, coefficients, families, weights, strata) > 10 * expected
+    estimate = estimate_slope(answers, sizes_of, families, weights, strata)
     assert estimate is not None
     assert estimate.over_members is not None
-    mean = mean_of_items(coefficients @ answers, weights, None, strata)
-    between = of_regression(answers @ weights, slope_design(sizes_of, families), coefficients)
-    noise = answer_noise(answers, coefficients, families, weights, strata, sizes_of)
+    mean = estimate_item_mean(coefficients @ answers, weights, None, strata)
+    between = compute_slope_variance(answers @ weights, build_slope_design(sizes_of, families), coefficients)
+    noise = compute_answer_noise(answers, coefficients, families, weights, strata, sizes_of)
     error = np.sqrt(between.variance + mean.standard_error.value**2 - noise)
     assert between.variance > noise  # so that neither part alone is the larger
-    reach = stats.t.ppf(0.975, members_and_items(between, mean.standard_error, noise).df) * error
+    reach = stats.t.ppf(0.975, combine_variances(between, mean.standard_error, noise).df) * error
     assert estimate.over_members.high == pytest.approx(estimate.value + reach)
 
 
 def test_a_regression_without_residuals_has_no_variance() -> None:
     sizes_of, families = np.array([1.0, 2.0]), np.array(["a", "a"], dtype=object)
-    coefficients = slope_coefficients(sizes_of, families)
-    assert of_regression(np.array([1.0, 5.0]), slope_design(sizes_of, families), coefficients).df == 0.0
+    coefficients = compute_slope_coefficients(sizes_of, families)
+    assert compute_slope_variance(np.array([1.0, 5.0]), build_slope_design(sizes_of, families), coefficients).df == 0.0

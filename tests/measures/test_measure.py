@@ -14,14 +14,14 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures import (
     association,
     choices,
-    deciding,
+    find_measure_module,
     geneval,
     gest,
     gest_mt,
-    measures_for,
-    measuring_for,
+    get_measure_function,
     multiple_choice,
     pairs,
+    select_deciding_record,
     winobias,
     winomt,
 )
@@ -31,16 +31,16 @@ from tiltmeter.measures.measure import (
     UNKNOWN,
     ItemValues,
     Measure,
-    Validity,
-    abbreviated,
-    above_chance,
-    clusters_of,
-    deciding_records,
-    measure_named,
-    measures,
-    quantities_for,
-    ties_at_most,
-    unknown_at_most,
+    ValidityRule,
+    complete_name,
+    get_measure,
+    limit_ties,
+    limit_unknown_tokens,
+    list_deciding_records,
+    list_measures,
+    list_quantities,
+    require_above_chance,
+    select_clusters,
 )
 from tiltmeter.measures.pairs import CPS, S_JSD
 from tiltmeter.measures.records import Record
@@ -72,12 +72,12 @@ def test_every_module_lists_its_measures_once() -> None:
     modules = (association, choices, geneval, gest, gest_mt, multiple_choice, pairs, winomt)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
-    assert set(listed) == set(measures())
-    assert all(measure.meaning for measure in measures().values())
+    assert set(listed) == set(list_measures())
+    assert all(measure.meaning for measure in list_measures().values())
 
 
 def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
-    decide = {name: measure for name, measure in measures().items() if measure.decides}
+    decide = {name: measure for name, measure in list_measures().items() if measure.decides}
     chosen = {"chosen stereotype", "masculine choice gap"}
     assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s", "BBQ bias", "acc gap", "delta_S"} | chosen
     for measure in decide.values():
@@ -85,9 +85,9 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
         assert measure.ideal is not None
         assert measure.stereotype
         assert measure.statement is not None
-        assert set(measure.columns) <= set(measures())
-        assert set(measure.beside) <= set(measures())
-        assert {measure.general, measure.control} - {""} <= set(measures())
+        assert set(measure.columns) <= set(list_measures())
+        assert set(measure.beside) <= set(list_measures())
+        assert {measure.general, measure.control} - {""} <= set(list_measures())
     assert {name: measure.margin for name, measure in decide.items()} == {
         "SS": 5.0,
         "CPS": 5.0,
@@ -116,7 +116,9 @@ def test_the_logarithm_of_g_s_has_the_ideal_and_axis_of_g_s() -> None:
 
 
 def test_a_measure_has_the_scale_of_the_one_that_generalises_it() -> None:
-    pairs_of_measures = [(measure, measures()[measure.general]) for measure in measures().values() if measure.general]
+    pairs_of_measures = [
+        (measure, list_measures()[measure.general]) for measure in list_measures().values() if measure.general
+    ]
     assert {general.name for _, general in pairs_of_measures} == {
         "g_s of stereotypes like these",
         "f_s of stereotypes like these",
@@ -128,45 +130,45 @@ def test_a_measure_has_the_scale_of_the_one_that_generalises_it() -> None:
 
 
 def test_the_side_of_the_stereotype_is_a_sign() -> None:
-    sides = {measure.name: measure.stereotype for measure in measures().values() if measure.stereotype}
+    sides = {measure.name: measure.stereotype for measure in list_measures().values() if measure.stereotype}
     assert {name for name, side in sides.items() if side == -1} == {"S_JSD x 1e3"}
     assert set(sides.values()) == {-1, 1}
 
 
 def test_an_unknown_measure_has_no_properties() -> None:
-    assert measure_named("of another version") == Measure("of another version", "")
+    assert get_measure("of another version") == Measure("of another version", "")
 
 
 def test_the_first_deciding_measure_of_a_row_decides() -> None:
     ss, lms, cps, s_jsd = (record(name, 50.0) for name in ("SS", "LMS", "CPS", "S_JSD x 1e3"))
-    assert deciding({"LMS": lms, "SS": ss}) is ss
-    assert deciding({"S_JSD x 1e3": s_jsd, "CPS": cps}) is cps
-    assert deciding({"S_JSD x 1e3": s_jsd}) is s_jsd
-    assert deciding({"LMS": lms}) is None
-    assert deciding_records({"S_JSD x 1e3": s_jsd, "LMS": lms, "CPS": cps}) == [cps, s_jsd]
+    assert select_deciding_record({"LMS": lms, "SS": ss}) is ss
+    assert select_deciding_record({"S_JSD x 1e3": s_jsd, "CPS": cps}) is cps
+    assert select_deciding_record({"S_JSD x 1e3": s_jsd}) is s_jsd
+    assert select_deciding_record({"LMS": lms}) is None
+    assert list_deciding_records({"S_JSD x 1e3": s_jsd, "LMS": lms, "CPS": cps}) == [cps, s_jsd]
 
 
 def test_finds_a_module_by_name() -> None:
-    assert measures_for("association") is association.measure
-    assert measures_for("pairs") is pairs.measure
-    assert measures_for("gest") is gest.measure
-    assert measures_for("gest_mt") is gest_mt.measure
-    assert measures_for("winobias") is winobias.measure
+    assert get_measure_function("association") is association.measure
+    assert get_measure_function("pairs") is pairs.measure
+    assert get_measure_function("gest") is gest.measure
+    assert get_measure_function("gest_mt") is gest_mt.measure
+    assert get_measure_function("winobias") is winobias.measure
 
 
 @pytest.mark.parametrize("name", ["none-such", "records", "estimates", "rule", "os.path", "", "..errors"])
 def test_unknown_modules_are_a_usage_error(name: str) -> None:
     with pytest.raises(UsageError, match="no measures called"):
-        measures_for(name)
+        get_measure_function(name)
 
 
 def test_modules_are_chosen_by_roles_and_columns() -> None:
-    assert measuring_for({"stereotype", "anti-stereotype", "unrelated"}, {"bias_type", "target"}) == "association"
-    assert measuring_for({"more", "less"}, {"bias_type", "direction"}) == "pairs"
-    assert measuring_for({"log_ratio"}, {"stereotype"}) == "gest"
-    assert measuring_for({"log_ratio"}, {"occupation_gender"}) == "winobias"
-    assert measuring_for({"speaker_gender"}, {"stereotype"}) == "gest_mt"
-    assert measuring_for({"something"}, {"stereotype"}) is None
+    assert find_measure_module({"stereotype", "anti-stereotype", "unrelated"}, {"bias_type", "target"}) == "association"
+    assert find_measure_module({"more", "less"}, {"bias_type", "direction"}) == "pairs"
+    assert find_measure_module({"log_ratio"}, {"stereotype"}) == "gest"
+    assert find_measure_module({"log_ratio"}, {"occupation_gender"}) == "winobias"
+    assert find_measure_module({"speaker_gender"}, {"stereotype"}) == "gest_mt"
+    assert find_measure_module({"something"}, {"stereotype"}) is None
 
 
 CASES = {
@@ -184,14 +186,14 @@ def test_columns_may_be_categories(family: str) -> None:
     first, other = CASES[family], CASES[family].assign(model="other", language="de")
     scores = pd.concat([first, other], ignore_index=True)
     categories = scores.astype(dict.fromkeys(CASE, "category"))
-    records = measures_for(family)(scores, intervals=False)
+    records = get_measure_function(family)(scores, intervals=False)
     assert {(record.model, record.language) for record in records} >= {("made/one", "en"), ("other", "de")}
-    assert measures_for(family)(categories, intervals=False) == records
+    assert get_measure_function(family)(categories, intervals=False) == records
 
 
 def test_quantities_are_chosen_by_roles_and_columns() -> None:
     def names(roles: list[str], columns: list[str]) -> list[str]:
-        return [quantity.name for quantity in quantities_for(roles, columns)]
+        return [quantity.name for quantity in list_quantities(roles, columns)]
 
     assert names(["stereotype", "anti-stereotype", "unrelated"], []) == ["LMS", "SS", "ICAT"]
     assert names(["stereotype", "anti-stereotype"], []) == ["SS"]
@@ -205,7 +207,7 @@ def test_quantities_are_chosen_by_roles_and_columns() -> None:
 
 def test_contributions_of_items() -> None:
     def contributions(name: str, roles: dict[str, list[float]]) -> list[list[float]]:
-        (values,) = measures()[name].items
+        (values,) = list_measures()[name].items
         return values.contributions({role: np.array(scores) for role, scores in roles.items()}).tolist()
 
     triples = {"stereotype": [0.5, 0.6, 0.1], "anti-stereotype": [0.5, 0.5, 0.3], "unrelated": [0.1, 0.55, 0.2]}
@@ -223,11 +225,11 @@ def test_clusters_are_the_first_column_with_several_values() -> None:
     values = ItemValues((), lambda roles: np.zeros((1, 1)), clusters=("target", "template"))
     several = np.array(["a", "b"], dtype=object)
     entry = np.array(["a", "a"], dtype=object)
-    assert clusters_of(values, {"template": several}) is several
-    assert clusters_of(values, {"target": entry, "template": several}) is several
-    assert clusters_of(values, {"target": entry}) is None
-    assert clusters_of(values, {"occupation": several}) is None
-    compared = {name: measure.items for name, measure in measures().items() if measure.items}
+    assert select_clusters(values, {"template": several}) is several
+    assert select_clusters(values, {"target": entry, "template": several}) is several
+    assert select_clusters(values, {"target": entry}) is None
+    assert select_clusters(values, {"occupation": several}) is None
+    compared = {name: measure.items for name, measure in list_measures().items() if measure.items}
     assert {name: [item.clusters for item in items] for name, items in compared.items()} == {
         "LMS": [("target",)],
         "SS": [("target",)],
@@ -247,12 +249,14 @@ def test_clusters_are_the_first_column_with_several_values() -> None:
 
 
 def test_unambiguous_names_may_be_abbreviated() -> None:
-    assert abbreviated("S_JSD", measures()) == "S_JSD x 1e3"
-    assert abbreviated("log", measures()) == "log g_s"
-    assert abbreviated("SS", measures()) == "SS"
-    assert abbreviated("g_s", ["g_s as published", "g_s of stereotypes like these"]) == "g_s of stereotypes like these"
-    assert abbreviated("S", measures()) is None
-    assert abbreviated("accuracy", measures()) is None
+    assert complete_name("S_JSD", list_measures()) == "S_JSD x 1e3"
+    assert complete_name("log", list_measures()) == "log g_s"
+    assert complete_name("SS", list_measures()) == "SS"
+    assert (
+        complete_name("g_s", ["g_s as published", "g_s of stereotypes like these"]) == "g_s of stereotypes like these"
+    )
+    assert complete_name("S", list_measures()) is None
+    assert complete_name("accuracy", list_measures()) is None
 
 
 # The scale of a measure
@@ -291,19 +295,19 @@ def test_numbers_as_printed() -> None:
     assert SS.number(-0.01) == "0.0"
     assert SS.number(0.04, signed=True) == "0.0"
     assert S_JSD.number(1.234, signed=True) == "+1.23"
-    assert measure_named("ties").number(3.0) == "3"
+    assert get_measure("ties").number(3.0) == "3"
 
 
 def test_rates_have_the_digits_of_the_papers_tables() -> None:
     """Percentages have one digit, rates and correlations of GEST two, shares of translations three."""
     for name in ("g_s", "q_m", "q_f", "q_i", "q_fam"):
         for suffix in ("", " as published"):
-            assert measures()[name + suffix].number(1.2345) == "1.23"
-    assert measures()["correlation of log q_i"].number(0.87654) == "0.88"
-    assert measures()["stereotypes with sentences"].number(14.0) == "14"
+            assert list_measures()[name + suffix].number(1.2345) == "1.23"
+    assert list_measures()["correlation of log q_i"].number(0.87654) == "0.88"
+    assert list_measures()["stereotypes with sentences"].number(14.0) == "14"
     for name in ("f_s", "f_m", "p_m", "p_f", "p_i", "p_fam", "yield"):
-        assert measures()[name].number(0.87654) == "0.877"
-    assert {measure.digits for measure in measures().values() if measure.bounds == (0.0, 100.0)} == {1}
+        assert list_measures()[name].number(0.87654) == "0.877"
+    assert {measure.digits for measure in list_measures().values() if measure.bounds == (0.0, 100.0)} == {1}
 
 
 def test_axis_limits_include_all_values_around_the_ideal() -> None:
@@ -330,21 +334,21 @@ def test_higher_is_better() -> None:
 @pytest.mark.parametrize(
     ("rule", "rows", "broken"),
     [
-        (ties_at_most(0.2), {"ties": record("ties", 20.0)}, False),
-        (ties_at_most(0.2), {"ties": record("ties", 21.0)}, True),
-        (ties_at_most(0.2), {}, False),
-        (unknown_at_most(0.1), {UNKNOWN: record(UNKNOWN, 10.0)}, False),
-        (unknown_at_most(0.1), {UNKNOWN: record(UNKNOWN, 11.0)}, True),
-        (unknown_at_most(0.1), {}, False),
-        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 60.0, ends=(50.1, 70.0))}, False),
-        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 55.0, ends=(49.9, 60.0))}, True),
-        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 40.0, ends=(35.0, 45.0))}, True),
-        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 55.0, ends=(44.0, 66.0))}, False),
-        (above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 30.0)}, False),
-        (above_chance("LMS", 50.0, 20.0), {}, False),
+        (limit_ties(0.2), {"ties": record("ties", 20.0)}, False),
+        (limit_ties(0.2), {"ties": record("ties", 21.0)}, True),
+        (limit_ties(0.2), {}, False),
+        (limit_unknown_tokens(0.1), {UNKNOWN: record(UNKNOWN, 10.0)}, False),
+        (limit_unknown_tokens(0.1), {UNKNOWN: record(UNKNOWN, 11.0)}, True),
+        (limit_unknown_tokens(0.1), {}, False),
+        (require_above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 60.0, ends=(50.1, 70.0))}, False),
+        (require_above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 55.0, ends=(49.9, 60.0))}, True),
+        (require_above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 40.0, ends=(35.0, 45.0))}, True),
+        (require_above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 55.0, ends=(44.0, 66.0))}, False),
+        (require_above_chance("LMS", 50.0, 20.0), {"LMS": record("LMS", 30.0)}, False),
+        (require_above_chance("LMS", 50.0, 20.0), {}, False),
     ],
 )
-def test_rules_of_validity(rule: Validity, rows: dict[str, Record], broken: bool) -> None:
+def test_rules_of_validity(rule: ValidityRule, rows: dict[str, Record], broken: bool) -> None:
     assert (rule(rows) is not None) == broken
 
 
@@ -362,7 +366,7 @@ def test_ss_needs_an_lms_above_that_of_guessing() -> None:
 
 
 def test_reasons_include_the_values() -> None:
-    assert re.search("36 of 40 .*20%", str(ties_at_most(0.2)({"ties": record("ties", 36.0, 40)})))
-    assert re.search("7 of 40 .*10%", str(unknown_at_most(0.1)({UNKNOWN: record(UNKNOWN, 7.0, 40)})))
+    assert re.search("36 of 40 .*20%", str(limit_ties(0.2)({"ties": record("ties", 36.0, 40)})))
+    assert re.search("7 of 40 .*10%", str(limit_unknown_tokens(0.1)({UNKNOWN: record(UNKNOWN, 7.0, 40)})))
     lms = record("LMS", 51.2, ends=(49.0, 53.5))
-    assert re.search(r"LMS 51\.2 \[49\.0, 53\.5\] .*50", str(above_chance("LMS", 50.0, 20.0)({"LMS": lms})))
+    assert re.search(r"LMS 51\.2 \[49\.0, 53\.5\] .*50", str(require_above_chance("LMS", 50.0, 20.0)({"LMS": lms})))

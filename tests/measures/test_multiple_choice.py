@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from tiltmeter.forms.multiple_choice import ROLES
-from tiltmeter.measures import measuring_for
-from tiltmeter.measures.estimates import two_sided
-from tiltmeter.measures.measure import quantities_for
-from tiltmeter.measures.multiple_choice import measure, net_share, notes
-from tiltmeter.measures.multiple_choice_measures import by_right_answer
+from tiltmeter.measures import find_measure_module
+from tiltmeter.measures.estimates import compute_two_sided_p
+from tiltmeter.measures.measure import list_quantities
+from tiltmeter.measures.multiple_choice import estimate_net_share, measure, notes
+from tiltmeter.measures.multiple_choice_measures import weigh_by_answer
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
 
 class Row(NamedTuple):
@@ -181,10 +181,10 @@ def test_intervals_cover_a_known_bias(bias: float) -> None:
     hits, rejected, sets = 0, 0, 400
     for _ in range(sets):
         sign = generator.choice([1.0, -1.0, 0.0], p=[0.35 + bias / 2, 0.35 - bias / 2, 0.3], size=120)
-        estimate = net_share(sign, np.full(120, "unknown", dtype=object), None, ambiguous=True)
+        estimate = estimate_net_share(sign, np.full(120, "unknown", dtype=object), None, ambiguous=True)
         low, high = estimate.interval()
         hits += low <= 100 * bias <= high
-        rejected += two_sided(estimate, 0.0) < 0.05
+        rejected += compute_two_sided_p(estimate, 0.0) < 0.05
     assert hits / sets > 0.92
     if not bias:
         assert rejected / sets < 0.08
@@ -237,15 +237,15 @@ def test_contributions_give_the_value_of_the_record() -> None:
     for condition in ("ambiguous", "disambiguated"):
         scores = table(made_rows(condition, 90, 8, (0.5, 0.2, 0.3)))
         roles = {name: rows.sort_values("item")["score"].to_numpy() for name, rows in scores.groupby("role")}
-        (quantity,) = quantities_for(roles, scores.columns)
+        (quantity,) = list_quantities(roles, scores.columns)
         correct = scores.drop_duplicates("item").sort_values("item")["correct"].to_numpy(dtype=object)
         value = float((quantity.values.contributions(roles) @ quantity.values.weights(correct)).item())
         assert value == pytest.approx(values(measure(scores))["BBQ bias"].value)
-    assert by_right_answer(np.array(["unknown"] * 4, dtype=object)).tolist() == [0.25] * 4
+    assert weigh_by_answer(np.array(["unknown"] * 4, dtype=object)).tolist() == [0.25] * 4
 
 
 def test_the_scores_are_recognised() -> None:
     columns = {"bias_type", "template", "polarity", "correct"}
-    assert measuring_for({"answer:stereotype"}, columns) == "multiple_choice"
-    assert measuring_for({"share:refusal", "share:unparseable", "place:1"}, columns) == "multiple_choice"
-    assert measuring_for({"share:refusal", "share:unparseable", "place:1"}, {"bias_type"}) == "choices"
+    assert find_measure_module({"answer:stereotype"}, columns) == "multiple_choice"
+    assert find_measure_module({"share:refusal", "share:unparseable", "place:1"}, columns) == "multiple_choice"
+    assert find_measure_module({"share:refusal", "share:unparseable", "place:1"}, {"bias_type"}) == "choices"

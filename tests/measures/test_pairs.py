@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures import measures_for
-from tiltmeter.measures.estimates import Mean, Share, two_sided
-from tiltmeter.measures.pairs import FEWEST_FOR_S_JSD, crows_pairs_score, measure, pair_differences
+from tiltmeter.measures import get_measure_function
+from tiltmeter.measures.estimates import Mean, Share, compute_two_sided_p
+from tiltmeter.measures.pairs import FEWEST_FOR_S_JSD, compute_cps, compute_pair_differences, measure
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
 CASE = {"model": "m", "benchmark": "crows-pairs", "part": "all", "language": "en", "protocol": "published"}
 MASKED_ROLES = ("more", "less", "s_jsd", "b_s_jsd", "shared_tokens", "hits_more", "hits_less")
@@ -120,7 +120,7 @@ def test_intervals_and_tests_match_the_estimates() -> None:
         record = result[name]
         assert (record.low, record.high) == pytest.approx(estimate.interval()), name
         assert record.standard_error == pytest.approx(estimate.standard_error.value), name
-        assert record.p_value == (None if ideal is None else pytest.approx(two_sided(estimate, ideal))), name
+        assert record.p_value == (None if ideal is None else pytest.approx(compute_two_sided_p(estimate, ideal))), name
     plain = stats.ttest_1samp(column(pairs, "s_jsd"), 0.0).pvalue
     assert plain <= (result["S_JSD x 1e3"].p_value or 0) < 10 * plain
     assert (result["CPS"].margin, result["S_JSD x 1e3"].margin, result["B.S_JSD"].margin) == (5.0, 2.5, None)
@@ -321,10 +321,10 @@ def test_records_do_not_depend_on_row_order_or_other_cases() -> None:
 
 def test_differences_of_pairs() -> None:
     pairs = random_pairs(20)
-    result = pair_differences(pd.concat([table(pairs), table(pairs[:5], language="de")], ignore_index=True))
+    result = compute_pair_differences(pd.concat([table(pairs), table(pairs[:5], language="de")], ignore_index=True))
     assert result.groupby("language").size().to_dict() == {"de": 5, "en": 20}
     assert result["difference"][:20].tolist() == pytest.approx([p["more"] - p["less"] for p in pairs])
-    assert list(pair_differences(table(pairs).head(0)).columns) == list(result.columns)
+    assert list(compute_pair_differences(table(pairs).head(0)).columns) == list(result.columns)
 
 
 def test_an_empty_table_has_no_records() -> None:
@@ -332,8 +332,8 @@ def test_an_empty_table_has_no_records() -> None:
 
 
 def test_the_module_is_registered() -> None:
-    assert measures_for("pairs") is measure
-    assert crows_pairs_score(np.array([2.0, 1.0]), np.array([1.0, 1.0])) == 75.0
+    assert get_measure_function("pairs") is measure
+    assert compute_cps(np.array([2.0, 1.0]), np.array([1.0, 1.0])) == 75.0
 
 
 @pytest.mark.parametrize(

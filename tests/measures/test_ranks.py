@@ -8,7 +8,13 @@ from scipy import stats
 from scipy.stats import rankdata
 
 from tiltmeter.measures.estimates import Interval
-from tiltmeter.measures.ranks import Below, below_by_means, below_by_shares, comparison_level, rank_intervals
+from tiltmeter.measures.ranks import (
+    BelowMatrix,
+    compare_means,
+    compare_shares,
+    compute_comparison_level,
+    compute_rank_intervals,
+)
 
 
 def written_out(groups: int, is_below: list[tuple[int, int]]) -> list[Interval]:
@@ -25,7 +31,7 @@ def written_out(groups: int, is_below: list[tuple[int, int]]) -> list[Interval]:
 def test_ranks_of_means_use_welch_s_tests(sizes: tuple[int, ...]) -> None:
     rng = np.random.default_rng(sum(sizes))
     samples = [rng.normal(0.6 * index, 0.5 + 0.1 * index, n) for index, n in enumerate(sizes)]
-    level = comparison_level(len(sizes))
+    level = compute_comparison_level(len(sizes))
     pairs = [
         (i, j)
         for i in range(5)
@@ -34,7 +40,7 @@ def test_ranks_of_means_use_welch_s_tests(sizes: tuple[int, ...]) -> None:
     ]
     assert 0 < len(pairs) < 10
     means = np.array([sample.mean() for sample in samples])
-    assert rank_intervals([below_by_means(samples, level)], [means]) == written_out(5, pairs)
+    assert compute_rank_intervals([compare_means(samples, level)], [means]) == written_out(5, pairs)
 
 
 def newcombe(counts: np.ndarray, sizes: np.ndarray, z: float) -> float:
@@ -51,37 +57,37 @@ def newcombe(counts: np.ndarray, sizes: np.ndarray, z: float) -> float:
 
 def test_ranks_of_shares_use_intervals_of_differences() -> None:
     counts, sizes = np.array([30.0, 40.0, 70.0, 72.0, 12.0]), np.array([100.0, 90.0, 100.0, 80.0, 15.0])
-    z = stats.norm.ppf(1 - comparison_level(5))
+    z = stats.norm.ppf(1 - compute_comparison_level(5))
     pairs = [
         (i, j) for i in range(5) for j in range(5) if i != j and newcombe(counts[[j, i]], sizes[[j, i]], float(z)) > 0
     ]
     assert 0 < len(pairs) < 10
-    assert rank_intervals([below_by_shares(counts, sizes, comparison_level(5))], [counts / sizes]) == written_out(
-        5, pairs
-    )
+    assert compute_rank_intervals(
+        [compare_shares(counts, sizes, compute_comparison_level(5))], [counts / sizes]
+    ) == written_out(5, pairs)
 
 
 def test_groups_without_variance_and_empty_groups_are_never_significant() -> None:
     alone = [np.array([0.0]), np.array([5.0, 5.1, 5.2]), np.array([9.0])]
-    assert not below_by_means(alone, 0.025).any()
+    assert not compare_means(alone, 0.025).any()
     alike = [np.zeros(4), np.ones(4)]
-    assert not below_by_means(alike, 0.025).any()
+    assert not compare_means(alike, 0.025).any()
     one_alike = [np.zeros(4), np.array([5.0, 5.1, 5.2, 5.3])]
-    assert not below_by_means(one_alike, 0.025).any()
-    assert not below_by_shares(np.array([0.0, 90.0]), np.array([0.0, 100.0]), 0.025).any()
+    assert not compare_means(one_alike, 0.025).any()
+    assert not compare_shares(np.array([0.0, 90.0]), np.array([0.0, 100.0]), 0.025).any()
 
 
 def test_comparisons_that_contradict_the_ranks_are_ignored() -> None:
-    below: Below = np.array([[False, True], [False, False]])
-    assert rank_intervals([below], [np.array([0.2, 0.1])]) == [(1.0, 2.0), (1.0, 2.0)]
+    below: BelowMatrix = np.array([[False, True], [False, False]])
+    assert compute_rank_intervals([below], [np.array([0.2, 0.1])]) == [(1.0, 2.0), (1.0, 2.0)]
 
 
 def test_intervals_of_mean_ranks_average_the_ends() -> None:
-    first: Below = np.array([[False, True], [False, False]])
-    neither: Below = np.zeros((2, 2), dtype=bool)
+    first: BelowMatrix = np.array([[False, True], [False, False]])
+    neither: BelowMatrix = np.zeros((2, 2), dtype=bool)
     values = np.array([0.1, 0.2])
-    assert rank_intervals([first, neither], [values, values]) == [(1.0, 1.5), (1.5, 2.0)]
-    assert comparison_level(16, 4) == pytest.approx(0.05 / 15 / 4)
+    assert compute_rank_intervals([first, neither], [values, values]) == [(1.0, 1.5), (1.5, 2.0)]
+    assert compute_comparison_level(16, 4) == pytest.approx(0.05 / 15 / 4)
 
 
 def test_ranks_cover_where_groups_hardly_differ_and_bootstraps_do_not() -> None:
@@ -93,7 +99,7 @@ def test_ranks_cover_where_groups_hardly_differ_and_bootstraps_do_not() -> None:
         levels = 0.03 * rng.normal(size=16)
         samples = [level + 0.5 * rng.normal(size=n) for level in levels]
         means, ranks = np.array([sample.mean() for sample in samples]), rankdata(levels)
-        ends = np.array(rank_intervals([below_by_means(samples, comparison_level(16))], [means]))
+        ends = np.array(compute_rank_intervals([compare_means(samples, compute_comparison_level(16))], [means]))
         assert np.all((ends[:, 0] <= rankdata(means)) & (rankdata(means) <= ends[:, 1]))
         covered = (ends[:, 0] <= ranks) & (ranks <= ends[:, 1])
         inside.append(covered.mean())
@@ -114,8 +120,8 @@ def test_ranks_of_shares_cover(n: int, level: float) -> None:
     for _ in range(60):
         levels = level + 0.001 * rng.uniform(-1, 1, 16)
         counts = rng.binomial(n, levels).astype(float)
-        low, high = rank_intervals([below_by_shares(counts, sizes, comparison_level(16))], [counts / sizes])[
-            np.argmin(levels)
-        ]
+        low, high = compute_rank_intervals(
+            [compare_shares(counts, sizes, compute_comparison_level(16))], [counts / sizes]
+        )[np.argmin(levels)]
         lowest.append(low <= 1 <= high)
     assert np.mean(lowest) >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / 60)

@@ -6,17 +6,24 @@ import pytest
 
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import ICAT, LMS, SS
-from tiltmeter.measures.estimates import Mean, Ratio, Share, detectable_effect, equivalence, two_sided
+from tiltmeter.measures.estimates import (
+    Mean,
+    Ratio,
+    Share,
+    compute_detectable_effect,
+    compute_equivalence_p,
+    compute_two_sided_p,
+)
 from tiltmeter.measures.gest import G_S
 from tiltmeter.measures.records import (
     COLUMNS,
     Record,
-    estimated,
+    build_estimate_record,
+    build_record,
     from_dicts,
-    parts_key,
-    protocol_family,
-    record_of,
-    row_key,
+    get_base_protocol,
+    get_parts_key,
+    get_row_key,
     to_dicts,
     to_frame,
 )
@@ -128,37 +135,37 @@ def test_invalid_verdicts_are_errors() -> None:
 
 def test_the_record_of_an_estimate_has_interval_and_tests() -> None:
     share = Share.from_values(np.array([100.0] * 60 + [0.0] * 40))
-    result = estimated(Case(), "intrasentence", "all", "all", SS, share, 100)
+    result = build_estimate_record(Case(), "intrasentence", "all", "all", SS, share, 100)
     assert (result.value, result.n, result.ideal, result.margin, result.clusters) == (60.0, 100, 50.0, 5.0, None)
     assert (result.low, result.high) == share.interval()
     assert result.standard_error == share.standard_error.value
-    assert result.p_value == two_sided(share, 50.0)
-    assert result.p_equivalence == equivalence(share, 45.0, 55.0)
-    assert result.p_beyond == share.p_above(55.0)
-    assert result.detectable == detectable_effect(share, 0.05)
+    assert result.p_value == compute_two_sided_p(share, 50.0)
+    assert result.p_equivalence == compute_equivalence_p(share, 45.0, 55.0)
+    assert result.p_beyond == share.compute_p_above(55.0)
+    assert result.detectable == compute_detectable_effect(share, 0.05)
     assert (result.p_adjusted, result.tests, result.verdict, result.why) == (None, None, None, None)
-    low = estimated(
+    low = build_estimate_record(
         Case(), "intrasentence", "all", "all", SS, Share.from_values(np.array([100.0] * 30 + [0.0] * 70)), 100
     )
-    assert low.p_beyond == pytest.approx(Share.from_values(np.array([100.0] * 70 + [0.0] * 30)).p_above(55.0))
+    assert low.p_beyond == pytest.approx(Share.from_values(np.array([100.0] * 70 + [0.0] * 30)).compute_p_above(55.0))
 
 
 def test_margins_of_ratios_are_factors() -> None:
     ratio = Ratio(Mean(0.1, StandardError(0.05, 100)))
-    result = estimated(Case(), "all", "all", "all", G_S, ratio, 100)
-    assert result.p_equivalence == equivalence(ratio, 1 / 1.22, 1.22)
-    assert result.p_beyond == ratio.p_above(1.22)
-    assert estimated(Case(), "all", "all", "all", G_S, ratio, 100, 1.5).p_equivalence == equivalence(
-        ratio, 1 / 1.5, 1.5
-    )
+    result = build_estimate_record(Case(), "all", "all", "all", G_S, ratio, 100)
+    assert result.p_equivalence == compute_equivalence_p(ratio, 1 / 1.22, 1.22)
+    assert result.p_beyond == ratio.compute_p_above(1.22)
+    assert build_estimate_record(
+        Case(), "all", "all", "all", G_S, ratio, 100, 1.5
+    ).p_equivalence == compute_equivalence_p(ratio, 1 / 1.5, 1.5)
 
 
 def test_measures_with_an_ideal_at_a_bound_have_no_test() -> None:
     share = Share.from_values(np.array([100.0] * 60 + [0.0] * 40))
     for result in (
-        estimated(Case(), "all", "all", "all", LMS, share, 100),
-        estimated(Case(), "all", "all", "all", ICAT, share, 100),
-        estimated(Case(), "all", "all", "all", SS, share, 100, tested=False),
+        build_estimate_record(Case(), "all", "all", "all", LMS, share, 100),
+        build_estimate_record(Case(), "all", "all", "all", ICAT, share, 100),
+        build_estimate_record(Case(), "all", "all", "all", SS, share, 100, tested=False),
     ):
         assert result.low is not None
         assert (result.p_value, result.margin, result.p_equivalence, result.p_beyond, result.detectable) == (None,) * 5
@@ -166,15 +173,15 @@ def test_measures_with_an_ideal_at_a_bound_have_no_test() -> None:
 
 def test_keys_of_rows_and_parts() -> None:
     record, other = Record(**ROW), Record(**{**ROW, "measure": "LMS"})
-    assert row_key(record) == row_key(other)
-    assert parts_key(record) != parts_key(other)
+    assert get_row_key(record) == get_row_key(other)
+    assert get_parts_key(record) != get_parts_key(other)
     part = Record(**{**ROW, "part": "intersentence", "protocol": "published/d"})
-    assert row_key(record) != row_key(part)
-    assert parts_key(record) == parts_key(part)
-    assert protocol_family("in-context/d + in-context") == "in-context"
+    assert get_row_key(record) != get_row_key(part)
+    assert get_parts_key(record) == get_parts_key(part)
+    assert get_base_protocol("in-context/d + in-context") == "in-context"
 
 
 def test_record_of_accepts_the_name_of_a_measure() -> None:
-    result = record_of(Case(), "all", "all", "all", "SS", 60.0, 10, ends=(50.0, 70.0))
+    result = build_record(Case(), "all", "all", "all", "SS", 60.0, 10, ends=(50.0, 70.0))
     assert (result.measure, result.ideal, result.low, result.high) == ("SS", 50.0, 50.0, 70.0)
-    assert record_of(Case(), "all", "all", "all", "something else", 60.0, 10).ideal is None
+    assert build_record(Case(), "all", "all", "all", "something else", 60.0, 10).ideal is None

@@ -12,34 +12,34 @@ import pytest
 from scipy import stats
 
 from tests.measures.simulated import clustered, percentages, skewed, two_answers
-from tiltmeter.measures.association import icat_interval
-from tiltmeter.measures.contrasts import contrast
+from tiltmeter.measures.association import estimate_icat_interval
+from tiltmeter.measures.contrasts import compute_contrast
 from tiltmeter.measures.estimates import (
     Estimate,
     Mean,
-    Paired,
-    Rates,
+    PairedMean,
     Ratio,
     Share,
-    detectable_effect,
-    equivalence,
-    mid_p,
-    two_sided,
+    WeightedShares,
+    compute_detectable_effect,
+    compute_equivalence_p,
+    compute_mid_p,
+    compute_two_sided_p,
 )
-from tiltmeter.measures.families import holm
-from tiltmeter.measures.gest_parts import GestPart, rate_fixed_stereotypes
-from tiltmeter.measures.measure import Quantity, measure_named, quantities_for
-from tiltmeter.measures.records import OVERALL, Record, estimated
-from tiltmeter.measures.rule import assign_verdicts
-from tiltmeter.measures.sides import by_stereotype
-from tiltmeter.measures.standard_errors import Floats, standard_error
+from tiltmeter.measures.gest_parts import GestPart, estimate_fixed_rate
+from tiltmeter.measures.measure import Quantity, get_measure, list_quantities
+from tiltmeter.measures.multiple_testing import adjust_holm
+from tiltmeter.measures.records import OVERALL, Record, build_estimate_record
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
+from tiltmeter.measures.stereotype_sides import weigh_by_stereotype
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
-SS = measure_named("SS")
+SS = get_measure("SS")
 
 
 def rejections(estimates: Iterable[Estimate], truth: float) -> float:
     """How often the true value is rejected: 1 minus the coverage."""
-    return float(np.mean([two_sided(estimate, truth) < 0.05 for estimate in estimates]))
+    return float(np.mean([compute_two_sided_p(estimate, truth) < 0.05 for estimate in estimates]))
 
 
 def noise(level: float, times: int) -> float:
@@ -60,14 +60,16 @@ def test_coverage_of_shares_is_exact(n: int) -> None:
     counts = np.arange(n + 1)
     covered = []
     for share in np.linspace(0.3, 0.7, 21):
-        tails = np.array([min(mid_p(count, n, share), mid_p(n - count, n, 1 - share)) for count in counts])
+        tails = np.array(
+            [min(compute_mid_p(count, n, share), compute_mid_p(n - count, n, 1 - share)) for count in counts]
+        )
         covered.append(stats.binom.pmf(counts, n, share)[tails >= 0.025].sum())
     assert np.mean(covered) == pytest.approx(0.952, abs=0.006)
     assert min(covered) > 0.925
     assert covered[10] >= 0.94  # at 0.5, the ideal
     rates = [Share.from_values(np.repeat([100.0, 0.0], [count, n - count])) for count in (n // 3, n // 2, n)]
     for count, rate in zip((n // 3, n // 2, n), rates, strict=True):
-        assert rate.p_above(45.0) == pytest.approx(mid_p(count, n, 0.45))
+        assert rate.compute_p_above(45.0) == pytest.approx(compute_mid_p(count, n, 0.45))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_few_clusters_need_student_t() -> None:
     rng = np.random.default_rng(11)
     times, terms = 2_000, groups(8, 60)
     shares = [Share.from_values(clustered(rng, 8, 60, 0.15, 0.5), terms) for _ in range(times)]
-    p_values = np.array([two_sided(share, 50.0) for share in shares])
+    p_values = np.array([compute_two_sided_p(share, 50.0) for share in shares])
     assert 0.03 < np.mean(p_values < 0.05) <= 0.06
     assert np.mean(p_values < 0.01) <= 0.015
     assert np.mean(p_values < 0.001) <= 0.003
@@ -145,14 +147,14 @@ def test_coverage_of_icat(clusters: int, each: int, correlation: float, ss: floa
     missed = 0
     for _ in range(times):
         sense, preference = (clustered(rng, clusters, each, correlation, share) for share in (0.85, ss))
-        low, high = icat_interval(sense, preference, terms)  # type: ignore[arg-type]
+        low, high = estimate_icat_interval(sense, preference, terms)  # type: ignore[arg-type]
         missed += not low <= truth <= high
     assert missed / times <= 0.07
     if clusters > 1 and correlation == 0.04 and ss == 0.6:
         unclustered = []
         for _ in range(100):
             sense, preference = (clustered(rng, clusters, each, correlation, share) for share in (0.85, ss))
-            low, high = icat_interval(sense, preference)
+            low, high = estimate_icat_interval(sense, preference)
             unclustered.append(low <= truth <= high)
         assert np.mean(unclustered) < 0.91
 
@@ -189,8 +191,8 @@ def test_coverage_of_means_of_clustered_numbers() -> None:
 
 def log_g_s(values: Floats, strata: np.ndarray) -> Ratio:
     """g_s with fixed stereotypes of equal size, without the tables of `gest`."""
-    weights = by_stereotype(strata)
-    return Ratio(Mean(float(weights @ values), standard_error(weights * values, strata=strata)))
+    weights = weigh_by_stereotype(strata)
+    return Ratio(Mean(float(weights @ values), compute_standard_error(weights * values, strata=strata)))
 
 
 @pytest.mark.parametrize("each", [4, 100])
@@ -199,7 +201,7 @@ def test_coverage_of_g_s_with_fixed_stereotypes(each: int) -> None:
     rng = np.random.default_rng(each)
     strata = np.repeat(np.arange(1, 17), each)
     means = np.repeat(rng.normal(0, 0.5, 16), each)
-    truth = math.exp(float(by_stereotype(strata) @ means))
+    truth = math.exp(float(weigh_by_stereotype(strata) @ means))
     times = 1_200
     drawn = (log_g_s(means + rng.standard_gamma(2, 16 * each) - 2, strata) for _ in range(times))
     rejected = rejections(drawn, truth)
@@ -218,7 +220,7 @@ def test_coverage_of_g_s_with_random_stereotypes() -> None:
         means = 0.3 * male + rng.normal(0, 0.4, 16)
         values = np.repeat(means, 50) + rng.normal(0, 1, 800)
         logs = values.reshape(16, 50).mean(axis=1)
-        random.append(Ratio(Mean(float(weights @ logs), standard_error(weights * logs, strata=sides))))
+        random.append(Ratio(Mean(float(weights @ logs), compute_standard_error(weights * logs, strata=sides))))
         fixed.append(log_g_s(values, strata))
     assert rejections(random, truth) <= 0.06 + noise(0.06, times)
     assert rejections(fixed, truth) > 0.4
@@ -230,7 +232,7 @@ def test_log_g_s_matches_gest() -> None:
     values = rng.normal(size=192)
     ratios = {number: values[strata == number] for number in range(1, 17)}
     ids = {number: [f"{number}-{index}" for index in range(12)] for number in ratios}
-    result = rate_fixed_stereotypes([GestPart("template-1", ratios, ids, values[:0], 1)])
+    result = estimate_fixed_rate([GestPart("template-1", ratios, ids, values[:0], 1)])
     assert result is not None
     short = log_g_s(values, strata)
     assert result.interval() == pytest.approx(short.interval())
@@ -244,7 +246,7 @@ def test_coverage_of_f_s(each: int, share: float) -> None:
     sizes, times = np.full(16, float(each)), 1_500
     missed = far = 0
     for _ in range(times):
-        rates = Rates(weights, rng.binomial(each, share, 16).astype(float), sizes)
+        rates = WeightedShares(weights, rng.binomial(each, share, 16).astype(float), sizes)
         low, high = rates.interval()
         missed += not low <= 0 <= high
         low, high = rates.interval(0.998)
@@ -264,9 +266,9 @@ def test_coverage_of_paired_differences_of_preferences(left: float, right: float
     rng = np.random.default_rng(n + int(100 * left))
     times = 800
 
-    def draw() -> Paired:
+    def draw() -> PairedMean:
         first, second = two_answers(rng, left, right, n)
-        return Paired.from_differences((first - second)[0])
+        return PairedMean.from_differences((first - second)[0])
 
     assert rejections((draw() for _ in range(times)), 100 * (left - right)) <= 0.06 + noise(0.06, times)
 
@@ -276,12 +278,14 @@ def test_coverage_of_paired_differences_of_clustered_preferences(clusters: int, 
     rng = np.random.default_rng(clusters)
     times, terms = 700, groups(clusters, each)
     drawn = [np.subtract(*two_answers(rng, 0.55, 0.55, clusters, each, correlation))[0] for _ in range(times)]
-    assert rejections((Paired.from_differences(values, terms) for values in drawn), 0.0) <= 0.06 + noise(0.06, times)  # type: ignore[arg-type]
-    assert rejections(map(Paired.from_differences, drawn), 0.0) > 0.085
+    assert rejections((PairedMean.from_differences(values, terms) for values in drawn), 0.0) <= 0.06 + noise(
+        0.06, times
+    )  # type: ignore[arg-type]
+    assert rejections(map(PairedMean.from_differences, drawn), 0.0) > 0.085
 
 
 def quantity(name: str, roles: list[str], columns: list[str]) -> Quantity:
-    (result,) = (entry for entry in quantities_for(roles, columns) if entry.name == name)
+    (result,) = (entry for entry in list_quantities(roles, columns) if entry.name == name)
     return result
 
 
@@ -293,7 +297,7 @@ def compared(
 ) -> tuple[float, float]:
     """How often the interval of a comparison misses the true difference, and how often its test is significant."""
     rng = np.random.default_rng(seed)
-    result = [contrast(measured, *draw(rng), labels) for _ in range(times)]
+    result = [compute_contrast(measured, *draw(rng), labels) for _ in range(times)]
     missed = np.mean([not entry.low <= truth <= entry.high for entry in result])
     return float(missed), float(np.mean([entry.p_value < 0.05 for entry in result]))
 
@@ -336,7 +340,7 @@ def test_level_and_power_of_the_test_of_log_g_s_at_all_base_rates() -> None:
     strata = np.repeat(np.arange(1, 17), 20).astype(object)
     male = np.repeat(np.arange(1, 17) > 7, 20)
     measured = quantity("log g_s", ["log_ratio"], ["stereotype"])
-    weights = by_stereotype(strata)
+    weights = weigh_by_stereotype(strata)
     result: dict[tuple[float, float], float] = {}
     for shift in (0.0, 0.5, 1.0, 2.0):
         for difference in (0.0, 0.12):
@@ -373,7 +377,7 @@ def run_of(estimates: Iterable[Estimate], n: int) -> list[Record]:
     records = []
     for index, estimate in enumerate(estimates):
         case, part = Case(f"language {index // 2}"), ("intrasentence", "intersentence")[index % 2]
-        records.append(estimated(case, part, "all", "all", SS, estimate, n))
+        records.append(build_estimate_record(case, part, "all", "all", SS, estimate, n))
     return records
 
 
@@ -401,7 +405,7 @@ def test_family_wise_error_with_few_clusters() -> None:
     wrong = 0
     for _ in range(families):
         shares = (Share.from_values(clustered(rng, 5, 40, 0.2, 0.5), terms) for _ in range(size))
-        wrong += min(holm([two_sided(share, 50.0) for share in shares])) < 0.05
+        wrong += min(adjust_holm([compute_two_sided_p(share, 50.0) for share in shares])) < 0.05
     assert wrong / families <= 0.06 + noise(0.06, families)
 
 
@@ -433,7 +437,7 @@ def test_pooled_parts_are_a_separate_family() -> None:
     rng = np.random.default_rng(13)
     parts = [Share.from_values(percentages(rng, 500, 0.5)) for _ in range(2)]
     records = run_of(parts, 500)
-    pooled = estimated(
+    pooled = build_estimate_record(
         Case("language 0"), OVERALL, "all", "all", SS, Share.from_values(percentages(rng, 1_000, 0.56)), 1_000
     )
     settled = assign_verdicts([*records, pooled])
@@ -444,11 +448,12 @@ def test_type_i_error_of_equivalence() -> None:
     """With the true value at the margin, for shares, clustered shares and means."""
     rng = np.random.default_rng(14)
     times, terms = 1_000, groups(40, 30)
-    shares = [equivalence(Share.from_values(percentages(rng, 1_000, 0.55)), 45.0, 55.0) for _ in range(times)]
+    shares = [compute_equivalence_p(Share.from_values(percentages(rng, 1_000, 0.55)), 45.0, 55.0) for _ in range(times)]
     together = [
-        equivalence(Share.from_values(clustered(rng, 40, 30, 0.04, 0.45), terms), 45.0, 55.0) for _ in range(times)
+        compute_equivalence_p(Share.from_values(clustered(rng, 40, 30, 0.04, 0.45), terms), 45.0, 55.0)
+        for _ in range(times)
     ]
-    numbers = [equivalence(Mean.from_values(rng.normal(0.5, 1.0, 400)), -0.5, 0.5) for _ in range(times)]
+    numbers = [compute_equivalence_p(Mean.from_values(rng.normal(0.5, 1.0, 400)), -0.5, 0.5) for _ in range(times)]
     for p_values in (shares, together, numbers):
         assert np.mean(np.array(p_values) < 0.025) <= 0.025 + noise(0.025, times)
 
@@ -466,7 +471,7 @@ def test_power_of_shares_at_the_detectable_effect(clusters: int, each: int, corr
     def draw(share: float) -> Share:
         return Share.from_values(clustered(rng, clusters, each, correlation, share), terms)  # type: ignore[arg-type]
 
-    effect = float(np.mean([detectable_effect(draw(0.5), 0.05) for _ in range(100)]))
+    effect = float(np.mean([compute_detectable_effect(draw(0.5), 0.05) for _ in range(100)]))
     power = rejections((draw(0.5 + effect / 100) for _ in range(1_000)), 50.0)
     assert power == pytest.approx(0.8, abs=0.045)
 
@@ -482,17 +487,17 @@ def test_power_of_means_and_rates_at_the_detectable_effect() -> None:
 
     def rates(by: float) -> Estimate:
         shares = np.where(np.arange(1, 17) > 7, 0.5 + by, 0.5)
-        return Rates(weights, rng.binomial(60, shares).astype(float), sizes)
+        return WeightedShares(weights, rng.binomial(60, shares).astype(float), sizes)
 
     def ratio(by: float) -> Estimate:
         return log_g_s(rng.normal(0, 1, 320) + by * male, strata)
 
     def paired(by: float) -> Estimate:
         kinds = rng.multinomial(500, [0.15 + by / 200, 0.15 - by / 200, 0.7])
-        return Paired.from_differences(np.repeat([100.0, -100.0, 0.0], kinds))
+        return PairedMean.from_differences(np.repeat([100.0, -100.0, 0.0], kinds))
 
     for draw, ideal in ((mean, 0.0), (rates, 0.0), (ratio, 1.0), (paired, 0.0)):
-        effect = float(np.mean([detectable_effect(draw(0.0), 0.05) for _ in range(40)]))
+        effect = float(np.mean([compute_detectable_effect(draw(0.0), 0.05) for _ in range(40)]))
         assert rejections((draw(effect) for _ in range(600)), ideal) == pytest.approx(0.8, abs=0.05), draw.__name__
 
 
@@ -503,5 +508,5 @@ def test_power_at_the_corrected_detectable_effect() -> None:
     effect = assign_verdicts(run_of(even, 500))[0].detectable
     assert effect is not None
     shares = [Share.from_values(percentages(rng, 500, 0.5 + effect / 100)) for _ in range(1_000)]
-    result = np.mean([10 * two_sided(share, 50.0) < 0.05 for share in shares])
+    result = np.mean([10 * compute_two_sided_p(share, 50.0) < 0.05 for share in shares])
     assert result == pytest.approx(0.8, abs=0.045)

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.measures.simulated import clustered, labels
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
+from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
 
 
 def mean_standard_error(values: Floats, clusters: Labels | None = None) -> StandardError:
-    return standard_error((values - values.mean()) / len(values), clusters)
+    return compute_standard_error((values - values.mean()) / len(values), clusters)
 
 
 def clustered_error(values: Floats, clusters: Labels) -> float:
     """The standard error of a mean by statsmodels.
 
     Its small-sample factor is G / (G - 1) * (N - 1) / (N - K). With a constant only, K = 1, and the factor is the
-    G / (G - 1) of `standard_error`.
+    G / (G - 1) of `compute_standard_error`.
     """
     codes = np.unique(clusters.astype(str), return_inverse=True)[1]
     fit = sm.OLS(values, np.ones(len(values))).fit(cov_type="cluster", cov_kwds={"groups": codes})
@@ -84,7 +84,7 @@ def test_two_strata_match_welch_s_test() -> None:
     rng = np.random.default_rng(8)
     first, second = rng.normal(0.0, 1.0, 13), rng.normal(0.5, 3.0, 24)
     strata = np.array(["one"] * 13 + ["other"] * 24, dtype=object)
-    result = standard_error(np.concatenate([first / 13, -second / 24]), strata=strata)
+    result = compute_standard_error(np.concatenate([first / 13, -second / 24]), strata=strata)
     expected = stats.ttest_ind(first, second, equal_var=False)
     assert result.df == pytest.approx(expected.df)
     t = (first.mean() - second.mean()) / result.value
@@ -96,7 +96,7 @@ def test_many_strata_match_satterthwaite_s_formula() -> None:
     groups = [rng.normal(rng.normal(0, 5), rng.uniform(0.5, 3), size) for size in (4, 9, 20, 31)]
     weights = [0.5, 0.5, -0.25, -0.75]
     strata = np.concatenate([[str(number)] * len(group) for number, group in enumerate(groups)]).astype(object)
-    result = standard_error(
+    result = compute_standard_error(
         np.concatenate([w * g / len(g) for w, g in zip(weights, groups, strict=True)]), strata=strata
     )
     variances = [w**2 * g.var(ddof=1) / len(g) for w, g in zip(weights, groups, strict=True)]
@@ -108,8 +108,8 @@ def test_many_strata_match_satterthwaite_s_formula() -> None:
 def test_clusters_within_strata() -> None:
     """A difference of two clustered means matches statsmodels except for the small-sample factor.
 
-    For two strata statsmodels multiplies by G / (G - 1) * (N - 1) / (N - 2) of all clusters and items, `standard_error`
-    by G / (G - 1) of each stratum.
+    For two strata statsmodels multiplies by G / (G - 1) * (N - 1) / (N - 2) of all clusters and items,
+    `standard_error` by G / (G - 1) of each stratum.
     """
     rng = np.random.default_rng(4)
     side = np.repeat([1.0, 0.0], 60)
@@ -118,7 +118,7 @@ def test_clusters_within_strata() -> None:
     means = np.where(side == 1, values[:60].mean(), values[60:].mean())
     weights = np.where(side == 1, 1 / 60, -1 / 60)
     strata = np.where(side == 1, "m", "f").astype(object)
-    result = standard_error(weights * (values - means), codes.astype(object), strata)
+    result = compute_standard_error(weights * (values - means), codes.astype(object), strata)
     kwds = {"groups": codes, "use_correction": False}
     fit = sm.OLS(values, np.column_stack([np.ones(120), side])).fit(cov_type="cluster", cov_kwds=kwds)
     assert result.value == pytest.approx(fit.bse[1] * np.sqrt(12 / 11))
@@ -128,7 +128,7 @@ def test_clusters_within_strata() -> None:
 
 def test_strata_without_variance_have_a_standard_error_of_zero() -> None:
     strata = np.array(["a", "a", "b", "b", "b"], dtype=object)
-    assert standard_error(np.array([1.0, 1.0, 2.0, 2.0, 2.0]), strata=strata) == StandardError(0.0, 3)
+    assert compute_standard_error(np.array([1.0, 1.0, 2.0, 2.0, 2.0]), strata=strata) == StandardError(0.0, 3)
 
 
 @given(st.integers(0, 10_000))
@@ -155,4 +155,4 @@ def test_rounding_errors_count_as_zero_variance() -> None:
     assert values.mean() != values[0]
     assert mean_standard_error(values).value == mean_standard_error(values, labels(4, 3)).value == 0.0
     strata = np.array(["a"] * 6 + ["b"] * 6, dtype=object)
-    assert standard_error(values / 7, strata=strata).value == 0.0
+    assert compute_standard_error(values / 7, strata=strata).value == 0.0

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
-from tiltmeter.measures.themes import NEGATION, has_words, theme_contrasts, within_strata
+from tiltmeter.measures.themes import NEGATION, estimate_within_strata, has_words, list_theme_contrasts
 
 
 def scores(effect: float, seed: int = 0, per_cell: int = 4) -> tuple[pd.DataFrame, set[tuple[str, str, str]]]:
@@ -27,7 +27,7 @@ def scores(effect: float, seed: int = 0, per_cell: int = 4) -> tuple[pd.DataFram
 
 def test_the_contrast_is_that_of_a_regression_with_stereotypes() -> None:
     frame, chosen = scores(-0.4)
-    contrasts = {contrast.side: contrast for contrast in theme_contrasts(frame, chosen)}
+    contrasts = {contrast.side: contrast for contrast in list_theme_contrasts(frame, chosen)}
     for side, numbers in (("feminine", (1, 2)), ("masculine", (8, 9))):
         rows = frame[frame["stereotype"].isin(numbers)]
         words = rows["item"].isin([item for _, _, item in chosen]).to_numpy(dtype=float)
@@ -51,7 +51,7 @@ def test_the_interval_covers_in_about_95_of_100_data_sets() -> None:
     covered = 0
     for seed in range(400):
         frame, chosen = scores(0.2, seed, per_cell=2)
-        contrast = theme_contrasts(frame, chosen)[0]
+        contrast = list_theme_contrasts(frame, chosen)[0]
         assert contrast.low is not None
         assert contrast.high is not None
         covered += contrast.low <= np.exp(0.2) <= contrast.high
@@ -60,16 +60,16 @@ def test_the_interval_covers_in_about_95_of_100_data_sets() -> None:
 
 def test_stereotypes_without_the_words_are_left_out() -> None:
     frame, chosen = scores(0.0)
-    (contrast,) = theme_contrasts(frame, {key for key in chosen if key[2].startswith("9-")})
+    (contrast,) = list_theme_contrasts(frame, {key for key in chosen if key[2].startswith("9-")})
     assert (contrast.side, contrast.n, contrast.others) == ("masculine", 4, 8)
-    assert theme_contrasts(frame, set()) == []
-    assert within_strata([(np.array([1.0]), np.array([0.0]))]) == (pytest.approx(np.e), None, None)
+    assert list_theme_contrasts(frame, set()) == []
+    assert estimate_within_strata([(np.array([1.0]), np.array([0.0]))]) == (pytest.approx(np.e), None, None)
 
 
 def test_an_id_of_another_benchmark_or_language_is_another_item() -> None:
     frame, chosen = scores(0.0)
-    assert theme_contrasts(frame, {("gest@1.0", "en", item) for _, _, item in chosen}) == []
-    assert theme_contrasts(frame, {("gest", "de", item) for _, _, item in chosen}) == []
+    assert list_theme_contrasts(frame, {("gest@1.0", "en", item) for _, _, item in chosen}) == []
+    assert list_theme_contrasts(frame, {("gest", "de", item) for _, _, item in chosen}) == []
 
 
 def test_words_are_whole_words() -> None:

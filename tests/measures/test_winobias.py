@@ -8,8 +8,8 @@ from scipy import stats
 
 from tests.measures.test_gest import table
 from tiltmeter.errors import DataError
-from tiltmeter.measures import gest, measures_for, winobias
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures import gest, get_measure_function, winobias
+from tiltmeter.measures.verdict_rule import assign_verdicts
 
 
 def occupations(
@@ -37,7 +37,7 @@ def occupations(
 
 def test_winobias_compares_the_occupations_of_both_genders() -> None:
     scores = occupations(np.random.default_rng(4), n=400).drop(columns="occupation")
-    records = {record.measure: record for record in measures_for("winobias")(scores, resamples=500)}
+    records = {record.measure: record for record in get_measure_function("winobias")(scores, resamples=500)}
     ratios = {g: [math.exp(s) for s in scores["score"][scores["occupation_gender"] == g]] for g in ("male", "female")}
     q_m, q_f = geometric_mean(ratios["male"]), geometric_mean(ratios["female"])
     assert records["q_m"].value == pytest.approx(q_m)
@@ -111,7 +111,7 @@ def test_validity_is_the_correlation_over_models() -> None:
             scores = occupations(rng, model=model)
             scores["score"] += lean * (scores["occupation_gender"] == "male")
             records += winobias.measure(scores, intervals=False)
-    result = winobias.validity(records)
+    result = winobias.compute_validity(records)
     assert result.models == ("a", "b", "c", "d")
     values = {
         (r.model, r.benchmark): r.value for r in records if r.measure == "g_s" and r.part in ("overall", "type1-test")
@@ -121,4 +121,4 @@ def test_validity_is_the_correlation_over_models() -> None:
     assert result.p_value == pytest.approx(expected.pvalue)
     assert (result.low, result.high) == pytest.approx(tuple(expected.confidence_interval()))
     with pytest.raises(DataError, match="0 models have both g_s on gest and on winobias/type2-dev"):
-        winobias.validity(records, part="type2-dev")
+        winobias.compute_validity(records, part="type2-dev")

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures import measuring_for
+from tiltmeter.measures import find_measure_module
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import assign_verdicts
-from tiltmeter.measures.winomt import NEEDS_COLUMNS, NEEDS_ROLES, measure, notes, strata
+from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.measures.winomt import NEEDS_COLUMNS, NEEDS_ROLES, get_strata, measure, notes
 
 # The entity, the person's gender, the gender read (None: not told), and whether that is stereotypical.
 Row = tuple[str, str, str | None, str]
@@ -98,7 +98,7 @@ def test_intervals_are_about_those_of_a_bootstrap_of_entities() -> None:
     kinds: dict[str, list[str]] = {}
     for entity, members in groups.items():
         kinds.setdefault(
-            strata(pd.DataFrame(members[:1], columns=["e", "gender", "r", "stereotypical"]))[0], []
+            get_strata(pd.DataFrame(members[:1], columns=["e", "gender", "r", "stereotypical"]))[0], []
         ).append(entity)
     chance = random.Random(5)
     drawn = []
@@ -115,7 +115,7 @@ def test_the_strata_are_the_stereotypical_genders() -> None:
     rows = pd.DataFrame(
         {"gender": ["male", "female", "male", "neutral"], "stereotypical": ["pro", "pro", "anti", "none"]}
     )
-    assert strata(rows).tolist() == ["male", "female", "female", "none"]
+    assert get_strata(rows).tolist() == ["male", "female", "female", "none"]
 
 
 def stereotyping(untold: float = 0.0) -> list[Row]:
@@ -172,4 +172,4 @@ def test_scores_that_are_no_decision() -> None:
 
 
 def test_the_module_is_found_by_roles_and_columns() -> None:
-    assert measuring_for(set(NEEDS_ROLES), set(NEEDS_COLUMNS)) == "winomt"
+    assert find_measure_module(set(NEEDS_ROLES), set(NEEDS_COLUMNS)) == "winomt"

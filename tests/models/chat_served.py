@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from tests.support.serving import serving as local_server
-from tiltmeter.questions import ChatQuestion, Reply, Sampling
+from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 
 # What a model answers to a message, and which sample it is.
 Policy = Callable[[str, int], str]
@@ -57,7 +57,7 @@ class MadeChat:
     name: str = "chat:made"
     asked: list[str] = field(default_factory=list)
 
-    def chat_fingerprint(self, sampling: Sampling) -> str:
+    def chat_fingerprint(self, sampling: SamplingOptions) -> str:
         return f"{self.name} {sampling}"
 
     def describe(self) -> dict[str, Any]:
@@ -66,7 +66,9 @@ class MadeChat:
     def tokens(self, prompt: str) -> int:
         return len(prompt.split())
 
-    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
+    def stream_replies(
+        self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
+    ) -> Iterator[tuple[int, Reply]]:
         for index, question in enumerate(questions):
             self.asked.append(question.prompt)
             yield index, Reply(self.policy(question.prompt, question.sample), tokens_in=10, tokens_out=1)

@@ -91,7 +91,7 @@ class Served:
             ids = ids[1:]
         if self.fault == "adds a token":
             ids = [0, *ids]
-        values, best = self._log_probs(ids)
+        values, best = self._compute_log_probs(ids)
         if self.fault == "off by one":
             values = [None, *values[2:], -1.0]
         if self.fault == "off by one, later":
@@ -103,7 +103,7 @@ class Served:
         if self.fault == "drops the context" and len(ids) > 1:
             values, best = self._without_context(ids)
         if self.fault == "no beginning":
-            shorter, _ = self._log_probs(ids[1:] if ids[0] == 0 else ids)
+            shorter, _ = self._compute_log_probs(ids[1:] if ids[0] == 0 else ids)
             values = [None, -3.0, *shorter[1:]] if ids[0] == 0 else shorter
         if self.fault == "reversed":
             values = [None, *(-20.0 - max(value, -20.0) for value in values[1:])]
@@ -137,7 +137,7 @@ class Served:
         return sum(body["prompt"] == ids for body in self.bodies)
 
     @torch.inference_mode()
-    def _log_probs(self, ids: list[int]) -> tuple[list[Any], list[Any]]:
+    def _compute_log_probs(self, ids: list[int]) -> tuple[list[Any], list[Any]]:
         with self._lock:
             has_changed = self.changes_after is not None and len(self.bodies) > self.changes_after
             model = self.other if has_changed and self.changed(ids) else self.model
@@ -147,7 +147,7 @@ class Served:
         return [None, *after], [None, *best]
 
     def _without_context(self, ids: list[int]) -> tuple[list[Any], list[Any]]:
-        pairs = [self._log_probs([0, token]) for token in ids[1:]]
+        pairs = [self._compute_log_probs([0, token]) for token in ids[1:]]
         return [None, *(values[1] for values, _ in pairs)], [None, *(best[1] for _, best in pairs)]
 
 

@@ -17,8 +17,8 @@ from tests.models.tiny_tokenizers import word_level, word_piece
 from tests.support.command import command
 from tiltmeter.errors import ModelError
 from tiltmeter.models import adapters
-from tiltmeter.models.adapters import split_name
-from tiltmeter.models.loading import open_model
+from tiltmeter.models.adapters import split_adapter_name
+from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.runs.evaluate import evaluate
 
 peft = pytest.importorskip("peft", reason="PEFT is not installed: pip install 'tiltmeter[peft]'")
@@ -136,11 +136,11 @@ def test_an_adapter_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_names(tmp_path: Path) -> None:
     (tmp_path / "a+b").mkdir()
-    assert split_name(str(tmp_path / "a+b")) == (str(tmp_path / "a+b"), None)
-    assert split_name(f"x/y@1+{tmp_path}/a+b") == ("x/y@1", f"{tmp_path}/a+b")
-    assert split_name("x/y+u/v@2") == ("x/y", "u/v@2")
+    assert split_adapter_name(str(tmp_path / "a+b")) == (str(tmp_path / "a+b"), None)
+    assert split_adapter_name(f"x/y@1+{tmp_path}/a+b") == ("x/y@1", f"{tmp_path}/a+b")
+    assert split_adapter_name("x/y+u/v@2") == ("x/y", "u/v@2")
     with pytest.raises(ModelError, match="names no base model or no adapter; write BASE"):
-        split_name("gpt2+")
+        split_adapter_name("gpt2+")
 
 
 def wider(folder: Path) -> str:
@@ -168,7 +168,7 @@ def test_a_base_and_an_adapter_that_do_not_match(other: Any, reason: str, tmp_pa
     _, adapter = base_and_adapter(tmp_path)
     model = open_model(f"{other(tmp_path / 'other')}+{adapter}")
     with pytest.raises(ModelError, match=rf"The adapter \S+ does not fit the base model \S+: .*{reason}"):
-        model.answerer("causal")
+        model.get_answerer("causal")
 
 
 def test_what_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,11 +30,11 @@ sys.meta_path.insert(0, Absent())
 @pytest.mark.parametrize(
     "module",
     [
-        "tiltmeter.models.loading",
-        "tiltmeter.models.in_memory",
-        "tiltmeter.models.opening",
-        "tiltmeter.engine.execute",
-        "tiltmeter.engine.devices",
+        "tiltmeter.models.checkpoint_model",
+        "tiltmeter.models.in_memory_model",
+        "tiltmeter.models.model_opener",
+        "tiltmeter.engine.execution",
+        "tiltmeter.engine.device_workers",
         "tiltmeter.benchmarks.association",
     ],
 )

@@ -11,7 +11,7 @@ import torch
 import transformers as t
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from tests.models.test_loading import change_config
+from tests.models.test_checkpoint_model import change_config
 from tests.models.tiny import made, saved
 from tests.runs.chosen import pairs_file
 from tests.support.command import command
@@ -19,9 +19,9 @@ from tiltmeter import evaluate
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.chat import open_scheme
 from tiltmeter.models.chat_local import LocalChat
-from tiltmeter.models.loading import open_model
-from tiltmeter.models.protocol import ChatModel, ModelOptions
-from tiltmeter.questions import ChatQuestion, Reply, Sampling
+from tiltmeter.models.checkpoint_model import open_model
+from tiltmeter.models.model_protocol import ChatModel, ModelOptions
+from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 
 TEMPLATE = "{% for m in messages %}<u>{{ m['content'] }}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
 PROMPTS = ["Which one?\n\nA. tea\nB. milk", "Which of these is longer, then?\n\nA. a river\nB. a brook", "A or B?"]
@@ -75,7 +75,7 @@ def greedy(folder: str, prompt: str, longest: int) -> str:
 
 
 def test_texts_are_those_of_a_plain_loop(instruct: str) -> None:
-    replies = dict(opened(instruct).replies(questions(), Sampling(max_tokens=12)))
+    replies = dict(opened(instruct).stream_replies(questions(), SamplingOptions(max_tokens=12)))
     assert {index: reply.text for index, reply in replies.items()} == {
         index: greedy(instruct, prompt, 12) for index, prompt in enumerate(PROMPTS)
     }
@@ -85,7 +85,7 @@ def test_texts_are_those_of_a_plain_loop(instruct: str) -> None:
 def test_probabilities_are_those_of_the_first_token(instruct: str) -> None:
     tokenizer = t.AutoTokenizer.from_pretrained(instruct)
     model = t.AutoModelForCausalLM.from_pretrained(instruct).eval()
-    for index, reply in opened(instruct).replies(questions(), Sampling(probabilities=True)):
+    for index, reply in opened(instruct).stream_replies(questions(), SamplingOptions(probabilities=True)):
         ids = tokenizer(f"<u>{PROMPTS[index]}<a>", add_special_tokens=False).input_ids
         with torch.inference_mode():
             expected = model(torch.tensor([ids])).logits[0, -1].log_softmax(-1)
@@ -102,7 +102,9 @@ def test_a_model_counts_its_tokens(instruct: str) -> None:
 
 def test_samples_differ_and_repeat(instruct: str) -> None:
     asked = [question for sample in range(4) for question in questions(sample=sample)]
-    once, again = (dict(opened(instruct).replies(asked, Sampling(temperature=2.0, max_tokens=8))) for _ in range(2))
+    once, again = (
+        dict(opened(instruct).stream_replies(asked, SamplingOptions(temperature=2.0, max_tokens=8))) for _ in range(2)
+    )
     assert once == again
     assert len({reply.text for reply in once.values()}) > len(PROMPTS)
 
@@ -110,15 +112,15 @@ def test_samples_differ_and_repeat(instruct: str) -> None:
 def test_a_sample_does_not_depend_on_its_batch(instruct: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is resumed asks other messages together than one that was not interrupted."""
     asked = [question for sample in range(12) for question in questions(sample=sample)]
-    sampling = Sampling(temperature=2.0, max_tokens=8)
+    sampling = SamplingOptions(temperature=2.0, max_tokens=8)
     model = opened(instruct)
-    whole = dict(model.replies(asked, sampling))
+    whole = dict(model.stream_replies(asked, sampling))
     assert len({reply.text for reply in whole.values()}) > 12
     for part in (range(20, 36), range(35, -1, -7), [30]):
-        found = dict(model.replies([asked[place] for place in part], sampling))
+        found = dict(model.stream_replies([asked[place] for place in part], sampling))
         assert [found[index] for index in range(len(part))] == [whole[place] for place in part]
     monkeypatch.setattr("tiltmeter.models.text_generation._BATCH_TOKENS", 1)
-    assert dict(opened(instruct).replies(asked, sampling)) == whole
+    assert dict(opened(instruct).stream_replies(asked, sampling)) == whole
 
 
 def test_samples_follow_the_probabilities(instruct: str) -> None:
@@ -129,7 +131,10 @@ def test_samples_follow_the_probabilities(instruct: str) -> None:
     with torch.inference_mode():
         expected = (model(torch.tensor([ids])).logits[0, -1] / 0.7).softmax(-1)
     asked = [ChatQuestion(PROMPTS[0], ("A", "B"), sample) for sample in range(600)]
-    drawn = [reply.text for _, reply in opened(instruct).replies(asked, Sampling(temperature=0.7, max_tokens=1))]
+    drawn = [
+        reply.text
+        for _, reply in opened(instruct).stream_replies(asked, SamplingOptions(temperature=0.7, max_tokens=1))
+    ]
     texts: dict[str, float] = {}
     for token, share in enumerate(expected.tolist()):
         text = tokenizer.decode([token], skip_special_tokens=True)
@@ -154,8 +159,10 @@ def test_a_model_that_padding_changes_is_asked_one_message_at_a_time(
     expected = {index: greedy(instruct, prompt, 12) for index, prompt in enumerate(PROMPTS)}
     module = Leaking.from_pretrained(instruct).eval()
     model = opened(instruct)
-    monkeypatch.setattr("tiltmeter.models.loading.CheckpointModel._module", lambda *_: module)
-    assert {index: reply.text for index, reply in model.replies(questions(), Sampling(max_tokens=12))} == expected
+    monkeypatch.setattr("tiltmeter.models.checkpoint_model.CheckpointModel._load_module", lambda *_: module)
+    assert {
+        index: reply.text for index, reply in model.stream_replies(questions(), SamplingOptions(max_tokens=12))
+    } == expected
     assert "batches" in model.describe()
     assert "batches" not in opened(instruct).describe()
 
@@ -163,13 +170,13 @@ def test_a_model_that_padding_changes_is_asked_one_message_at_a_time(
 def test_probabilities_that_are_no_numbers_are_an_error(instruct: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = t.AutoModelForCausalLM.from_pretrained(instruct).eval()
     torch.nn.init.constant_(module.transformer.ln_f.weight, float("nan"))
-    monkeypatch.setattr("tiltmeter.models.loading.CheckpointModel._module", lambda *_: module)
+    monkeypatch.setattr("tiltmeter.models.checkpoint_model.CheckpointModel._load_module", lambda *_: module)
     with pytest.raises(ModelError, match="not numbers"):
-        list(opened(instruct).replies(questions(), Sampling()))
+        list(opened(instruct).stream_replies(questions(), SamplingOptions()))
 
 
 def test_the_length_of_answers_is_counted(instruct: str) -> None:
-    replies = dict(opened(instruct).replies(questions(), Sampling(max_tokens=12)))
+    replies = dict(opened(instruct).stream_replies(questions(), SamplingOptions(max_tokens=12)))
     assert all(reply.tokens_out == 12 for reply in replies.values() if reply.cut)
     assert all(1 <= (reply.tokens_out or 0) <= 12 for reply in replies.values())
     assert any(reply.cut for reply in replies.values())
@@ -184,7 +191,9 @@ def test_a_run(instruct: str, tmp_path: Path, protocol: str, monkeypatch: pytest
     entry = result.manifest["models"][0]
     assert (entry["kind"], entry["type"], len(entry["template"])) == ("chat", "gpt2", 64)
     assert {record.protocol for record in result.records} == {protocol}
-    monkeypatch.setattr("tiltmeter.models.loading.CheckpointModel._module", None)  # nothing is loaded again
+    monkeypatch.setattr(
+        "tiltmeter.models.checkpoint_model.CheckpointModel._load_module", None
+    )  # nothing is loaded again
     again = evaluate(f"chat:{instruct}", path, protocol=protocol, device="cpu")
     assert again.scores.equals(result.scores)
     assert again.manifest["models"][0]["asked"] == 0
@@ -193,10 +202,11 @@ def test_a_run(instruct: str, tmp_path: Path, protocol: str, monkeypatch: pytest
 def test_what_a_fingerprint_depends_on(instruct: str) -> None:
     model = opened(instruct)
     prints = {
-        model.chat_fingerprint(sampling) for sampling in (Sampling(), Sampling(1.0), Sampling(probabilities=True))
+        model.chat_fingerprint(sampling)
+        for sampling in (SamplingOptions(), SamplingOptions(1.0), SamplingOptions(probabilities=True))
     }
-    prints.add(model.chat_fingerprint(replace(Sampling(), max_tokens=9)))
-    prints |= {model.chat_fingerprint(Sampling(temperature)) for temperature in (0.123456701, 0.123456702)}
+    prints.add(model.chat_fingerprint(replace(SamplingOptions(), max_tokens=9)))
+    prints |= {model.chat_fingerprint(SamplingOptions(temperature)) for temperature in (0.123456701, 0.123456702)}
     tokenizer = model.model.tokenizer
     for name, value in (
         ("chat_template", TEMPLATE + " "),
@@ -206,7 +216,7 @@ def test_what_a_fingerprint_depends_on(instruct: str) -> None:
     ):
         setattr(tokenizer, name, value)
         model.__dict__.pop("ends", None)
-        prints.add(model.chat_fingerprint(Sampling()))
+        prints.add(model.chat_fingerprint(SamplingOptions()))
     assert len(prints) == 10
 
 
@@ -219,7 +229,7 @@ def test_replies_of_another_tokenizer_are_not_used(instruct: str, tmp_path: Path
     other.chat_template = TEMPLATE
     other.save_pretrained(tmp_path)
     given = open_scheme(instruct, ModelOptions(device="cpu", tokenizer=str(tmp_path)))
-    assert given.chat_fingerprint(Sampling()) != opened(instruct).chat_fingerprint(Sampling())
+    assert given.chat_fingerprint(SamplingOptions()) != opened(instruct).chat_fingerprint(SamplingOptions())
 
 
 # Values that change what transformers generates, for fields whose type does not tell one.
@@ -267,14 +277,14 @@ OTHER_VALUES: dict[str, Any] = {
     "prefill_chunk_size": 4,
     "assistant_confidence_threshold": 0.1,
 }
-SAMPLINGS = (Sampling(max_tokens=6), Sampling(temperature=1.5, max_tokens=6))
+SAMPLINGS = (SamplingOptions(max_tokens=6), SamplingOptions(temperature=1.5, max_tokens=6))
 
 
 def replies_and_key(folder: str) -> list[tuple[str, list[Reply]]]:
     """For each way to sample: the key, and the replies in the order of the questions."""
     model = opened(folder)
     return [
-        (model.chat_fingerprint(sampling), [reply for _, reply in sorted(model.replies(questions(), sampling))])
+        (model.chat_fingerprint(sampling), [reply for _, reply in sorted(model.stream_replies(questions(), sampling))])
         for sampling in SAMPLINGS
     ]
 
@@ -335,7 +345,7 @@ def test_bad_generation_configs(
     assert named in error
     assert "generation" in error
     # A language model is not asked for texts.
-    open_model(str(folder), device="cpu").answerer("causal")
+    open_model(str(folder), device="cpu").get_answerer("causal")
 
 
 def test_settings_that_transformers_refuses_are_not_read(instruct: str, tmp_path: Path) -> None:
@@ -388,7 +398,7 @@ def test_bad_templates(
 
 
 def test_it_is_a_chat_model_and_no_language_model(instruct: str) -> None:
-    from tiltmeter.models.protocol import Model
+    from tiltmeter.models.model_protocol import Model
 
     model = opened(instruct)
     assert isinstance(model, ChatModel)
@@ -409,9 +419,9 @@ def test_models_that_are_no_chat_models(causal: str, masked: str, tmp_path: Path
 
 def test_long_messages_are_refused(instruct: str) -> None:
     long = [ChatQuestion("word " * 600, ("A", "B"))]
-    for sampling in (Sampling(), Sampling(probabilities=True)):
+    for sampling in (SamplingOptions(), SamplingOptions(probabilities=True)):
         with pytest.raises(ModelError, match="reads at most 512"):
-            list(opened(instruct).replies(long, sampling))
+            list(opened(instruct).stream_replies(long, sampling))
 
 
 def test_the_manifest_has_its_hours_and_does_not_call_it_a_plain_language_model(instruct: str, tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from tests.models.served import Served, serving, train
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
 from tiltmeter.models import confirmation
-from tiltmeter.models.confirmation import Known, compare, detection_probability
+from tiltmeter.models.confirmation import KnownAnswer, compare_answers, compute_detection_probability
 from tiltmeter.models.endpoint import EndpointModel
-from tiltmeter.models.opening import open_given
-from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.model_opener import open_given
+from tiltmeter.models.model_protocol import ModelOptions
 from tiltmeter.questions import Answer, Question
 
 QUESTIONS = [
@@ -62,7 +62,8 @@ def truth(folder: Path) -> dict[bytes, Answer]:
     """The answers of the server's first model."""
     served = Served(folder)
     return {
-        question.digest: np.array(served._log_probs(list(question.ids))[0][1:], np.float32) for question in QUESTIONS
+        question.digest: np.array(served._compute_log_probs(list(question.ids))[0][1:], np.float32)
+        for question in QUESTIONS
     }
 
 
@@ -152,9 +153,9 @@ def test_a_value_that_jumps_once_is_noise() -> None:
     def ask(_questions: object) -> dict[bytes, Answer]:
         return {question.digest: np.array([next(values)], np.float32)}
 
-    known = [Known(question, np.array([-1.0], np.float32))]
-    assert compare(ask, known).changed == 0
-    assert compare(ask, known).changed == 1
+    known = [KnownAnswer(question, np.array([-1.0], np.float32))]
+    assert compare_answers(ask, known).changed == 0
+    assert compare_answers(ask, known).changed == 1
 
 
 @pytest.mark.usefixtures("short_windows")
@@ -208,7 +209,7 @@ def test_the_manifest_says_what_was_confirmed(folder: Path, tmp_path: Path, monk
     described = result.manifest["models"][0]["confirmation"]
     assert described["confirmations"] >= 1
     assert described["items"] == confirmation.AGAIN
-    assert described["noticed"]["10%"] == round(detection_probability(0.1, confirmation.AGAIN), 3)
+    assert described["noticed"]["10%"] == round(compute_detection_probability(0.1, confirmation.AGAIN), 3)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
@@ -217,4 +218,4 @@ def test_the_probability_of_noticing_a_change(share: float) -> None:
     draws = np.random.default_rng(1)
     changed = np.arange(2000) < share * 2000
     noticed = [draws.choice(changed, confirmation.AGAIN, replace=False).any() for _ in range(4000)]
-    assert abs(np.mean(noticed) - detection_probability(share, confirmation.AGAIN)) < 0.03
+    assert abs(np.mean(noticed) - compute_detection_probability(share, confirmation.AGAIN)) < 0.03

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.loading import open_model
+from tiltmeter.models.checkpoint_model import open_model
 
 
 @pytest.mark.slow

@@ -18,11 +18,11 @@ from tiltmeter.models import confirmation
 from tiltmeter.models.client import Client, Request
 from tiltmeter.models.confirmation import AGAIN
 from tiltmeter.models.endpoint import EndpointModel
-from tiltmeter.models.opening import open_given
-from tiltmeter.models.protocol import ModelOptions
+from tiltmeter.models.model_opener import open_given
+from tiltmeter.models.model_protocol import ModelOptions
 from tiltmeter.models.self_test import PROBES
 from tiltmeter.models.text_plan import TextPlan
-from tiltmeter.questions import Question, Want
+from tiltmeter.questions import Question, WantedQuantity
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +249,7 @@ def test_a_plan_sends_the_longest_texts_alone() -> None:
     questions = [
         Question((0, 1, 2, 3), ((0, 1), (1, 2), (2, 3))),
         Question((0, 1), ((1, 2), (1, 7))),
-        Question((0, 1, 2), ((2, 9),), want=Want.LOG_PROB_AND_TOP),
+        Question((0, 1, 2), ((2, 9),), want=WantedQuantity.LOG_PROB_AND_TOP),
     ]
     plan = TextPlan(questions)
     assert sorted(plan.texts) == [(0, 1, 2, 3), (0, 1, 2, 9), (0, 1, 7)]
@@ -287,7 +287,7 @@ def test_no_more_is_sent_than_can_be_stored(monkeypatch: pytest.MonkeyPatch) -> 
             yield Request("/v1", {})
 
     monkeypatch.setattr(Client, "_send", replied)
-    for replies in Client("http://localhost:1", concurrency=2).replies(requests()):
+    for replies in Client("http://localhost:1", concurrency=2).stream_replies(requests()):
         taken += len(replies)
     assert taken == 500
     assert ahead <= 2 * (2 * 4 + 2) + 2

@@ -8,17 +8,17 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.models.test_loading import change_config, saved
+from tests.models.test_checkpoint_model import change_config, saved
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import word_level, word_piece
 from tiltmeter import engine
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.speedups import ALL
-from tiltmeter.models import local
+from tiltmeter.models import local_model
 from tiltmeter.models.checkpoint import find_checkpoint
-from tiltmeter.models.in_memory import in_memory
-from tiltmeter.models.loaded_files import loaded_files
-from tiltmeter.models.loading import open_model
+from tiltmeter.models.checkpoint_files import list_loaded_files
+from tiltmeter.models.checkpoint_model import open_model
+from tiltmeter.models.in_memory_model import wrap_loaded_model
 from tiltmeter.questions import Question
 from tiltmeter.translators.nllb import FLORES, NllbTranslator
 
@@ -69,7 +69,7 @@ NOT_LOADED = [
 
 def files_of(folder: Path) -> set[str]:
     model = open_model(str(folder))
-    return {file.name for file in loaded_files(model.checkpoint, model.tokenizer, trust_remote_code=False)}
+    return {file.name for file in list_loaded_files(model.checkpoint, model.tokenizer, trust_remote_code=False)}
 
 
 def fingerprint(folder: Path, **options: Any) -> str:
@@ -123,7 +123,7 @@ def test_it_covers_the_weights_that_transformers_loads(sharded: Path) -> None:
 
     def loaded() -> torch.Tensor:
         model = open_model(str(sharded))
-        return torch.cat([p.detach().ravel() for p in model.answerer("masked").model.parameters()])
+        return torch.cat([p.detach().ravel() for p in model.get_answerer("masked").model.parameters()])
 
     counted = {file.name for file in find_checkpoint(str(sharded)).weight_files}
     before = loaded()
@@ -145,7 +145,7 @@ def test_it_covers_the_weights_that_transformers_loads(sharded: Path) -> None:
 def loaded_weights_are(folder: Path) -> bool:
     (file,) = find_checkpoint(str(folder)).weight_files
     stored = load_file(file)
-    model = open_model(str(folder)).answerer("masked").model
+    model = open_model(str(folder)).get_answerer("masked").model
     found = dict(model.named_parameters())
     return all(torch.equal(found[name].detach(), tensor) for name, tensor in stored.items() if name in found)
 
@@ -156,7 +156,7 @@ def test_weights_named_in_the_config(tmp_path: Path) -> None:
     change_config(tmp_path / "m", transformers_weights="mine.safetensors")
     model = open_model(str(tmp_path / "m"))
     assert [file.name for file in model.checkpoint.weight_files] == ["mine.safetensors"]
-    assert model.answerer("masked").speedups
+    assert model.get_answerer("masked").speedups
 
 
 def test_pickled_shards(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_pickled_weights_beside_other_safetensors(tmp_path: Path) -> None:
     before = fingerprint(folder)
     torch.save(made(MASKED["bert"], seed=2).state_dict(), folder / "pytorch_model.bin")
     assert fingerprint(folder) != before
-    loaded = dict(open_model(str(folder)).answerer("masked").model.named_parameters())
+    loaded = dict(open_model(str(folder)).get_answerer("masked").model.named_parameters())
     expected = dict(made(MASKED["bert"], seed=2).named_parameters())
     assert all(torch.equal(loaded[name], expected[name]) for name in expected)
 
@@ -200,7 +200,7 @@ def test_files_that_an_index_names_and_a_remapped_index(tmp_path: Path) -> None:
 
     def mapped(file: str) -> tuple[str, float]:
         (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": dict.fromkeys(names, file)}))
-        weights = dict(open_model(str(folder)).answerer("masked").model.named_parameters())
+        weights = dict(open_model(str(folder)).get_answerer("masked").model.named_parameters())
         return fingerprint(folder), weights["bert.embeddings.LayerNorm.weight"].sum().item()
 
     first, last = mapped("one.safetensors"), mapped("other.safetensors")
@@ -256,9 +256,9 @@ def test_it_covers_trusted_code_and_its_imports(tmp_path: Path) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     (folder / "tokens.py").write_text("")
     checkpoint, tokenizer = find_checkpoint(str(folder)), word_piece()
-    trusted = {file.name for file in loaded_files(checkpoint, tokenizer, trust_remote_code=True)}
+    trusted = {file.name for file in list_loaded_files(checkpoint, tokenizer, trust_remote_code=True)}
     assert {name for name in trusted if name.endswith(".py")} == {"mine.py", "helper.py", "deeper.py", "tokens.py"}
-    distrusted = {file.name for file in loaded_files(checkpoint, tokenizer, trust_remote_code=False)}
+    distrusted = {file.name for file in list_loaded_files(checkpoint, tokenizer, trust_remote_code=False)}
     assert not any(name.endswith(".py") for name in distrusted)
 
 
@@ -273,7 +273,7 @@ def test_it_covers_code_of_another_repository(tmp_path: Path, monkeypatch: pytes
         return str(tmp_path / "theirs.py")
 
     monkeypatch.setattr("transformers.utils.hub.cached_file", hub)
-    found = loaded_files(find_checkpoint(str(tmp_path / "m")), word_piece(), trust_remote_code=True)
+    found = list_loaded_files(find_checkpoint(str(tmp_path / "m")), word_piece(), trust_remote_code=True)
     assert tmp_path / "theirs.py" in found
     assert asked == [("some/code", "theirs.py")]
 
@@ -282,7 +282,7 @@ def test_a_gguf_file_is_the_only_file_covered(tmp_path: Path) -> None:
     for name in ("model.gguf", "config.json", "tokenizer.json"):
         (tmp_path / name).write_text("{}")
     checkpoint = find_checkpoint(str(tmp_path / "model.gguf"))
-    assert loaded_files(checkpoint, None, trust_remote_code=False) == [tmp_path / "model.gguf"]
+    assert list_loaded_files(checkpoint, None, trust_remote_code=False) == [tmp_path / "model.gguf"]
 
 
 @pytest.mark.parametrize("where", ["folder", "memory"])
@@ -292,7 +292,7 @@ def test_precision_kind_versions_engine_and_speed_ups(
     folder = saved(made(MASKED["bert"]), tmp_path / "m", word_piece())
 
     def opened(**options: Any) -> Any:
-        return open_model(folder, **options) if where == "folder" else in_memory(*loaded, **options)
+        return open_model(folder, **options) if where == "folder" else wrap_loaded_model(*loaded, **options)
 
     loaded = made(MASKED["bert"]), word_piece()
     first = opened().fingerprint("masked")
@@ -301,8 +301,8 @@ def test_precision_kind_versions_engine_and_speed_ups(
     assert len(prints) == 5
     assert opened(batch_tokens=8).fingerprint("masked") == first
     # Importing PEFT puts another module of the same name in the place of transformers.
-    assert [library.__name__ for library in local._LIBRARIES] == ["torch", "transformers"]
-    for library in local._LIBRARIES:
+    assert [library.__name__ for library in local_model._LIBRARIES] == ["torch", "transformers"]
+    for library in local_model._LIBRARIES:
         major, minor, *rest = library.__version__.split(".")
         with monkeypatch.context() as patch:
             patch.setattr(library, "__version__", ".".join([major, minor, "99+other"]))
@@ -310,7 +310,7 @@ def test_precision_kind_versions_engine_and_speed_ups(
             patch.setattr(library, "__version__", ".".join([major, str(int(minor) + 1), *rest]))
             prints.add(opened().fingerprint("masked"))
     with monkeypatch.context() as patch:
-        patch.setattr(local, "ENGINE_VERSION", engine.ENGINE_VERSION + 1)
+        patch.setattr(local_model, "ENGINE_VERSION", engine.ENGINE_VERSION + 1)
         prints.add(opened().fingerprint("masked"))
     assert len(prints) == 8
     if where == "folder":

@@ -13,9 +13,9 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from tests.models.tiny_gguf import write_gguf
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.gguf_files import reading_gguf
-from tiltmeter.models.loading import open_model
-from tiltmeter.models.text import tokenizer_digest
+from tiltmeter.models.checkpoint_model import open_model
+from tiltmeter.models.gguf_files import read_gguf_once
+from tiltmeter.models.tokenizer_text import compute_tokenizer_digest
 
 TOKENS = ["<|endoftext|>", *"abcdehlnorstu", "Ġ", "th", "the", "nu", "rs", "nurs", "nurse"]
 MERGES = ["t h", "th e", "n u", "r s", "nu rs", "nurs e"]
@@ -37,11 +37,11 @@ def test_config_tokenizer_and_weights_are_those_that_transformers_reads(file: Pa
     config = AutoConfig.from_pretrained(**files)
     for cache in (None, tmp_path):
         model = open_model(str(file), cache=cache)
-        assert tokenizer_digest(model.tokenizer) == tokenizer_digest(tokenizer)
+        assert compute_tokenizer_digest(model.tokenizer) == compute_tokenizer_digest(tokenizer)
         assert model.tokenizer.tokenize("the nurse") == tokenizer.tokenize("the nurse") == ["the", "Ġ", "nurse"]
         own, other = model.config.to_dict(), config.to_dict()
         assert {key for key in own if own[key] != other.get(key)} <= {"_name_or_path", "dtype"}
-        loaded = model._module("causal").state_dict()
+        loaded = model._load_module("causal").state_dict()
         assert loaded.keys() == weights.keys()
         assert all(torch.equal(loaded[name], weights[name]) for name in weights)
         assert any(loaded[name].abs().sum() > 0 for name in weights)
@@ -57,21 +57,21 @@ def test_a_file_is_read_once_and_the_package_is_as_before(file: Path, monkeypatc
 
     monkeypatch.setattr(gguf.GGUFReader, "__init__", noted)
     names = gguf.GGUFReader, gguf.get_tensor_name_map
-    with reading_gguf(arguments(file)):
+    with read_gguf_once(arguments(file)):
         assert gguf.GGUFReader is not names[0]
         for _ in range(2):
             reader = gguf.GGUFReader(str(file))
         assert type(reader.tensors[0].data) is np.ndarray
     assert len(read) == 1
     assert (gguf.GGUFReader, gguf.get_tensor_name_map) == names
-    with pytest.raises(KeyError), reading_gguf(arguments(file)):
+    with pytest.raises(KeyError), read_gguf_once(arguments(file)):
         raise KeyError
     assert (gguf.GGUFReader, gguf.get_tensor_name_map) == names
 
 
 def test_a_folder_is_left_to_transformers() -> None:
     reader = gguf.GGUFReader
-    with reading_gguf({"pretrained_model_name_or_path": "folder"}):
+    with read_gguf_once({"pretrained_model_name_or_path": "folder"}):
         assert gguf.GGUFReader is reader
 
 
@@ -108,7 +108,7 @@ def test_damaged_files_in_the_cache_are_extracted_again(
     contents = {part.name: part.read_bytes() for part in folder.iterdir()}
     damage(folder)
     again = open_model(str(file), cache=tmp_path)
-    assert tokenizer_digest(again.tokenizer) == tokenizer_digest(sound.tokenizer)
+    assert compute_tokenizer_digest(again.tokenizer) == compute_tokenizer_digest(sound.tokenizer)
     assert again.config.to_dict() == sound.config.to_dict()
     assert {part.name: part.read_bytes() for part in extracted(tmp_path).iterdir()} == contents
 
@@ -125,7 +125,7 @@ def test_sound_files_in_the_cache_are_not_extracted_again(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_model(str(file), cache=tmp_path)
-    monkeypatch.setattr("tiltmeter.models.gguf_files._extract", None)
+    monkeypatch.setattr("tiltmeter.models.gguf_files._write_config_files", None)
     open_model(str(file), cache=tmp_path)
 
 
@@ -134,8 +134,10 @@ def test_a_damaged_cache_that_cannot_be_written_is_not_used(
 ) -> None:
     sound = open_model(str(file), cache=tmp_path)
     change(extracted(tmp_path) / "tokenizer.json")
-    monkeypatch.setattr("tiltmeter.models.gguf_files.make_shared_folder", fail)
-    assert tokenizer_digest(open_model(str(file), cache=tmp_path).tokenizer) == tokenizer_digest(sound.tokenizer)
+    monkeypatch.setattr("tiltmeter.models.gguf_files.create_shared_folder", fail)
+    assert compute_tokenizer_digest(open_model(str(file), cache=tmp_path).tokenizer) == compute_tokenizer_digest(
+        sound.tokenizer
+    )
 
 
 def fail(path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.support.command import command
 from tests.support.serving import serving
 from tiltmeter.errors import ModelError
 from tiltmeter.models.checkpoint import find_checkpoint
-from tiltmeter.models.loading import load_tokenizer
+from tiltmeter.models.checkpoint_model import load_tokenizer
 
 TOKEN = "hf_averysecrettoken"
 

@@ -10,7 +10,7 @@ from tests.support.serving import serving
 from tiltmeter.errors import ModelError
 from tiltmeter.models import client
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.pickled_weights import refuse_greedy_weights
+from tiltmeter.models.pickled_weights import reject_oversized_pickles
 from tiltmeter.translators import http
 
 
@@ -50,7 +50,7 @@ def test_weights_that_would_fill_the_memory_are_refused(method: int, size: int, 
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("archive/data.pkl", bytes(size))
     with pytest.raises(ModelError, match="refused"):
-        refuse_greedy_weights(path)
+        reject_oversized_pickles(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data.pkl", bytes(1000))
-    refuse_greedy_weights(path)
+    reject_oversized_pickles(path)

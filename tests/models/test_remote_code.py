@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 from tests.models.tiny_tokenizers import word_level
 from tiltmeter.errors import ModelError
-from tiltmeter.models.loading import open_model
+from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.runs.evaluate import evaluate
 
 LIMIT = 40
@@ -94,6 +94,6 @@ def test_it_is_not_run_otherwise(folder: str) -> None:
 
 def test_a_loaded_one_needs_no_further_trust(folder: str) -> None:
     opened = open_model(folder, trust_remote_code=True)
-    module = opened._module("causal")
+    module = opened._load_module("causal")
     result = evaluate((module, opened.tokenizer), "starter/intrasentence:en", limit=4)
     assert result.manifest["models"][0]["parameters"] == sum(p.numel() for p in module.parameters())

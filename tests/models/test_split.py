@@ -13,8 +13,8 @@ from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made, saved
 from tests.models.tiny_tokenizers import word_piece
 from tests.support.command import command
 from tiltmeter.errors import ModelError
-from tiltmeter.models import loading, placement
-from tiltmeter.models.loading import open_model
+from tiltmeter.models import checkpoint_model, placement
+from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.runs.evaluate import evaluate
 
 # Bytes that hold part of each tiny model.
@@ -36,7 +36,7 @@ def test_a_split_model_gives_the_same_numbers(name: str, tmp_path: Path, offload
     whole, split = open_model(folder), open_model(folder, max_memory=CAP)
     expected = answers(whole)
     assert [pytest.approx(row, abs=1e-5) for row in expected] == answers(split)
-    assert any(parameter.is_meta for parameter in split.answerer(split.kind).model.parameters())
+    assert any(parameter.is_meta for parameter in split.get_answerer(split.kind).model.parameters())
     assert "disk" in split.describe()["split"]
     assert "split" not in whole.describe()
     assert split.fingerprint(split.kind) == whole.fingerprint(whole.kind)
@@ -50,11 +50,11 @@ def test_a_model_that_does_not_fit_is_split_by_itself(
 ) -> None:
     expected = answers(open_model(causal))
     model = open_model(causal)
-    monkeypatch.setattr(placement, "free_memory", lambda _device: 20_000)
+    monkeypatch.setattr(placement, "measure_free_memory", lambda _device: 20_000)
     assert [pytest.approx(row, abs=1e-5) for row in expected] == answers(model)
     assert set(model.describe()["split"]) == {"cpu", "disk"}
     model.close()
-    monkeypatch.setattr(placement, "free_memory", lambda _device: 10**9)
+    monkeypatch.setattr(placement, "measure_free_memory", lambda _device: 10**9)
     fitting = open_model(causal)
     answers(fitting)
     assert "split" not in fitting.describe()
@@ -79,10 +79,14 @@ def test_a_run_with_a_split_model_says_so(causal: str, capsys: pytest.CaptureFix
 def test_over_all_gpus_then_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     free = {"cuda:0": 1000, "cuda:1": 2000, "cpu": 5000}
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(placement, "free_memory", lambda device: free[str(device)])
-    assert placement.memory_to_use(placement.Split(), torch.device("cuda")) == {0: 850, 1: 1700, "cpu": 4500}
-    assert placement.memory_to_use(placement.Split(), torch.device("cpu")) == {"cpu": 4500}
-    assert placement.read_split(False, {"cuda:1": "2KB", "cpu": "3KiB"}).max_memory == {1: 2000, "cpu": 3072}
+    monkeypatch.setattr(placement, "measure_free_memory", lambda device: free[str(device)])
+    assert placement.compute_memory_limits(placement.DeviceSplit(), torch.device("cuda")) == {
+        0: 850,
+        1: 1700,
+        "cpu": 4500,
+    }
+    assert placement.compute_memory_limits(placement.DeviceSplit(), torch.device("cpu")) == {"cpu": 4500}
+    assert placement.parse_split(False, {"cuda:1": "2KB", "cpu": "3KiB"}).max_memory == {1: 2000, "cpu": 3072}
 
 
 @pytest.mark.parametrize(
@@ -109,6 +113,6 @@ def test_a_model_that_cannot_be_split_is_refused_in_a_sentence(causal: str, monk
     def fail(*_args: Any, **_kwargs: Any) -> Any:
         raise IndexError("list index out of range\nmore")
 
-    monkeypatch.setattr(loading.AUTO_CLASSES["causal"], "from_pretrained", fail)
+    monkeypatch.setattr(checkpoint_model.AUTO_CLASSES["causal"], "from_pretrained", fail)
     with pytest.raises(ModelError, match=r"could not be loaded as causal and split over devices: list index out of r"):
-        open_model(causal, split=True).answerer("causal")
+        open_model(causal, split=True).get_answerer("causal")

@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.tiny_tokenizers import byte_level, word_piece
-from tiltmeter.models.text import TokenizerText, word_indices
+from tiltmeter.models.tokenizer_text import TokenizerText, find_word_indices
 
 
 def test_pieces_of_a_word_have_its_number_and_special_tokens_none() -> None:
@@ -42,4 +42,10 @@ def test_a_tokenizer_that_knows_no_words_is_told_by_spaces(lead: str) -> None:
 
 
 def test_one_word_is_one_word_where_there_are_no_spaces() -> None:
-    assert word_indices("她织毛衣", [None, 0, 0, 0, 0], [(0, 0), (0, 1), (1, 2), (2, 3), (3, 4)]) == (None, 0, 0, 0, 0)
+    assert find_word_indices("她织毛衣", [None, 0, 0, 0, 0], [(0, 0), (0, 1), (1, 2), (2, 3), (3, 4)]) == (
+        None,
+        0,
+        0,
+        0,
+        0,
+    )

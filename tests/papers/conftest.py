@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from tiltmeter.cli import app
 from tiltmeter.papers import reproduction
-from tiltmeter.papers.printed import Paper, Printed, printed
+from tiltmeter.papers.printed_numbers import Paper, PrintedNumber, read_printed_numbers
 
 Command = Callable[..., Result]
 
@@ -30,15 +30,15 @@ def misprint(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Change the printed numbers in the cells that `where` selects."""
 
     def change(text: str, *, table: str, kind: str = "value", **where: str) -> None:
-        def changed(number: Printed) -> Printed:
+        def changed(number: PrintedNumber) -> PrintedNumber:
             matches = number.table == table and number.kind == kind and where.items() <= dict(number.cell).items()
             return replace(number, text=text) if matches else number
 
-        def altered(paper: Paper) -> list[Printed]:
-            numbers = [changed(number) for number in printed(paper)]
-            assert sum(new != old for new, old in zip(numbers, printed(paper), strict=True)) == 1
+        def altered(paper: Paper) -> list[PrintedNumber]:
+            numbers = [changed(number) for number in read_printed_numbers(paper)]
+            assert sum(new != old for new, old in zip(numbers, read_printed_numbers(paper), strict=True)) == 1
             return numbers
 
-        monkeypatch.setattr(reproduction, "printed", altered)
+        monkeypatch.setattr(reproduction, "read_printed_numbers", altered)
 
     return change

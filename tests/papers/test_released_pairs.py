@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.datasets.upstream import upstream_file
+from tiltmeter.datasets.upstream_files import get_upstream_file
 from tiltmeter.errors import DataError
-from tiltmeter.papers.printed import paper, printed
+from tiltmeter.papers.printed_numbers import find_paper, read_printed_numbers
 from tiltmeter.papers.sources import dutch_crows, rubia_scores
-from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.dutch_crows import PAIRS, ReleasedPairScores, read_pair_scores
-from tiltmeter.papers.sources.lookup import find
+from tiltmeter.papers.sources.lookup import find_source
+from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.papers.sources.rubia_scores import MODELS, ReleasedPerplexities
 
 HEADER = ["sent_more", "sent_less", "sent_more_score", "sent_less_score", "score", "stereo_antistereo", "bias_type"]
@@ -48,19 +48,21 @@ def released(first: str, delimiter: str, encoding: str, *, preferred: int, ties:
 def test_every_layout(
     model: str, language: str, layout: tuple[str, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    number = next(n for n in printed(paper("strazda2025")) if n.cell["model"] == model)
+    number = next(n for n in read_printed_numbers(find_paper("strazda2025")) if n.cell["model"] == model)
     preferred = round(float(number.text) * PAIRS / 100)
     path = tmp_path / "scores.csv"
     path.write_bytes(released(*layout, preferred=preferred, ties=2))
     asked = []
-    monkeypatch.setattr(Desk, "fetch", lambda _desk, repository, name: asked.append((repository, name)) or path)
-    source = find(number)
+    monkeypatch.setattr(
+        RecipeContext, "fetch", lambda _desk, repository, name: asked.append((repository, name)) or path
+    )
+    source = find_source(number)
     assert source.recipe == ReleasedPairScores(model, language)
-    numbers = Desk().compute(source.recipe)
+    numbers = RecipeContext().compute(source.recipe)
     assert f"{numbers[source.key]:.2f}" == number.text
     # Half of the pairs preferred are about age; a tie counts against the stereotype.
     assert numbers["bias_type", "age", "CPS"] == pytest.approx(100 * (preferred // 2) / (PAIRS // 2))
-    assert upstream_file(*asked[0])
+    assert get_upstream_file(*asked[0])
 
 
 @pytest.mark.parametrize(
@@ -82,9 +84,9 @@ def test_a_damaged_file_is_an_error(change: Callable[[str], str], message: str, 
 
 
 def test_every_model_has_a_pinned_file() -> None:
-    for number in printed(paper("strazda2025")):
-        name = dutch_crows.score_file(number.cell["model"], number.cell["language"])
-        assert upstream_file(dutch_crows.REPOSITORY, name).pin.is_hash
+    for number in read_printed_numbers(find_paper("strazda2025")):
+        name = dutch_crows.get_score_path(number.cell["model"], number.cell["language"])
+        assert get_upstream_file(dutch_crows.REPOSITORY, name).pin.is_hash
 
 
 def perplexities(folder: Path, rows: list[tuple[str, str, str, str, float, float]]) -> Path:
@@ -106,11 +108,11 @@ def test_perplexities_by_domain_and_subdomain(tmp_path: Path, monkeypatch: pytes
         ("Семь", "Семь", "class", "freeform_full", 2.0, 2.0),
     ]
     path = perplexities(tmp_path, rows)
-    monkeypatch.setattr(Desk, "fetch", lambda *_: path)
-    desk = Desk()
+    monkeypatch.setattr(RecipeContext, "fetch", lambda *_: path)
+    desk = RecipeContext()
 
     def value(domain: str, subdomain: str, **cell: str) -> float:
-        source = rubia_scores.find(
+        source = rubia_scores.find_source(
             {"domain": domain, "subdomain": subdomain, "model": "ruGPT-medium", **cell}, from_models=False
         )
         assert source.recipe is not None

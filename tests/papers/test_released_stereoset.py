@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.datasets.upstream import repositories
+from tiltmeter.datasets.upstream_files import load_repositories
 from tiltmeter.forms.association import AssociationItem, Candidate, Part
-from tiltmeter.papers.printed import paper, printed
+from tiltmeter.papers.printed_numbers import find_paper, read_printed_numbers
 from tiltmeter.papers.sources import released_stereoset
-from tiltmeter.papers.sources.desk import Desk
-from tiltmeter.papers.sources.lookup import find
-from tiltmeter.papers.sources.released_stereoset import REPOSITORIES, StereosetFile, prediction_path
+from tiltmeter.papers.sources.lookup import find_source
+from tiltmeter.papers.sources.recipe_context import RecipeContext
+from tiltmeter.papers.sources.released_stereoset import REPOSITORIES, StereosetFile, get_prediction_path
 
 # Scores of stereotype, anti-stereotype and unrelated candidate, by part, bias type and target.
 SCORES: dict[tuple[Part, str, str], list[tuple[float, float, float]]] = {
@@ -49,15 +49,15 @@ def predictions() -> dict[str, list[dict[str, object]]]:
 
 @pytest.mark.parametrize("key", REPOSITORIES)
 def test_every_number_comes_from_a_pinned_file(key: str) -> None:
-    pinned = repositories()[REPOSITORIES[key]].files
-    models = dict.fromkeys(number.cell["model"] for number in printed(paper(key)))
+    pinned = load_repositories()[REPOSITORIES[key]].files
+    models = dict.fromkeys(number.cell["model"] for number in read_printed_numbers(find_paper(key)))
     assert len(models) == {"nadeem2021": 11, "stereoset-ptbr": 4}[key]
-    assert len({prediction_path(key, model) for model in models}) == len(models)
-    for number in printed(paper(key)):
-        recipe = find(number).recipe
+    assert len({get_prediction_path(key, model) for model in models}) == len(models)
+    for number in read_printed_numbers(find_paper(key)):
+        recipe = find_source(number).recipe
         assert isinstance(recipe, StereosetFile)
         assert recipe.path in pinned
-        assert "released predictions only" in find(number, from_models=True).lacking
+        assert "released predictions only" in find_source(number, from_models=True).lacking
 
 
 @pytest.mark.parametrize(("key", "model"), [("nadeem2021", "ensemble"), ("stereoset-ptbr", "tucano_1b1")])
@@ -66,13 +66,13 @@ def test_a_stand_in_gives_means_over_target_terms(
 ) -> None:
     stand_in = tmp_path / "predictions.json"
     stand_in.write_text(json.dumps(predictions()), encoding="utf-8")
-    desk = Desk()
+    desk = RecipeContext()
     fetched: list[str] = []
     monkeypatch.setattr(desk, "fetch", lambda _repository, path: fetched.append(path) or stand_in)
-    monkeypatch.setattr(released_stereoset, "_items", items)
+    monkeypatch.setattr(released_stereoset, "_load_items", items)
     numbers = {
-        (number.table, number.cell["bias_type"], number.cell["metric"]): find(number)
-        for number in printed(paper(key))
+        (number.table, number.cell["bias_type"], number.cell["metric"]): find_source(number)
+        for number in read_printed_numbers(find_paper(key))
         if number.cell["model"] == model
     }
 
@@ -90,4 +90,4 @@ def test_a_stand_in_gives_means_over_target_terms(
     assert value("intrasentence", "gender", "ICAT") == pytest.approx(lms * min(ss, 100 - ss) / 50)
     # Both parts: mother has four items.
     assert value("overall", "all", "LMS") == pytest.approx((100 * 5 / 8 + 50 + 100) / 3)
-    assert fetched == [prediction_path(key, model)]
+    assert fetched == [get_prediction_path(key, model)]

@@ -11,9 +11,9 @@ from transformers import T5ForConditionalGeneration
 
 from tiltmeter.errors import DownloadError, UsageError
 from tiltmeter.papers import reproduction
-from tiltmeter.papers.printed import paper
-from tiltmeter.papers.reproduction import Status, count, reproduce
-from tiltmeter.training.convert import convert_released
+from tiltmeter.papers.printed_numbers import find_paper
+from tiltmeter.papers.reproduction import ReproductionStatus, count_statuses, reproduce
+from tiltmeter.training.released_heads import convert_released
 
 AVAILABLE = {
     # paper: numbers that agree, numbers that differ for a known reason
@@ -48,12 +48,12 @@ def own_mirror(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_no_number_differs_without_a_reason(key: str, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     result = reproduce(key)
-    counts = count(outcome for outcome in result.outcomes if outcome.printed.kind == "value")
-    assert counts[Status.DIFFERS] == 0
+    counts = count_statuses(outcome for outcome in result.outcomes if outcome.printed.kind == "value")
+    assert counts[ReproductionStatus.DIFFERS] == 0
     # More files may be there than when this was written, but never fewer.
     agree, known = AVAILABLE[key]
-    assert counts[Status.AGREES] >= agree
-    assert counts[Status.KNOWN] >= known
+    assert counts[ReproductionStatus.AGREES] >= agree
+    assert counts[ReproductionStatus.KNOWN] >= known
     assert result.holds
 
 
@@ -62,12 +62,12 @@ def test_gest(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     result = reproduce("gest2024")
     assert result.holds
-    tables = result.tables(paper("gest2024"))
+    tables = result.tables(find_paper("gest2024"))
     expected = (("1", 16, 16), ("6", 0, 15), ("8", 150, 240), ("9", 128, 128), ("10", 64, 64), ("text", 19, 21))
     for table, agree, available in expected:
-        counts = count(outcome for outcome in tables[table] if outcome.printed.kind == "value")
-        assert counts[Status.AGREES] >= agree
-        assert counts[Status.AGREES] + counts[Status.KNOWN] >= available
+        counts = count_statuses(outcome for outcome in tables[table] if outcome.printed.kind == "value")
+        assert counts[ReproductionStatus.AGREES] >= agree
+        assert counts[ReproductionStatus.AGREES] + counts[ReproductionStatus.KNOWN] >= available
     # Masculine and feminine translations are counted by rules; the values of language models follow from their scores.
     assert not any(o.reason for table in ("9", "10") for o in tables[table] if o.printed.kind == "value")
 
@@ -110,9 +110,14 @@ def test_an_interval_end_that_is_off(command: Any, misprint: Any) -> None:
 
 def test_what_is_not_there_is_not_available(own_mirror: Path) -> None:
     result = reproduce("oeztuerk2023", table="2", language="en")
-    counts = count(result.outcomes)
-    assert counts == {Status.AGREES: 3, Status.KNOWN: 0, Status.DIFFERS: 0, Status.ABSENT: 15}
-    absent = [outcome for outcome in result.outcomes if outcome.status is Status.ABSENT]
+    counts = count_statuses(result.outcomes)
+    assert counts == {
+        ReproductionStatus.AGREES: 3,
+        ReproductionStatus.KNOWN: 0,
+        ReproductionStatus.DIFFERS: 0,
+        ReproductionStatus.ABSENT: 15,
+    }
+    absent = [outcome for outcome in result.outcomes if outcome.status is ReproductionStatus.ABSENT]
     assert all(outcome.ours is None and outcome.source in outcome.note for outcome in absent)
     assert {name: used.known for name, used in result.files.items()} == {
         f"{PREDICTIONS}/bert-base-cased_BertLM_BertNextSentence_en.json": True
@@ -122,23 +127,23 @@ def test_what_is_not_there_is_not_available(own_mirror: Path) -> None:
 def test_without_the_data_set_nothing_is_available(own_mirror: Path) -> None:
     (own_mirror / DATA / "intersentence" / "df_intersentence_en.pkl").unlink()
     result = reproduce("oeztuerk2023", table="3", language="en")
-    assert {outcome.status for outcome in result.outcomes} == {Status.ABSENT}
+    assert {outcome.status for outcome in result.outcomes} == {ReproductionStatus.ABSENT}
 
 
 def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiltmeter.datasets import download
+    from tiltmeter.datasets import http_download
 
     monkeypatch.delenv("TILTMETER_MIRROR", raising=False)
-    monkeypatch.setattr(download, "PAUSES", ())
+    monkeypatch.setattr(http_download, "PAUSES", ())
     tries = []
 
     def refuse(*arguments: object, **options: object) -> None:
         tries.append(arguments)
         raise ConnectionError("no network")
 
-    monkeypatch.setattr(download, "_receive", refuse)
+    monkeypatch.setattr(http_download, "_receive", refuse)
     result = reproduce("oeztuerk2023", table="2")
-    assert {outcome.status for outcome in result.outcomes} == {Status.ABSENT}
+    assert {outcome.status for outcome in result.outcomes} == {ReproductionStatus.ABSENT}
     assert all("cannot be reached" in outcome.note for outcome in result.outcomes)
     assert len(tries) == 1
     assert result.holds
@@ -240,5 +245,5 @@ def test_a_next_sentence_head_can_be_given(command: Any, fixtures_dir: Path, tmp
 
 def test_a_head_that_was_not_released_cannot_be_run() -> None:
     result = reproduction.reproduce("oeztuerk2023", table="3", model="T5", language="en", from_models=True)
-    assert {outcome.status for outcome in result.outcomes} == {Status.ABSENT}
+    assert {outcome.status for outcome in result.outcomes} == {ReproductionStatus.ABSENT}
     assert "--head-path t5-base=FOLDER" in result.outcomes[0].note

@@ -1,6 +1,6 @@
 import pytest
 
-from tiltmeter.papers.rounding import agrees
+from tiltmeter.papers.rounding import matches_printed
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ from tiltmeter.papers.rounding import agrees
     ],
 )
 def test_a_number_agrees_to_the_printed_digit(text: str, value: float, digits: int, expected: bool) -> None:
-    assert agrees(text, value, digits) is expected
+    assert matches_printed(text, value, digits) is expected

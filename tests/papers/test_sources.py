@@ -4,15 +4,15 @@ from collections import Counter
 
 import pytest
 
-from tiltmeter.datasets.upstream import repositories
-from tiltmeter.papers.printed import papers, printed
+from tiltmeter.datasets.upstream_files import load_repositories
+from tiltmeter.papers.printed_numbers import load_papers, read_printed_numbers
 from tiltmeter.papers.sources import gest_scores, gest_translations, oeztuerk
-from tiltmeter.papers.sources.gest_tables import Means
-from tiltmeter.papers.sources.lookup import find
-from tiltmeter.papers.sources.printed_facts import PrintedTables
+from tiltmeter.papers.sources.gest_tables import RateMeans
+from tiltmeter.papers.sources.lookup import find_source
+from tiltmeter.papers.sources.table_facts import PrintedTables
 from tiltmeter.papers.sources.text_numbers import ReleasedFiles
 
-NUMBERS = [number for paper in papers().values() for number in printed(paper)]
+NUMBERS = [number for paper in load_papers().values() for number in read_printed_numbers(paper)]
 
 # As they stand in the repository, one or more for each way in which files are named.
 STEREOSET = {
@@ -41,8 +41,8 @@ STEREOSET = {
 
 @pytest.mark.parametrize(("cell", "file"), STEREOSET.items(), ids=STEREOSET.values())
 def test_names_of_stereoset_predictions(cell: tuple[str, str, str], file: str) -> None:
-    assert oeztuerk.rows()[cell].file == file
-    assert f"results/predictions/{file}" in repositories()["slds-lmu/stereotypes-multi"].files
+    assert oeztuerk.load_rows()[cell].file == file
+    assert f"results/predictions/{file}" in load_repositories()["slds-lmu/stereotypes-multi"].files
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_names_of_stereoset_predictions(cell: tuple[str, str, str], file: str) -
 def test_names_of_gest_predictions(table: str, system: str, template: str, file: str) -> None:
     wanted = {"system": system, "template": template}.items()
     number = next(n for n in NUMBERS if n.table == table and wanted <= dict(n.cell).items())
-    recipe = find(number).recipe
+    recipe = find_source(number).recipe
     assert recipe is not None
     assert recipe.name == f"data/predictions/{file}"
 
@@ -82,22 +82,22 @@ def test_names_of_translations(table: str, system: str, folder: str) -> None:
     number = next(
         n for n in NUMBERS if n.table == table and (n.cell.get("system"), n.cell["language"]) == (system, "sl")
     )
-    assert find(number).recipe == gest_translations.ReleasedTranslations(folder, "sl")
+    assert find_source(number).recipe == gest_translations.ReleasedTranslations(folder, "sl")
 
 
 def test_every_number_has_a_source_of_which_every_file_is_pinned() -> None:
     pinned = {
         path.rpartition("results/predictions/")[2]
-        for repository in repositories().values()
+        for repository in load_repositories().values()
         for path in repository.files
     }
     unreleased: Counter[str] = Counter()
     for number in NUMBERS:
-        source = find(number)
+        source = find_source(number)
         if source.recipe is None:
             assert source.lacking.endswith(".")
             unreleased[number.paper.key] += 1
-        elif not isinstance(source.recipe, Means | PrintedTables | ReleasedFiles):
+        elif not isinstance(source.recipe, RateMeans | PrintedTables | ReleasedFiles):
             assert source.recipe.name.partition(" and ")[0] in pinned
     # Two of the six ways of the thesis's Table 3.4, all that Steinborn et al. print of models, and GEST's judgements.
     assert unreleased == {"oeztuerk2022": 6, "steinborn2022": 164, "gest2024": 15}
@@ -106,7 +106,7 @@ def test_every_number_has_a_source_of_which_every_file_is_pinned() -> None:
 def test_every_number_can_be_had_from_a_model_or_says_why_not() -> None:
     lacking: Counter[str] = Counter()
     for number in NUMBERS:
-        source = find(number, from_models=True)
+        source = find_source(number, from_models=True)
         if source.recipe is None:
             lacking[source.lacking] += 1
     reasons = (

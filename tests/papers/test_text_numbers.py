@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiltmeter.papers.output.as_json import to_json
-from tiltmeter.papers.output.markdown import to_markdown
 from tiltmeter.papers.output.reproduction_html import to_html
-from tiltmeter.papers.printed import TEXT, Printed, paper, papers, printed
-from tiltmeter.papers.reproduction import Reproduction, Status, reproduce
-from tiltmeter.papers.rounding import agrees
-from tiltmeter.papers.sources import printed_facts
-from tiltmeter.papers.sources.desk import Desk
-from tiltmeter.papers.sources.printed_facts import PrintedTables, rates
+from tiltmeter.papers.output.reproduction_json import to_json
+from tiltmeter.papers.output.reproduction_markdown import to_markdown
+from tiltmeter.papers.printed_numbers import TEXT, PrintedNumber, find_paper, load_papers, read_printed_numbers
+from tiltmeter.papers.reproduction import Reproduction, ReproductionStatus, reproduce
+from tiltmeter.papers.rounding import matches_printed
+from tiltmeter.papers.sources import table_facts
+from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.papers.sources.stereoset_facts import StereosetFacts
+from tiltmeter.papers.sources.table_facts import PrintedTables, collect_rates
 
 Frame = dict[str, list[Any]]
 
 
-class FrameDesk(Desk):
+class FrameDesk(RecipeContext):
     """A desk on which frames of items lie."""
 
     def __init__(self, frames: dict[str, Frame]) -> None:
@@ -32,7 +32,7 @@ class FrameDesk(Desk):
     def fetch(self, repository: str, path: str) -> Path:
         return Path(path)
 
-    def once(self, make: Callable[..., Any], *arguments: object) -> Any:
+    def compute_once(self, make: Callable[..., Any], *arguments: object) -> Any:
         (path,) = arguments
         assert isinstance(path, Path)
         return self.frames[path.stem]
@@ -88,25 +88,25 @@ def test_a_term_is_found_in_capital_letters_and_terms_are_counted_in_english() -
 
 
 def test_around_a_number_agrees_to_its_leading_digits() -> None:
-    assert agrees("130000", 132_535, -4)
-    assert agrees("380000", 378_096, -4)
-    assert not agrees("380000", 360_185, -4)
+    assert matches_printed("130000", 132_535, -4)
+    assert matches_printed("380000", 378_096, -4)
+    assert not matches_printed("380000", 360_185, -4)
 
 
 def test_mean_correlations_of_made_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     """The three means, against a plain loop over the printed rates with numpy."""
     rng = np.random.default_rng(0)
-    made: list[Printed] = []
-    for number in printed(paper("gest2024")):
+    made: list[PrintedNumber] = []
+    for number in read_printed_numbers(find_paper("gest2024")):
         text = f"{rng.uniform(0.5, 2):.2f}" if number.table in ("9", "10", "11") else number.text
-        made.append(Printed(number.paper, number.table, number.cell, number.kind, text))
-    monkeypatch.setattr(printed_facts, "printed", lambda _paper: made)
-    ours = PrintedTables("gest2024").numbers(Desk())
+        made.append(PrintedNumber(number.paper, number.table, number.cell, number.kind, text))
+    monkeypatch.setattr(table_facts, "read_printed_numbers", lambda _paper: made)
+    ours = PrintedTables("gest2024").numbers(RecipeContext())
     values = [number for number in made if number.kind == "value"]
     logs = {
         (table, *head): np.log([row[number] for number in range(1, 17)])
         for table in ("9", "10", "11")
-        for head, row in rates(values, table).items()
+        for head, row in collect_rates(values, table).items()
     }
     expected: dict[str, list[float]] = {"templates": [], "models": [], "pairs of a model and a language": []}
     heads = list(logs)
@@ -127,23 +127,23 @@ def test_mean_correlations_of_made_rates(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_tie_is_not_the_lowest_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "pairs in which stereotype 7 has the lowest masculine rate"
-    numbers = printed(paper("gest2024"))
-    before = PrintedTables("gest2024").numbers(Desk())[name,]
+    numbers = read_printed_numbers(find_paper("gest2024"))
+    before = PrintedTables("gest2024").numbers(RecipeContext())[name,]
 
-    def tied(number: Printed) -> Printed:
+    def tied(number: PrintedNumber) -> PrintedNumber:
         cell = number.cell
         google = number.table == "8" and (cell["system"], cell["language"]) == ("GoogleTranslate", "be")
         if google and number.kind == "value" and cell["stereotype"] in ("7", "8"):
-            return Printed(number.paper, number.table, cell, number.kind, "0.10")
+            return PrintedNumber(number.paper, number.table, cell, number.kind, "0.10")
         return number
 
-    monkeypatch.setattr(printed_facts, "printed", lambda _paper: [tied(number) for number in numbers])
-    assert PrintedTables("gest2024").numbers(Desk())[name,] == before - 1
+    monkeypatch.setattr(table_facts, "read_printed_numbers", lambda _paper: [tied(number) for number in numbers])
+    assert PrintedTables("gest2024").numbers(RecipeContext())[name,] == before - 1
 
 
 def test_places_are_named_and_what_is_left_out_has_a_reason() -> None:
-    for source in papers().values():
-        for number in printed(source):
+    for source in load_papers().values():
+        for number in read_printed_numbers(source):
             assert (number.table == TEXT) == ("place" in number.cell)
             if number.table == TEXT:
                 assert number.row()[0].startswith(("Section ", "Table ", "Appendix "))
@@ -151,7 +151,7 @@ def test_places_are_named_and_what_is_left_out_has_a_reason() -> None:
         places = [left.place for left in source.left_out]
         assert len(places) == len(set(places))
         assert all(left.reason.endswith(".") for left in source.left_out)
-    assert {key for key, source in papers().items() if source.left_out} == {
+    assert {key for key, source in load_papers().items() if source.left_out} == {
         "oeztuerk2023",
         "oeztuerk2022",
         "steinborn2022",
@@ -194,5 +194,5 @@ def test_a_reason_in_the_text_excuses_only_what_it_explains(command: Any, mispri
 
 
 def test_the_reasons_are_used(thesis: Reproduction) -> None:
-    known = {o.reason.id for o in thesis.outcomes if o.status is Status.KNOWN and o.reason is not None}
+    known = {o.reason.id for o in thesis.outcomes if o.status is ReproductionStatus.KNOWN and o.reason is not None}
     assert known == {"characters-with-targets", "later-edition"}

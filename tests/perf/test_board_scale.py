@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from perf import board_scale
-from tiltmeter.cluster.board.write_site import write_board
+from tiltmeter.cluster.board.site_files import write_board
 from tiltmeter.runs.result import Result
 
 

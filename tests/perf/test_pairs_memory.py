@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from perf.pairs_memory import MadeArticles, measure_apart
-from tiltmeter.training import pairs_files, pairs_matching
-from tiltmeter.training.pairs_making import PairOptions, make_pairs
+from tiltmeter.training import negative_pairs, pairs_files
+from tiltmeter.training.pairs_creation import PairOptions, make_pairs
 
 
 def peak(articles: int, out: Path) -> int:
@@ -22,7 +22,7 @@ def peak(articles: int, out: Path) -> int:
 def test_memory_does_not_grow_with_the_articles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As many rows are in memory at a time as the smallest number of articles fills.
     monkeypatch.setattr(pairs_files, "_ROW_GROUP", 500)
-    monkeypatch.setattr(pairs_matching, "_KEPT_BACK", 100)
+    monkeypatch.setattr(negative_pairs, "_KEPT_BACK", 100)
     peak(50, tmp_path / "warm")
     few, many = peak(150, tmp_path / "few"), peak(1500, tmp_path / "many")
     assert many < 1.3 * few

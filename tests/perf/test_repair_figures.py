@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from perf.repair import Outcome, Project, aligned_to_term, classify, draft, german_row, occurrences, outcomes
-from tiltmeter.making.repair import repair
-from tiltmeter.making.repair.resources import align_project
-from tiltmeter.translators.word_alignment import AlignedPair, Eflomal, tokens
+from tiltmeter.making.repair import repair_drafts
+from tiltmeter.making.repair.repair_resources import align_project
+from tiltmeter.translators.word_alignment import AlignedPair, Eflomal, tokenize_words
 
 ENGLISH = {"id": "c", "part": "intrasentence", "target": "cook", "context": "The BLANK cook sang."}
 TRANSLATED = ENGLISH | {"target_term": "Köchin", "context": "Der BLANK-Koch sang."}
@@ -27,8 +27,8 @@ class WordByWord(Eflomal):
     def align(self, pairs):  # type: ignore[no-untyped-def]
         aligned = []
         for source, target in pairs:
-            links = frozenset((number, number) for number in range(len(tokens(source))))
-            aligned.append(AlignedPair(tuple(tokens(source)), tuple(tokens(target)), links, links))
+            links = frozenset((number, number) for number in range(len(tokenize_words(source))))
+            aligned.append(AlignedPair(tuple(tokenize_words(source)), tuple(tokenize_words(target)), links, links))
         return aligned
 
 
@@ -41,7 +41,7 @@ def test_drafts_have_the_texts_by_role() -> None:
 
 def test_agreement_with_the_released_terms() -> None:
     work = project()
-    results = outcomes(work, repair(work.drafts, aligner=WordByWord(Path())))
+    results = outcomes(work, repair_drafts(work.drafts, aligner=WordByWord(Path())))
     assert [result.terms[0] for result in results] == ["Koch"]
     row = german_row(work, results, "intrasentence")
     assert row == {"missing": 1, "proposed": 1, "kept": 1, "first": 1, "three": 1}
@@ -53,7 +53,7 @@ def test_a_rule_settles_the_term() -> None:
     raw = TRANSLATED | {"target_term": "Häftling", "context": "Der Gefangene sang."}
     one = draft(with_candidates(english, "old"), with_candidates(raw, "alte"), "de")
     work = Project("de", [one], {"c": "intrasentence"}, {})
-    (result,) = outcomes(work, repair(work.drafts))
+    (result,) = outcomes(work, repair_drafts(work.drafts))
     assert (result.terms, result.kind) == (("Häftling",), "changed")
 
 

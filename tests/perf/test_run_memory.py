@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from perf.run_memory import FORMS, made_items, write_items
-from tiltmeter.datasets.by_name import load_file
+from tiltmeter.datasets.dataset_loader import load_file
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from perf.studio_opening import listings, make_runs
-from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.run_index import RunIndex
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 
 def test_made_runs_are_listed_and_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

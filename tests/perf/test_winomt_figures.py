@@ -6,7 +6,7 @@ import pytest
 
 from perf.winomt import accuracy, delta_g, entity_places, nearest, read_log
 from tiltmeter.forms.winomt import WinoMTItem
-from tiltmeter.translators.word_alignment import AlignedPair, tokens
+from tiltmeter.translators.word_alignment import AlignedPair, tokenize_words
 
 LOG = """acc = 50.0%
 defaultdict(<function f at 0x1>,
@@ -29,7 +29,7 @@ def test_the_counts_of_a_log() -> None:
 
 
 def pair(source: str, target: str, *links: tuple[int, int]) -> AlignedPair:
-    return AlignedPair(tuple(tokens(source)), tuple(tokens(target)), frozenset(links), frozenset(links))
+    return AlignedPair(tuple(tokenize_words(source)), tuple(tokenize_words(target)), frozenset(links), frozenset(links))
 
 
 def test_nouns_with_an_article() -> None:

@@ -9,18 +9,18 @@ import numpy as np
 import pandas as pd
 
 from tests.runs.made import askings
-from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.measures import measure_named, measures_for
+from tiltmeter.benchmarks import get_benchmark
+from tiltmeter.measures import get_measure, get_measure_function
 from tiltmeter.measures.estimates import Mean, Ratio
-from tiltmeter.measures.records import Record, estimated, record_of
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.records import Record, build_estimate_record, build_record
 from tiltmeter.measures.standard_errors import StandardError
-from tiltmeter.runs.asking import to_dicts
-from tiltmeter.runs.manifest import make_manifest
-from tiltmeter.runs.measuring import measure_scores
-from tiltmeter.runs.portions import Portion, portions
+from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.runs.conditions import conditions_to_dicts
+from tiltmeter.runs.manifest import build_manifest
+from tiltmeter.runs.measurement import measure_scores
+from tiltmeter.runs.portions import Portion, load_portions
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.score_tables import score_table
+from tiltmeter.runs.score_tables import build_score_table
 
 LOG_ODDS = {"stereotype": 0.3, "anti-stereotype": 0.0, "unrelated": -1.0}
 
@@ -50,14 +50,14 @@ def record(
     **measured_fields: str,
 ) -> Record:
     """A record with an interval of this half width (on the log scale for a ratio), and its tests."""
-    known, measured = measure_named(measure), Measured(**measured_fields)
+    known, measured = get_measure(measure), Measured(**measured_fields)
     if half is None:
         margin = known.margin if why else None
-        return record_of(measured, part, view, group, known, value, n, why=why, margin=margin, kind=kind)
+        return build_record(measured, part, view, group, known, value, n, why=why, margin=margin, kind=kind)
     spread = StandardError(half / 1.959964, 1e9, clusters)
     estimate = Ratio(Mean(float(np.log(value)), spread)) if known.ratio else Mean(value, spread)
     tested = known.margin is not None
-    return replace(estimated(measured, part, view, group, known, estimate, n, tested=tested), kind=kind)
+    return replace(build_estimate_record(measured, part, view, group, known, estimate, n, tested=tested), kind=kind)
 
 
 def association_records(
@@ -210,13 +210,13 @@ def file_of(folder: Path, items: Sequence[dict[str, object]]) -> Path:
 
 
 def _result(models, on, protocol, rows, *, parts=(), intervals=True, kinds=None) -> Result:
-    asked = list(portions(on))
+    asked = list(load_portions(on))
     tables = []
     for model in models:
         for portion in asked:
-            for part in portion.in_parts(parts):
-                tables.append(score_table(model, part, protocol, rows(part)))
-    family = benchmark_for(asked[0].form).measures
+            for part in portion.split_into_parts(parts):
+                tables.append(build_score_table(model, part, protocol, rows(part)))
+    family = get_benchmark(asked[0].form).measures
     data = [{**portion.describe(), "available": len(portion.items)} for portion in asked]
     kinds = {**dict.fromkeys(models, "masked"), **(kinds or {})}
     return _made(pd.concat(tables, ignore_index=True), family, data, kinds, intervals=intervals)
@@ -237,12 +237,14 @@ def _made(
     benchmarks = dict.fromkeys(scores["benchmark"], family)
     return Result(
         scores,
-        measure_scores(scores, benchmarks, asked) if intervals else measures_for(family)(scores, intervals=False),
-        make_manifest(
+        measure_scores(scores, benchmarks, asked)
+        if intervals
+        else get_measure_function(family)(scores, intervals=False),
+        build_manifest(
             {"models": names, "on": ["made up"]},
             models=[{"name": name, "kind": kinds[name], "weights": "0" * 64} for name in names],
             data=data,
-            asked=to_dicts(asked),
+            asked=conditions_to_dicts(asked),
             skipped=[{**skip, "reason": "it was made up to be left out"} for skip in skipped],
             seconds=1.0,
         ),

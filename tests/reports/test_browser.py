@@ -9,7 +9,7 @@ import pytest
 
 from tests.reports import hostile, made
 from tests.reports.chromium import chromium, why_not
-from tiltmeter.reports.html import make_report
+from tiltmeter.reports.report_page import make_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
 

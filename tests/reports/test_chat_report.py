@@ -16,8 +16,8 @@ from tests.runs.made import association_scores, run
 from tiltmeter import evaluate
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.exports import to_model_card
-from tiltmeter.reports.exports.export_options import Options
-from tiltmeter.reports.html import make_report
+from tiltmeter.reports.exports.export_options import ExportOptions
+from tiltmeter.reports.report_page import make_report
 from tiltmeter.runs.result import Result
 
 
@@ -108,4 +108,4 @@ def test_replies_are_shown_by_a_browser(result: Result, tmp_path: Path) -> None:
 
 def test_a_model_card_has_the_name_of_a_served_model_and_not_the_end_of_its_address(tmp_path: Path) -> None:
     result = evaluate(MadeChat(biased(0.8), "chat:org/my-model@http://localhost:8000/v1"), pairs_file(tmp_path, 6))
-    assert "- name: my-model\n" in to_model_card.export(result, Options())
+    assert "- name: my-model\n" in to_model_card.export(result, ExportOptions())

@@ -12,9 +12,9 @@ from tests.runs.made import association_scores, gest_scores, run
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.datasets import load
-from tiltmeter.reports.comparison import print_comparison, reading
-from tiltmeter.reports.comparison_page import comparison_page
-from tiltmeter.runs.translations import score_translations
+from tiltmeter.reports.comparison import describe_difference, print_comparison
+from tiltmeter.reports.comparison_page import render_comparison_page
+from tiltmeter.runs.translation_run import score_translations
 
 FAR = [("a", run(association_scores("made/one", seed=1, lean=2.5))), ("b", run(association_scores("made/two", seed=2)))]
 
@@ -49,12 +49,14 @@ def test_a_narrow_terminal_has_fewer_columns_and_none_that_is_cut() -> None:
 
 def test_a_difference_in_words() -> None:
     (overall,) = (d for d in compare(FAR, measures=["SS"]).differences if d.part == "overall")
-    assert reading(overall).startswith("overall: made/one is significantly farther from 50 than made/two: SS ")
+    assert describe_difference(overall).startswith(
+        "overall: made/one is significantly farther from 50 than made/two: SS "
+    )
 
 
 def test_too_few_items_are_said_plainly() -> None:
     few = [("a", run(association_scores("made/one", n=5))), ("b", run(association_scores("made/two", seed=9, n=5)))]
-    words = reading(compare(few, measures=["SS"]).differences[-1])
+    words = describe_difference(compare(few, measures=["SS"]).differences[-1])
     assert words.startswith("overall: inconclusive between made/one and made/two (n=10): SS ")
     assert "This many items can show a difference of" in words
 
@@ -63,8 +65,10 @@ def test_the_same_scores_say_nothing_of_what_could_be_seen() -> None:
     twice = [(name, run(gest_scores(name), family="gest")) for name in ("a", "b")]
     (difference,) = (d for d in compare(twice).differences if d.quantity.name == "log g_s")
     assert difference.contrast.detectable == 0
-    assert reading(difference).startswith("template-3: a and b gave the same answers to all 64 items (log g_s ")
-    assert "can show" not in reading(difference)
+    assert describe_difference(difference).startswith(
+        "template-3: a and b gave the same answers to all 64 items (log g_s "
+    )
+    assert "can show" not in describe_difference(difference)
 
 
 def test_a_part_that_goes_the_other_way_is_told() -> None:
@@ -84,7 +88,7 @@ def test_a_part_that_goes_the_other_way_is_told() -> None:
 
 
 def test_the_page_has_everything_and_loads_nothing() -> None:
-    page = comparison_page(compare(FAR))
+    page = render_comparison_page(compare(FAR))
     assert "the largest differences first" in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
@@ -94,9 +98,9 @@ def test_the_page_has_everything_and_loads_nothing() -> None:
 
 def test_the_page_shows_as_many_items_as_asked_for() -> None:
     comparison = compare(FAR, measures=["SS"])
-    assert comparison_page(comparison, items=3).count('class="item"') == 6
+    assert render_comparison_page(comparison, items=3).count('class="item"') == 6
     both = sum(d.contrast.disagree for d in comparison.differences if d.part != "overall")
-    assert comparison_page(comparison, items=None).count('class="item"') == both
+    assert render_comparison_page(comparison, items=None).count('class="item"') == both
 
 
 def test_the_texts_of_items_that_are_here() -> None:
@@ -107,7 +111,7 @@ def test_the_texts_of_items_that_are_here() -> None:
         table["item"] = [items[number // 3].id for number in range(len(table))]
         table["score"] = [sign * {"stereotype": 1.0, "anti-stereotype": 0.0}.get(role, -9.0) for role in table["role"]]
         tables.append(table)
-    page = comparison_page(compare([("a", run(*tables))], measures=["SS"]))
+    page = render_comparison_page(compare([("a", run(*tables))], measures=["SS"]))
     lines = [items[0].context, *(candidate.word for candidate in items[0].candidates[:2])]
     assert all(f">{escape(text)}</p>" in page for text in lines)
 
@@ -121,9 +125,9 @@ def test_the_texts_of_a_file_that_has_changed_are_not_shown(tmp_path: Path) -> N
     result = made.pairs(["ada", "bob"], str(path))
     comparison = compare([("demo", result)], measures=["CPS"])
     assert comparison.differences[0].contrast.disagree
-    assert 'dir="auto">A' in comparison_page(comparison)
+    assert 'dir="auto">A' in render_comparison_page(comparison)
     path.write_text(path.read_text(encoding="utf-8").replace("A", "C"), encoding="utf-8")
-    changed = comparison_page(comparison)
+    changed = render_comparison_page(comparison)
     assert 'dir="auto">C' not in changed
     assert changed.count('class="item"') == comparison.differences[0].contrast.disagree
 
@@ -140,7 +144,7 @@ def test_what_was_translated_is_shown(tmp_path: Path) -> None:
         file = tmp_path / f"{language}.csv"
         file.write_text("from,to\n" + "".join(f"{sentence},{translation}\n" for sentence in stereotypes))
         runs.append((language, score_translations(file, system="ada", on=f"{path}:{language}")))
-    page = comparison_page(compare(runs, measures=["f_s"]))
+    page = render_comparison_page(compare(runs, measures=["f_s"]))
     shown = [page.count(f'dir="auto">{sentence}</p>') for sentence in stereotypes]
     assert shown == [1] * len(stereotypes)
     assert page.count("Bola som tam.") == page.count("Byl jsem tam.") == len(stereotypes)
@@ -167,7 +171,7 @@ def test_hostile_data_stay_text(tmp_path: Path) -> None:
         table["item"], table["target"] = "<b>1", record["target"]
         table["score"] = [sign * {"stereotype": 1.0, "anti-stereotype": 0.0}.get(role, -9.0) for role in table["role"]]
         tables.append(table)
-    page = comparison_page(compare([("a", run(*tables))], measures=["SS"]))
+    page = render_comparison_page(compare([("a", run(*tables))], measures=["SS"]))
     assert "<script" not in page
     assert "<img" not in page
     assert "<i>one" not in page
@@ -178,7 +182,7 @@ def test_hostile_data_stay_text(tmp_path: Path) -> None:
 
 def test_log_ratios_on_the_page() -> None:
     runs = [(name, run(gest_scores(name, seed=seed), family="gest")) for name, seed in (("a", 1), ("b", 2))]
-    assert "log g_s" in comparison_page(compare(runs))
+    assert "log g_s" in render_comparison_page(compare(runs))
 
 
 def test_the_largest_differences_come_first_on_the_page() -> None:
@@ -187,7 +191,7 @@ def test_the_largest_differences_come_first_on_the_page() -> None:
         ("b", run(association_scores("made/two", seed=2, lean=0.1))),
         ("c", run(association_scores("made/three", seed=3, lean=3.0))),
     ]
-    page = comparison_page(compare(runs))
+    page = render_comparison_page(compare(runs))
     pairs = re.findall(r'<section id="pair-\d+">\s*<h2><bdi>(.*?)</bdi> − <bdi>(.*?)</bdi>', page)
     assert len(pairs) == 3
     assert "made/three" in pairs[0]

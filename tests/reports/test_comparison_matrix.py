@@ -11,8 +11,8 @@ from tests.runs.made import association_scores, run
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.reports.comparison import print_comparison
-from tiltmeter.reports.comparison_matrix import is_large, matrices
-from tiltmeter.reports.comparison_page import comparison_page
+from tiltmeter.reports.comparison_matrix import build_matrices, is_large
+from tiltmeter.reports.comparison_page import render_comparison_page
 from tiltmeter.runs.result import Result
 
 LEANS = (0.0, 0.3, 1.5, 0.8, -0.8, 0.1)
@@ -42,7 +42,7 @@ def printed(comparison: Comparison, width: int, encoding: str = "utf-8", *, ever
 
 def test_signs_are_those_of_the_verdicts() -> None:
     comparison = six()
-    found = {matrix.measure.name: matrix for matrix in matrices(comparison)}
+    found = {matrix.measure.name: matrix for matrix in build_matrices(comparison)}
     assert set(found) == {"SS", "LMS"}
     for d in comparison.differences:
         if d.part != "overall":
@@ -91,17 +91,17 @@ def test_against_a_baseline_it_is_a_list() -> None:
     lines = printed(comparison, 60, "ascii")
     assert sum(line.startswith("minus made/m0") for line in lines) == 2
     assert sum(line.startswith("made/m2 ") for line in lines) == 2
-    (matrix, _) = matrices(comparison)
+    (matrix, _) = build_matrices(comparison)
     assert matrix.against == "made/m0"
     assert len(matrix.differences) == 5
 
 
 def test_the_page_begins_with_the_summary_and_has_the_items_on_demand() -> None:
-    page = comparison_page(six())
+    page = render_comparison_page(six())
     assert page.index('id="summary"') < page.index('id="pair-1"')
     assert page.count("<details><summary>The differences") == 15
     assert "items on which they disagree" not in page
     assert "<code>--all</code>" in page
-    whole = comparison_page(six(), items=1, everything=True)
+    whole = render_comparison_page(six(), items=1, everything=True)
     assert "items on which they disagree" in whole
-    assert 'id="summary"' not in comparison_page(six(count=4), items=1)
+    assert 'id="summary"' not in render_comparison_page(six(count=4), items=1)

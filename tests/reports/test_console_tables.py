@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from tiltmeter.reports.console_tables import print_fitting
+from tiltmeter.reports.console_tables import print_fitting_table
 
 HEADS = ("benchmark", "measure", "items", "reliability", "all\nwrong", "nothing")
 ROWS = [
@@ -14,7 +14,7 @@ ROWS = [
 
 def printed(width: int, *optional: str) -> str:
     console = Console(file=io.StringIO(), width=width, record=True)
-    print_fitting(console, HEADS, ROWS, labels=2, optional=optional)
+    print_fitting_table(console, HEADS, ROWS, labels=2, optional=optional)
     return console.export_text(styles=False)
 
 

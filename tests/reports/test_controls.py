@@ -5,13 +5,13 @@ import pytest
 from rich.console import Console
 
 from tests.reports.made import pairs, record
-from tiltmeter.datasets.by_name import dataset
+from tiltmeter.datasets.dataset_loader import get_dataset
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import assign_verdicts
 from tiltmeter.reports import controls
-from tiltmeter.reports.controls import contrasts_of, missing_control, sentence
-from tiltmeter.reports.html import make_report
-from tiltmeter.reports.terminal import print_measures
+from tiltmeter.reports.controls import describe_contrast, describe_missing_controls, list_contrasts
+from tiltmeter.reports.report_page import make_report
+from tiltmeter.reports.result_table import print_measures
 from tiltmeter.runs.result import Result
 
 NAME, CONTROL = "starter-pairs", "starter-pairs-control"
@@ -20,7 +20,7 @@ WHY = "its sentences are about tea"
 
 @pytest.fixture(autouse=True)
 def _catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = dataset(NAME)
+    own = get_dataset(NAME)
     known = {NAME: replace(own, control=(CONTROL,)), CONTROL: replace(own, name=CONTROL, why_control=WHY)}
     monkeypatch.setattr(controls, "DATASETS", known)
 
@@ -33,8 +33,8 @@ def records(value: float, control: float | None, *, model: str = "gpt2") -> list
 
 
 def told(found: list[Record]) -> str:
-    (contrast,) = contrasts_of(found, NAME)
-    return sentence(contrast)
+    (contrast,) = list_contrasts(found, NAME)
+    return describe_contrast(contrast)
 
 
 def test_a_control_that_moves_as_much() -> None:
@@ -50,10 +50,10 @@ def test_a_control_that_does_not_move() -> None:
 
 
 def test_a_control_that_was_not_measured_is_named() -> None:
-    assert missing_control(records(60.0, None), NAME).endswith(f"not measured here; add --on {CONTROL}.")
-    assert not missing_control(records(60.0, 50.0), NAME)
-    assert not missing_control(records(60.0, 50.0), CONTROL)
-    assert not missing_control([], "mine.jsonl")
+    assert describe_missing_controls(records(60.0, None), NAME).endswith(f"not measured here; add --on {CONTROL}.")
+    assert not describe_missing_controls(records(60.0, 50.0), NAME)
+    assert not describe_missing_controls(records(60.0, 50.0), CONTROL)
+    assert not describe_missing_controls([], "mine.jsonl")
 
 
 def printed(found: list[Record]) -> str:
@@ -86,6 +86,6 @@ def test_a_control_of_one_bias_type_is_shown_with_its_name() -> None:
     for one in records(60.0, 50.0):
         groups = ["gender"] if one.benchmark == CONTROL else ["age", "gender"]
         found += [one, *(replace(one, view="bias_type", group=group) for group in groups)]
-    (contrast,) = contrasts_of(found, NAME)
-    assert controls.location(contrast.record) == "English (gender)"
+    (contrast,) = list_contrasts(found, NAME)
+    assert controls.describe_location(contrast.record) == "English (gender)"
     assert f"en gender, the control {CONTROL} has" in printed(found)

@@ -11,18 +11,18 @@ from tests.reports import made
 from tests.runs.made import chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.verdict import Verdict
-from tiltmeter.reports.figures import Figure, figures_of
-from tiltmeter.reports.gather import gather
-from tiltmeter.reports.page import models_of
-from tiltmeter.reports.record_rows import rows_of
-from tiltmeter.reports.save import save_figures
-from tiltmeter.reports.words import verdicts
+from tiltmeter.reports.combined_runs import combine_runs
+from tiltmeter.reports.figure_files import save_figures
+from tiltmeter.reports.figures import Figure, build_figures
+from tiltmeter.reports.record_rows import build_rows
+from tiltmeter.reports.report_sections import list_models
+from tiltmeter.reports.verdict_text import list_summary_verdicts
 from tiltmeter.runs.result import Result
 
 
 def figures(result: Result) -> dict[str, Figure]:
-    gathered = gather([("run", result)])
-    return {f.slug: f for f in figures_of(gathered.records, gathered.scores, models_of(gathered.records))}
+    gathered = combine_runs([("run", result)])
+    return {f.slug: f for f in build_figures(gathered.records, gathered.scores, list_models(gathered.records))}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_every_form_of_data_has_its_figures(drawn: dict[str, Figure]) -> None:
 
 def test_all_are_vega_lite_that_can_be_drawn(drawn: dict[str, Figure]) -> None:
     for figure in drawn.values():
-        for spec in figure.specs():
+        for spec in figure.build_specs():
             vega = vl_convert.vegalite_to_vega(spec)
             assert vega["marks"]
             assert '"legends"' not in json.dumps(vega)  # the page has them beside its charts
@@ -158,14 +158,14 @@ def test_protocols_do_not_share_a_heat_map() -> None:
     assert [panel.title for panel in by_slug["heat-map"].panels] == ["published/c", "published/d"]
     head = run(chosen_scores("mgpt", 54.0, protocol="published"), kind="causal", answers="next-sentence")
     likely = run(chosen_scores("gpt2", 54.0, protocol="published"), kind="causal")
-    gathered = gather([("head", head), ("likely", likely)])
-    by_slug = {f.slug: f for f in figures_of(gathered.records, gathered.scores, models_of(gathered.records))}
+    gathered = combine_runs([("head", head), ("likely", likely)])
+    by_slug = {f.slug: f for f in build_figures(gathered.records, gathered.scores, list_models(gathered.records))}
     assert [panel.title for panel in by_slug["heat-map"].panels] == ["next-sentence", "likelihood"]
 
 
 def test_the_heat_map_is_of_the_measure_that_gives_the_verdict() -> None:
     result = run(pair_scores("a", seed=1), pair_scores("b", seed=2), family="pairs")
-    deciding = {v.record.measure for v in verdicts(rows_of(result.records))}
+    deciding = {v.record.measure for v in list_summary_verdicts(build_rows(result.records))}
     assert deciding == {"CPS"}
     assert figures(result)["heat-map"].title == "CPS by model and language"
 

@@ -18,8 +18,8 @@ from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.grouped_comparison import compare_groups
 from tiltmeter.comparing.size_comparison import compare_sizes
 from tiltmeter.comparing.size_slopes import SizeComparison
+from tiltmeter.reports.contrast_page import build_size_figures, render_group_page, render_size_page
 from tiltmeter.reports.group_comparison import print_groups
-from tiltmeter.reports.question_page import group_page, size_figures, size_page
 from tiltmeter.reports.size_trends import print_sizes
 
 WIDTHS = [(60, "ascii"), (80, "utf-8"), (140, "utf-8")]
@@ -64,8 +64,8 @@ def test_few_members_do_not_generalise_and_it_says_so() -> None:
         in text
     )
     assert "over members Holm" not in text
-    assert ">over members<" not in group_page(grouped(5))
-    assert ">over members<" in group_page(grouped(11))
+    assert ">over members<" not in render_group_page(grouped(5))
+    assert ">over members<" in render_group_page(grouped(11))
 
 
 def test_where_parts_contradict_nothing_is_said_of_models_like_these() -> None:
@@ -89,7 +89,7 @@ def test_slopes_fit_the_terminal(width: int, encoding: str) -> None:
 
 
 def test_pages_have_tables_and_figures_and_no_scripts() -> None:
-    groups, sizes = group_page(grouped(11)), size_page(by_size())
+    groups, sizes = render_group_page(grouped(11)), render_size_page(by_size())
     for page in (groups, sizes):
         assert page.startswith("<!doctype html>")
         assert "default-src &#39;none&#39;" in page
@@ -97,7 +97,7 @@ def test_pages_have_tables_and_figures_and_no_scripts() -> None:
     assert groups.count("<tr") == 4  # a heading and three parts
     assert sizes.count("<figure><svg") == 3
     assert "10B" in sizes
-    slugs = [f"{benchmark}-{figure.slug}" for benchmark, figure in size_figures(by_size())]
+    slugs = [f"{benchmark}-{figure.slug}" for benchmark, figure in build_size_figures(by_size())]
     assert slugs == [f"stereoset-{part}-en-ss-by-size" for part in ("intrasentence", "intersentence", "overall")]
 
 
@@ -111,7 +111,7 @@ def test_what_is_bold_for_members_like_these_is_so_for_them() -> None:
             replace(d, p_holm=0.001, over_members=replace(over, p_holm=p_holm)) for d in comparison.differences
         ]
         changed = replace(comparison, differences=differences)
-        assert group_page(changed).count(' significant">') == 3 * (8 + 2 * bold)
+        assert render_group_page(changed).count(' significant">') == 3 * (8 + 2 * bold)
         file = io.StringIO()
         print_groups(changed, Console(file=file, width=140, force_terminal=True, color_system="standard"))
         (row,) = (

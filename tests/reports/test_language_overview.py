@@ -8,11 +8,11 @@ import pytest
 from tests.reports import made
 from tests.reports.chromium import chromium, why_not
 from tiltmeter.datasets import DATASETS
-from tiltmeter.datasets.language_facts import language
-from tiltmeter.reports.gather import gather
-from tiltmeter.reports.html import make_report
+from tiltmeter.datasets.language_facts import get_language_facts
+from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.language_overview import FEWEST_LANGUAGES, LanguageOverview
-from tiltmeter.reports.page import benchmark_sections
+from tiltmeter.reports.report_page import make_report
+from tiltmeter.reports.report_sections import build_sections
 
 FORTY = [
     "ar",
@@ -60,7 +60,7 @@ FORTY = [
 
 @pytest.fixture(scope="module")
 def overview() -> LanguageOverview:
-    (section,) = benchmark_sections(gather([("demo", made.many_languages(["ada"], FORTY))]))
+    (section,) = build_sections(combine_runs([("demo", made.many_languages(["ada"], FORTY))]))
     (found,) = section.overviews
     return found
 
@@ -72,7 +72,7 @@ def page() -> str:
 
 def test_every_language_of_the_catalogue_has_a_name_and_attributes() -> None:
     codes = {code for data in DATASETS.values() for code in data.languages}
-    assert {code for code in codes if len(language(code).attributes()) < 3} == set()
+    assert {code for code in codes if len(get_language_facts(code).attributes()) < 3} == set()
 
 
 def test_each_language_is_there_once_in_its_family(overview: LanguageOverview) -> None:
@@ -106,12 +106,12 @@ def test_counts_and_medians_are_those_of_the_records(overview: LanguageOverview)
     row = rows["script", "Cyrillic"]
     assert (row.languages, row.median) == (4, f"{median(cyrillic):.2f}")
     assert row.range == f"{min(cyrillic):.2f} – {max(cyrillic):.2f}"
-    assert rows["grammatical gender", "none"].languages == sum(language(c).gender == "none" for c in FORTY)
+    assert rows["grammatical gender", "none"].languages == sum(get_language_facts(c).gender == "none" for c in FORTY)
 
 
 @pytest.mark.parametrize("number", [FEWEST_LANGUAGES - 1, FEWEST_LANGUAGES])
 def test_few_languages_have_a_table_alone(number: int) -> None:
-    (section,) = benchmark_sections(gather([("demo", made.many_languages(["ada"], FORTY[:number], 3))]))
+    (section,) = build_sections(combine_runs([("demo", made.many_languages(["ada"], FORTY[:number], 3))]))
     assert len(section.overviews) == (number == FEWEST_LANGUAGES)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from huggingface_hub import ModelCard
 
 from tests.runs.made import association_scores, run
-from tiltmeter.reports.exports import FORMATS, Options
-from tiltmeter.reports.html import make_report
-from tiltmeter.reports.model_facts import model_facts
+from tiltmeter.reports.exports import FORMATS, ExportOptions
+from tiltmeter.reports.model_facts import describe_model
+from tiltmeter.reports.report_page import make_report
 from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.result import Result
 
@@ -33,7 +33,7 @@ def with_facts(**facts: Any) -> Result:
 
 
 def test_in_words() -> None:
-    assert model_facts(FACTS) == {
+    assert describe_model(FACTS) == {
         "architecture": "LlamaForCausalLM (llama)",
         "parameters": "8,030,261,248",
         "layers": "32",
@@ -45,34 +45,34 @@ def test_in_words() -> None:
     }
     quantised = {"bits": "4", "method": "nf4", "by": "bitsandbytes 0.50.2"}
     adapted = {"base": "gpt2", "revision": "abc", "adapter": {"name": "my-lora", "revision": None}}
-    known = model_facts({"dtype": "float32", "quantized": quantised, **adapted})
+    known = describe_model({"dtype": "float32", "quantized": quantised, **adapted})
     assert known == {"revision": "gpt2 abc + my-lora", "precision": "4 bits (nf4, bitsandbytes 0.50.2)"}
-    assert model_facts({"dtype": "float32", "quantized": {"saved as": "gguf"}}) == {
+    assert describe_model({"dtype": "float32", "quantized": {"saved as": "gguf"}}) == {
         "precision": "float32, saved as gguf"
     }
     not_measured = {"hardware": ["Some CPU"], "hours": 0.25, "energy": "not measured"}
-    assert model_facts({"compute": not_measured})["compute"] == "Some CPU, 0.25 hours, energy not measured"
-    assert model_facts({"kind": "causal"}) == {}
+    assert describe_model({"compute": not_measured})["compute"] == "Some CPU, 0.25 hours, energy not measured"
+    assert describe_model({"kind": "causal"}) == {}
 
 
 def test_in_the_model_card() -> None:
-    text = FORMATS["model-card"](with_facts(**FACTS), Options())
+    text = FORMATS["model-card"](with_facts(**FACTS), ExportOptions())
     card = ModelCard(text)
     assert card.data.eval_results
     assert "- parameters: 8,030,261,248\n" in card.text
     assert "- compute: 2 x NVIDIA H200, 0.5 hours, 651.2 Wh (measured by the driver)\n" in card.text
-    assert FORMATS["model-card"](with_facts(), Options()).endswith("---\n")
+    assert FORMATS["model-card"](with_facts(), ExportOptions()).endswith("---\n")
 
 
 def test_in_the_report() -> None:
     html, _ = make_report([("one", with_facts(**FACTS))])
-    for fact in model_facts(FACTS).values():
+    for fact in describe_model(FACTS).values():
         assert f"<td><bdi>{fact}</bdi></td>" in html
     assert "<h4>Models</h4>" not in make_report([("one", with_facts())])[0]
 
 
 def test_of_a_real_run(causal: str) -> None:
     result = evaluate(causal, "starter:en", limit=20)
-    text = FORMATS["model-card"](result, Options())
+    text = FORMATS["model-card"](result, ExportOptions())
     assert "- architecture: GPT2LMHeadModel (gpt2)" in text
     assert "energy not measured" in text

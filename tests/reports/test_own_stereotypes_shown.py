@@ -11,7 +11,7 @@ from tests.reports.test_figures import figures
 from tests.runs.own_stereotypes import MIXED, TWENTY_FIVE, WOMEN, own_file
 from tests.runs.test_gest import saved
 from tiltmeter import evaluate
-from tiltmeter.reports.html import make_report
+from tiltmeter.reports.report_page import make_report
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rows(figure: Any) -> list[dict[str, Any]]:
-    (spec,) = figure.specs()
+    (spec,) = figure.build_specs()
     return [row for data in spec["datasets"].values() for row in data if "kind" in row]
 
 

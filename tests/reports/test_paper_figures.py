@@ -9,19 +9,19 @@ from scipy.stats import pearsonr
 from tests.reports import made
 from tests.reports.test_figures import figures, rows, texts
 from tests.runs.made import pair_scores, run
-from tiltmeter.measures.pairs import pair_differences
+from tiltmeter.measures.pairs import compute_pair_differences
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.figures.differences import differences
-from tiltmeter.reports.figures.of_gest import validity_figures
-from tiltmeter.reports.gather import gather
-from tiltmeter.reports.page import Drawn, benchmark_sections
+from tiltmeter.reports.combined_runs import combine_runs
+from tiltmeter.reports.figures.differences import draw_differences
+from tiltmeter.reports.figures.gest_figures import build_validity_figures
+from tiltmeter.reports.report_sections import CompiledFigure, build_sections
 from tiltmeter.runs.result import Result
 
 FIVE = ["ada", "bea", "cleo", "dora", "eve"]
 
 
-def by_slug(*results: Result) -> dict[str, Drawn]:
-    sections = benchmark_sections(gather([(str(number), result) for number, result in enumerate(results)]))
+def by_slug(*results: Result) -> dict[str, CompiledFigure]:
+    sections = build_sections(combine_runs([(str(number), result) for number, result in enumerate(results)]))
     return {f"{section.slug} {drawn.figure.slug}": drawn for section in sections for drawn in section.figures}
 
 
@@ -82,7 +82,7 @@ def test_gest_is_drawn_against_winobias() -> None:
 def test_kinds_of_models_have_correlations_of_their_own() -> None:
     kinds = {**dict.fromkeys(FIVE, "masked"), "finn": "causal", "gil": "causal"}
     gest, winobias = made.gest(list(kinds), parts=["template-3"], kinds=kinds), made.winobias(list(kinds), kinds)
-    (figure,) = validity_figures([*gest.records, *winobias.records], list(kinds))
+    (figure,) = build_validity_figures([*gest.records, *winobias.records], list(kinds))
     assert [panel.title for panel in figure.panels] == ["masked", "causal"]
     assert "Over 5 models (masked) Pearson's r" in figure.caption
     assert "Fewer than four models (causal): too few for a correlation." in figure.caption
@@ -92,7 +92,7 @@ def test_kinds_of_models_have_correlations_of_their_own() -> None:
 def test_fewer_than_two_models_with_both_are_not_drawn(on_winobias: list[str]) -> None:
     more = made.winobias(on_winobias).records if on_winobias else []
     gest = made.gest(["ada", "bea"], parts=["template-3"])
-    assert not list(validity_figures([*gest.records, *more], ["ada", "bea", *on_winobias]))
+    assert not list(build_validity_figures([*gest.records, *more], ["ada", "bea", *on_winobias]))
 
 
 def boxes(chart: Any) -> dict[tuple[str, str], dict[str, Any]]:
@@ -100,8 +100,8 @@ def boxes(chart: Any) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def test_differences_have_the_quartiles_and_the_mean() -> None:
-    table = pair_differences(run(pair_scores("a", seed=1), pair_scores("b", seed=2), family="pairs").scores)
-    drawn = boxes(differences(table, ["a", "b"]))
+    table = compute_pair_differences(run(pair_scores("a", seed=1), pair_scores("b", seed=2), family="pairs").scores)
+    drawn = boxes(draw_differences(table, ["a", "b"]))
     assert drawn.keys() == {("a", "English"), ("b", "English")}
     assert len({box["lane"] for box in drawn.values()}) == 2
     for (model, _), box in drawn.items():
@@ -115,8 +115,8 @@ def test_differences_have_the_quartiles_and_the_mean() -> None:
 
 
 def test_pairs_that_are_all_alike_have_a_box_without_width() -> None:
-    table = pair_differences(run(pair_scores("a", seed=1), family="pairs").scores).assign(difference=0.5)
-    (box,) = boxes(differences(table, ["a"])).values()
+    table = compute_pair_differences(run(pair_scores("a", seed=1), family="pairs").scores).assign(difference=0.5)
+    (box,) = boxes(draw_differences(table, ["a"])).values()
     assert {box[name] for name in ("low", "lower", "median", "upper", "high", "mean")} == {0.5}
 
 

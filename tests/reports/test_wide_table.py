@@ -13,13 +13,13 @@ from rich.console import Console
 
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run, saved
 from tests.support.command import command
-from tiltmeter.comparing.best_model import best_told_apart
-from tiltmeter.comparing.cells import cells_of
+from tiltmeter.comparing.best_model import find_best_model
+from tiltmeter.comparing.cells import build_cells
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.errors import UsageError
-from tiltmeter.reports.wide_latex import wide_latex
-from tiltmeter.reports.wide_table import WideColumn, WideTable, wide_tables
-from tiltmeter.reports.wide_terminal import print_wide
+from tiltmeter.reports.wide_latex import format_wide_latex
+from tiltmeter.reports.wide_table import WideColumn, WideTable, build_wide_tables
+from tiltmeter.reports.wide_terminal import print_wide_tables
 from tiltmeter.runs.result import Result
 
 Runs = tuple[tuple[str, Result], ...]
@@ -56,7 +56,7 @@ def best(table: WideTable) -> dict[str, set[tuple[str, str]]]:
 
 def test_a_row_for_each_model_and_a_column_for_each_language_and_measure() -> None:
     runs = models(70.0, 50.0, 72.0)
-    (table,) = wide_tables(runs)
+    (table,) = build_wide_tables(runs)
     assert (table.benchmark, table.part, table.counts) == ("stereoset", "overall", "n = 240")
     assert [group for group, _ in table.groups] == ["de", "en"] or [group for group, _ in table.groups] == ["en", "de"]
     assert [column.measure for column in table.groups[0][1]] == ["LMS", "SS", "ICAT"]
@@ -67,15 +67,15 @@ def test_a_row_for_each_model_and_a_column_for_each_language_and_measure() -> No
             if record.part == "overall" and record.view == "all" and record.measure in ("LMS", "SS", "ICAT"):
                 key = (f"made/m_{name[-1]}", WideColumn(record.language, record.measure))
                 assert values[key] == record.value
-    (by_measure,) = wide_tables(runs, grouping="measure", measures=["SS"])
+    (by_measure,) = build_wide_tables(runs, grouping="measure", measures=["SS"])
     assert by_measure.groups == [("SS", [WideColumn(column.language, "SS") for column in by_measure.columns])]
 
 
 def test_the_best_is_marked_only_if_it_is_told_apart_from_all_others() -> None:
     """SS 50 against 70 and 72 is; SS 48 beside 50 is not, and then none is. ICAT follows; LMS is the same for all."""
-    (table,) = wide_tables(models(70.0, 50.0, 72.0))
+    (table,) = build_wide_tables(models(70.0, 50.0, 72.0))
     assert best(table) == {"made/m_1": {(language, measure) for language in ("en", "de") for measure in ("SS", "ICAT")}}
-    (table,) = wide_tables(models(70.0, 50.0, 72.0, 48.0))
+    (table,) = build_wide_tables(models(70.0, 50.0, 72.0, 48.0))
     assert best(table) == {}
 
 
@@ -92,8 +92,8 @@ def test_the_best_is_what_compare_says_with_the_correction_for_the_number_of_mod
                 wins[d.left.label] += d.contrast.farther_high < 0
                 wins[d.right.label] += d.contrast.farther_low > 0
         expected = next((name for name, count in wins.items() if count == 4), None)
-        cells = [cell for name, result in runs for cell in cells_of(name, result) if cell.part == "overall"]
-        found = best_told_apart(cells, measure)
+        cells = [cell for name, result in runs for cell in build_cells(name, result) if cell.part == "overall"]
+        found = find_best_model(cells, measure)
         assert (found.model if found else None) == expected
 
 
@@ -103,36 +103,36 @@ def test_the_correction_for_the_number_of_models_counts() -> None:
         (f"r{at}", run(association_scores(f"m{at}", seed=33 + at, lean=lean, n=40, parts=("intrasentence",))))
         for at, lean in enumerate((0.0, 0.9, 0.9))
     ]
-    cells = [cell for name, result in runs for cell in cells_of(name, result)]
+    cells = [cell for name, result in runs for cell in build_cells(name, result)]
     for others in ([1], [2]):
-        found = best_told_apart([cells[0], *(cells[at] for at in others)], "SS")
+        found = find_best_model([cells[0], *(cells[at] for at in others)], "SS")
         assert found is cells[0]
-    assert best_told_apart(cells, "SS") is None
+    assert find_best_model(cells, "SS") is None
 
 
 def test_models_that_are_equally_far_on_both_sides_are_not_told_apart() -> None:
-    (table,) = wide_tables(models(40.0, 60.0))
+    (table,) = build_wide_tables(models(40.0, 60.0))
     assert not any(measure == "SS" for columns in best(table).values() for _, measure in columns)
 
 
 def test_models_of_different_kinds_are_in_blocks_of_their_own() -> None:
-    (table,) = wide_tables([*models(70.0, 50.0), *models(52.0, 75.0, kind="causal", first=5)])
+    (table,) = build_wide_tables([*models(70.0, 50.0), *models(52.0, 75.0, kind="causal", first=5)])
     assert [(block.asked, len(block.rows)) for block in table.blocks] == [
         ("masked, published", 2),
         ("causal, published", 2),
     ]
     assert set(best(table)) == {"made/m_1", "made/m_5"}
-    assert r"\multicolumn{7}{l}{\emph{causal, published}} \\" in wide_latex([table]).splitlines()
+    assert r"\multicolumn{7}{l}{\emph{causal, published}} \\" in format_wide_latex([table]).splitlines()
 
 
 def test_what_is_not_interpretable_is_marked_and_not_the_best() -> None:
     """The middle model prefers unrelated words in half of the items, and has SS 50."""
     runs = [*models(70.0, 90.0), ("nonsense", run(chosen_scores("nonsense", 50.0, n=120, sense=False, seed=77)))]
-    (table,) = wide_tables(runs)
+    (table,) = build_wide_tables(runs)
     (row,) = (row for row in table.blocks[0].rows if row.model == "nonsense")
-    assert row.doubt(WideColumn("en", "SS")) == "not interpretable"
+    assert row.get_unreliable_verdict(WideColumn("en", "SS")) == "not interpretable"
     assert not row.best
-    text = wide_latex([table])
+    text = format_wide_latex([table])
     assert r"$50.0$$^\dagger$" in text
     assert r"$^\dagger$: not interpretable." in text
 
@@ -140,7 +140,7 @@ def test_what_is_not_interpretable_is_marked_and_not_the_best() -> None:
 def test_parts_are_shown_where_not_all_models_have_them_pooled() -> None:
     """As for a masked model without a next-sentence head."""
     half_ = ("half", run(chosen_scores("half", 50.0, n=120, parts=("intrasentence",), seed=9)))
-    tables = wide_tables([*models(70.0, 50.0), half_], measures=["SS"])
+    tables = build_wide_tables([*models(70.0, 50.0), half_], measures=["SS"])
     rows = {table.part: [row.model for block in table.blocks for row in block.rows] for table in tables}
     pooled = ["made/m_0", "made/m_1"]
     assert rows == {"intrasentence": [*pooled, "half"], "intersentence": pooled, "overall": pooled}
@@ -151,32 +151,32 @@ def test_a_measure_is_shown_of_the_benchmarks_that_have_it() -> None:
         (f"r{at}", run(chosen_scores(f"m{at}", n=40), pair_scores(f"m{at}", seed=at), family=_FAMILIES))
         for at in (0, 1)
     ]
-    (table,) = wide_tables(both, measures=["SS"])
+    (table,) = build_wide_tables(both, measures=["SS"])
     assert table.benchmark == "stereoset"
-    tables = wide_tables(both, measures=["SS", "CPS"])
+    tables = build_wide_tables(both, measures=["SS", "CPS"])
     assert {(table.benchmark, column.measure) for table in tables for column in table.columns} == {
         ("stereoset", "SS"),
         ("gender-pairs", "CPS"),
     }
     with pytest.raises(UsageError, match=r"The runs have no LSM \(did you mean LMS\?\)"):
-        wide_tables(both, measures=["SS", "LSM"])
+        build_wide_tables(both, measures=["SS", "LSM"])
 
 
 def test_rates_of_gest_are_compared_by_their_logarithms_and_tokens_only_with_one_tokenizer() -> None:
     gest = [(m, run(gest_scores(m, seed=s, lean=2.0 * s, n=320), family="gest")) for s, m in enumerate("ab")]
-    (table,) = wide_tables(gest, measures=["g_s"])
+    (table,) = build_wide_tables(gest, measures=["g_s"])
     assert best(table) == {"a": {("en", "g_s")}}
     pairs = [pair_scores(m, seed=s, distance_lean=9.0 * s, n=300) for s, m in enumerate("ab")]
     for tokenizer, told in ((None, False), ("same", True)):
         runs = [(str(at), run(table, family="pairs", tokenizer=tokenizer)) for at, table in enumerate(pairs)]
-        (table,) = wide_tables(runs, measures=["S_JSD"])
+        (table,) = build_wide_tables(runs, measures=["S_JSD"])
         assert bool(best(table)) == told
 
 
 def printed(tables: Sequence[WideTable], width: int, encoding: str = "utf-8") -> list[str]:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(file=file, width=width, record=True)
-    print_wide(tables, console)
+    print_wide_tables(tables, console)
     file.flush()
     lines = [line.rstrip() for line in console.export_text(styles=False).splitlines()]
     assert all(len(line) <= width for line in lines)
@@ -185,7 +185,7 @@ def printed(tables: Sequence[WideTable], width: int, encoding: str = "utf-8") ->
 
 @pytest.mark.parametrize(("width", "encoding", "pieces"), [(60, "ascii", 2), (80, "utf-8", 1), (140, "utf-8", 1)])
 def test_it_fits_the_terminal(width: int, encoding: str, pieces: int) -> None:
-    tables = wide_tables(models(70.0, 50.0, 72.0))
+    tables = build_wide_tables(models(70.0, 50.0, 72.0))
     text = "\n".join(printed(tables, width, encoding))
     assert len(re.findall(r"^made/m_1", text, re.MULTILINE)) == pieces
     assert text.count("50.0*") == 2
@@ -195,13 +195,13 @@ def test_it_fits_the_terminal(width: int, encoding: str, pieces: int) -> None:
 def test_long_names_are_wrapped_rather_than_cut() -> None:
     names = [f"someone/a-model-with-a-long-name-{number}-of-some-size" for number in (1, 2)]
     runs = [(name, run(association_scores(name, seed=at))) for at, name in enumerate(names)]
-    lines = printed(wide_tables(runs), 60)
+    lines = printed(build_wide_tables(runs), 60)
     assert names[1] in "".join(line[:20].rstrip() for line in lines)
 
 
 def test_latex_groups_columns_and_escapes_names() -> None:
-    (table,) = wide_tables(models(70.0, 50.0, 72.0))
-    lines = wide_latex([table]).splitlines()
+    (table,) = build_wide_tables(models(70.0, 50.0, 72.0))
+    lines = format_wide_latex([table]).splitlines()
     assert lines[2].endswith(r"{!}{\begin{tabular}{lrrrrrr}")  # at most as wide as the text
     assert r"\end{tabular}}" in lines
     groups = {"de": "German", "en": "English"}
@@ -247,4 +247,4 @@ def test_show_takes_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_runs_without_numbers_are_said_to_be_empty() -> None:
     with pytest.raises(UsageError, match="no numbers over all items"):
-        wide_tables([])
+        build_wide_tables([])

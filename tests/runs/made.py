@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.records import COLUMNS
-from tiltmeter.runs.asking import Asking, to_dicts
-from tiltmeter.runs.measuring import measure_scores
+from tiltmeter.runs.conditions import MeasurementConditions, conditions_to_dicts
+from tiltmeter.runs.measurement import measure_scores
 from tiltmeter.runs.result import Result
 
 CASE = ["model", "benchmark", "part", "language", "protocol"]
@@ -209,7 +209,7 @@ def run(
             "request": {"models": [entry["name"] for entry in models], "on": ["made"], "made": str(manifest)},
             "models": models,
             "data": [],
-            "asked": to_dicts(asked),
+            "asked": conditions_to_dicts(asked),
             "refused": [],
             "skipped": [],
             "statistics": {"resamples": 9999, "seed": 1},
@@ -223,10 +223,10 @@ def run(
 
 def askings(
     scores: pd.DataFrame, kind: str | None = "masked", answers: str = "likelihood", tokenizer: str | None = None
-) -> list[Asking]:
+) -> list[MeasurementConditions]:
     """The askings of a table of scores, with the same kind and family for all models."""
     cases = scores[CASE].drop_duplicates().to_numpy().tolist()
-    return [Asking(*map(str, case), answers, kind, tokenizer) for case in cases]
+    return [MeasurementConditions(*map(str, case), answers, kind, tokenizer) for case in cases]
 
 
 def saved(folder: Path, result: Result) -> str:

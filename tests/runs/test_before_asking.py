@@ -8,8 +8,8 @@ import pytest
 
 from tiltmeter.engine import answerer
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
+from tiltmeter.runs.duplicates import reject_same_models
 from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.overlaps import refuse_same_models
 
 ON = "starter/intrasentence:en"
 
@@ -55,9 +55,9 @@ class _Answering:
 def test_models_are_the_same_only_if_they_answer_all_kinds_of_questions_equally() -> None:
     base = _Answering("base", causal="a")
     heads = [_Answering(name, causal="a", next_sentence=name) for name in ("one", "two")]
-    refuse_same_models([base, *heads])  # type: ignore[list-item]
+    reject_same_models([base, *heads])  # type: ignore[list-item]
     with pytest.raises(UsageError, match="one and copy are the same model"):
-        refuse_same_models([*heads, _Answering("copy", causal="a", next_sentence="one")])  # type: ignore[list-item]
+        reject_same_models([*heads, _Answering("copy", causal="a", next_sentence="one")])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_benchmarks_that_share_items_are_refused(on: list[str], message: str, ca
 
 
 def test_one_file_by_two_paths_is_refused(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiltmeter.datasets.by_name import load
+    from tiltmeter.datasets.dataset_loader import load
     from tiltmeter.datasets.readers.jsonl import write_jsonl
 
     write_jsonl(load("starter", "intrasentence", "en")[:2], tmp_path / "mine.jsonl")

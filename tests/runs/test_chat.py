@@ -26,7 +26,7 @@ from tiltmeter import ChatOptions, compare, evaluate
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.measures.records import Record
 from tiltmeter.models.client import Client
-from tiltmeter.runs.chat_confirmation import AGAIN, asked_again
+from tiltmeter.runs.chat_confirmation import REPEATED_MESSAGES, count_repeated_messages
 from tiltmeter.runs.result import Result
 
 
@@ -265,7 +265,7 @@ def test_a_server_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert 47 <= stored <= 50
     assert result.manifest["models"][0]["asked"] == 120 - stored
     assert len(set(server.answered)) == 120
-    assert len(server.answered) == 120 + 50 - stored + AGAIN  # the model is confirmed by some of them
+    assert len(server.answered) == 120 + 50 - stored + REPEATED_MESSAGES  # the model is confirmed by some of them
 
 
 def test_stored_answers_are_not_asked_for_again(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_stored_answers_are_not_asked_for_again(tmp_path: Path) -> None:
         evaluate(name, path, chat=ChatOptions(max_tokens=9))
         assert len(server.bodies) == 2 * sent
         evaluate(name, path, chat=ChatOptions(full=True))
-        assert len(server.bodies) == 2 * sent + 10 * 24 - sent + asked_again(200)
+        assert len(server.bodies) == 2 * sent + 10 * 24 - sent + count_repeated_messages(200)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from tests.models.chat_served import ChatServer, biased, chance, chat_serving
 from tests.runs.chosen import pairs_file
 from tiltmeter import ChatOptions, evaluate
-from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.client import Client
 from tiltmeter.questions import Reply
@@ -22,7 +22,7 @@ TOWARDS, AWAY = biased(1.0), biased(0.0)
 def stored(confirmed: bool) -> int:
     """The number of stored replies."""
     where = "NOT LIKE" if confirmed else "LIKE"
-    with closing(sqlite3.connect(cache_dir() / "replies.sqlite")) as database:
+    with closing(sqlite3.connect(get_cache_folder() / "replies.sqlite")) as database:
         query = f"SELECT count(*) FROM replies WHERE fingerprint {where} '%unconfirmed'"
         return int(database.execute(query).fetchone()[0])
 

@@ -12,23 +12,23 @@ import pytest
 
 from perf.run_memory import write_items
 from tests.runs.chosen import association_file, gest_file, pairs_file, questions_file
-from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.datasets import load
-from tiltmeter.engine.execute import Progress
+from tiltmeter.engine.execution import Progress
 from tiltmeter.errors import ModelError
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
-from tiltmeter.models.opening import opened
-from tiltmeter.models.protocol import Model, ModelOptions
+from tiltmeter.models.model_opener import use_model
+from tiltmeter.models.model_protocol import Model, ModelOptions
 from tiltmeter.questions import Question
-from tiltmeter.runs import asked_portions
+from tiltmeter.runs import portion_blocks
 from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.so_far import ValueSoFar
+from tiltmeter.runs.interim_values import InterimValue
 
 
 @pytest.fixture
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked_portions, "BLOCK_ITEMS", 3)
-    monkeypatch.setattr(asked_portions, "CHUNK_SIZE", 600)
+    monkeypatch.setattr(portion_blocks, "BLOCK_ITEMS", 3)
+    monkeypatch.setattr(portion_blocks, "CHUNK_SIZE", 600)
 
 
 def watched(told: dict[str, list[Progress]]) -> Any:
@@ -86,7 +86,7 @@ def test_a_resumed_run_writes_the_same_bytes(masked: str, tmp_path: Path, monkey
 
 @pytest.mark.usefixtures("_small_chunks")
 def test_values_so_far_are_of_all_chunks_so_far(masked: str, tmp_path: Path) -> None:
-    seen: list[list[ValueSoFar]] = []
+    seen: list[list[InterimValue]] = []
     evaluate(masked, pairs_file(tmp_path, 20), device="cpu", so_far=lambda values: seen.append(values()))
     counts = [values[0].items for values in seen if values]
     assert counts == sorted(counts)
@@ -98,8 +98,8 @@ def test_a_portion_is_refused_before_any_of_it_is_asked(
     causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One item of many is too long, and it is in the last chunk."""
-    monkeypatch.setattr(asked_portions, "BLOCK_ITEMS", 3)
-    monkeypatch.setattr(asked_portions, "CHUNK_SIZE", 500)
+    monkeypatch.setattr(portion_blocks, "BLOCK_ITEMS", 3)
+    monkeypatch.setattr(portion_blocks, "CHUNK_SIZE", 500)
     path = Path(association_file(tmp_path, 20))
     lines = path.read_text().splitlines()
     last = json.loads(lines[-1])
@@ -121,9 +121,9 @@ def test_a_portion_is_refused_before_any_of_it_is_asked(
 )
 def test_benchmarks_that_ask_item_by_item_do(name: str, part: str, kind: str, request: pytest.FixtureRequest) -> None:
     items = load(name, part if name == "starter" else None, "en")[:12]
-    benchmark = benchmark_for({"starter": "association", "starter-pairs": "pairs", "starter-gest": "gest"}[name])
+    benchmark = get_benchmark({"starter": "association", "starter-pairs": "pairs", "starter-gest": "gest"}[name])
     assert benchmark.item_by_item(items)
-    with opened(request.getfixturevalue(kind), ModelOptions(device="cpu")) as model:
+    with use_model(request.getfixturevalue(kind), ModelOptions(device="cpu")) as model:
         assert isinstance(model, Model)
         whole = benchmark.ask(part, items, model.text, protocol="published")
         parts = [benchmark.ask(part, items[at : at + 5], model.text, protocol="published") for at in (0, 5, 10)]
@@ -134,16 +134,16 @@ def test_benchmarks_that_ask_item_by_item_do(name: str, part: str, kind: str, re
 
 def test_items_that_depend_on_each_other_are_asked_at_once() -> None:
     pair = GenderedPairItem("a", "sk", 1, "Bol som doma.", "Bola som doma.")
-    assert not benchmark_for("gendered-pairs").item_by_item([pair, pair])
+    assert not get_benchmark("gendered-pairs").item_by_item([pair, pair])
     blanks: list[Any] = load("starter", "intrasentence", "en")[:2]
-    assert not benchmark_for("association").item_by_item([replace(blanks[0], whole=True), blanks[1]])
+    assert not get_benchmark("association").item_by_item([replace(blanks[0], whole=True), blanks[1]])
 
 
 def test_only_the_questions_of_a_chunk_are_in_memory(
     masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asked_portions, "BLOCK_ITEMS", 8)
-    monkeypatch.setattr(asked_portions, "CHUNK_SIZE", 30_000)
+    monkeypatch.setattr(portion_blocks, "BLOCK_ITEMS", 8)
+    monkeypatch.setattr(portion_blocks, "CHUNK_SIZE", 30_000)
 
     def most_questions(items: int) -> int:
         """Most questions that were in memory at once, where a chunk begins or ends."""

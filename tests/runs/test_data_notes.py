@@ -8,13 +8,13 @@ import pytest
 
 from tiltmeter import evaluate
 from tiltmeter.cli.output import print_result
-from tiltmeter.datasets import by_name
-from tiltmeter.datasets.description import Dataset, Source
-from tiltmeter.datasets.upstream import Pin, UpstreamFile
+from tiltmeter.datasets import dataset_loader
+from tiltmeter.datasets.dataset_definition import Dataset, Source
+from tiltmeter.datasets.upstream_files import Pin, UpstreamFile
 from tiltmeter.errors import DataError
 from tiltmeter.reports import provenance
-from tiltmeter.runs.data_notes import data_notes, left_out_rows
-from tiltmeter.runs.portions import portions
+from tiltmeter.runs.data_notes import describe_data_problems, list_omitted_rows
+from tiltmeter.runs.portions import load_portions
 
 PAIR = {"language": "en", "bias_type": "age", "more": "the nurse was kind .", "less": "she was kind ."}
 SAME = PAIR | {"id": "same", "less": PAIR["more"]}
@@ -32,7 +32,7 @@ def test_a_run_counts_the_warnings(causal: str, tmp_path: Path, capsys: pytest.C
     result = evaluate(causal, str(file), out=tmp_path / "run")
     (data,) = result.manifest["data"]
     assert data["warnings"] == {"identical-pair": 1, "invisible-difference": 1}
-    notes = provenance.notes(result.manifest)  # the report shows these
+    notes = provenance.list_notes(result.manifest)  # the report shows these
     for code in ("identical-pair", "invisible-difference"):
         assert any(code in note and str(file) in note for note in notes)
     print_result(result)
@@ -40,9 +40,9 @@ def test_a_run_counts_the_warnings(causal: str, tmp_path: Path, capsys: pytest.C
 
 
 def test_only_items_that_were_asked_are_counted(tmp_path: Path) -> None:
-    (portion,) = portions(str(write(tmp_path / "pairs.jsonl", LINES)))
-    assert portion.with_items(portion.items[:1]).warning_counts() == {}
-    assert portion.with_items(portion.items[:2]).warning_counts() == {"identical-pair": 1}
+    (portion,) = load_portions(str(write(tmp_path / "pairs.jsonl", LINES)))
+    assert portion.with_items(portion.items[:1]).count_warnings() == {}
+    assert portion.with_items(portion.items[:2]).count_warnings() == {"identical-pair": 1}
 
 
 @pytest.fixture
@@ -59,20 +59,20 @@ def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         for name, format_ in formats.items()
     )
     made = Dataset("released", "pairs", "A set", "MIT", "Somebody", "None.", (), sources)
-    monkeypatch.setitem(by_name.DATASETS._datasets, "released", made)
+    monkeypatch.setitem(dataset_loader.DATASETS._datasets, "released", made)
     return "released"
 
 
 def test_bad_rows_of_a_released_set_are_left_out_and_listed(released: str) -> None:
-    (portion,) = portions(released)
+    (portion,) = load_portions(released)
     assert [item.id for item in portion.items] == ["1"]
-    rows = left_out_rows([portion])
+    rows = list_omitted_rows([portion])
     assert [(row["file"], row["row"], row["code"]) for row in rows if row["code"] != "duplicate-pair"] == [
         ("a.jsonl", "line 2", "duplicate-id"),
         ("a.jsonl", "line 3", "unknown-direction"),
         ("b.csv", "", "missing-column"),
     ]
-    notes = data_notes([portion], [portion])
+    notes = describe_data_problems([portion], [portion])
     assert any("b.csv" in note for note in notes)
     assert any(note.startswith("2 rows of released") for note in notes)
 
@@ -80,7 +80,7 @@ def test_bad_rows_of_a_released_set_are_left_out_and_listed(released: str) -> No
 def test_a_file_of_ones_own_stays_strict(tmp_path: Path) -> None:
     path = write(tmp_path / "own.jsonl", [PAIR | {"id": "1"}, PAIR | {"id": "2", "direction": "up"}])
     with pytest.raises(DataError, match=r"own\.jsonl, line 2, direction"):
-        list(portions(str(path)))
+        list(load_portions(str(path)))
 
 
 def test_a_run_of_a_released_set_lists_its_bad_rows(released: str, causal: str) -> None:

@@ -14,7 +14,7 @@ from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import sample_notes
+from tiltmeter.runs.sample_notes import list_sample_notes
 
 SCORE_COLUMNS = [
     "model",
@@ -74,10 +74,10 @@ def test_samples_are_reported_with_the_number_of_available_items(causal: str) ->
     ]
     available = [entry["available"] for entry in result.manifest["data"]]
     assert available == [len(load("starter", part, "en")) for part in ("intrasentence", "intersentence")]
-    assert len(list(sample_notes(result.manifest))) == 2
+    assert len(list(list_sample_notes(result.manifest))) == 2
     complete = evaluate(causal, "starter/intrasentence:en")
     assert complete.manifest["data"][0]["available"] == complete.manifest["data"][0]["items"] == available[0]
-    assert list(sample_notes(complete.manifest)) == []
+    assert list(list_sample_notes(complete.manifest)) == []
 
 
 def test_the_manifest_has_how_models_were_asked(causal: str, masked: str) -> None:

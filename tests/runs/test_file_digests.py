@@ -10,7 +10,7 @@ import pytest
 from tests.runs.made import association_scores
 from tests.runs.made import run as made_run
 from tiltmeter.api import compare
-from tiltmeter.reports.html import make_report
+from tiltmeter.reports.report_page import make_report
 from tiltmeter.runs.file_digests import with_own_digest
 from tiltmeter.runs.result import Result, write_manifest
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES

@@ -11,9 +11,9 @@ from tests.support.command import command
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.geneval import GenevalItem
-from tiltmeter.runs.translating.geneval import TEST, sentences, without_context
-from tiltmeter.runs.translating.translation_test import Direction
-from tiltmeter.runs.translations import evaluate_translator, score_translations
+from tiltmeter.runs.translation.geneval import TEST, remove_context, split_sentences
+from tiltmeter.runs.translation.translation_test import Direction
+from tiltmeter.runs.translation_run import evaluate_translator, score_translations
 
 ROWS = [
     {
@@ -85,9 +85,9 @@ def test_decisions_are_those_of_a_naive_implementation(translation: str) -> None
 
 def test_the_context_is_cut_off_by_counting_sentences() -> None:
     item = GenevalItem("1", "context", "es", "feminine", "Kim cooks. Or not?", "a", "b", context="She left.")
-    assert sentences('He said: "Stop!" Then it rained.') == ['He said: "Stop!"', "Then it rained."]
-    assert without_context(item, "Él salió. Kim cocina. ¿O no?") == "Kim cocina. ¿O no?"
-    assert without_context(item, "Salió y Kim cocina. ¿O no?") is None
+    assert split_sentences('He said: "Stop!" Then it rained.') == ['He said: "Stop!"', "Then it rained."]
+    assert remove_context(item, "Él salió. Kim cocina. ¿O no?") == "Kim cocina. ¿O no?"
+    assert remove_context(item, "Salió y Kim cocina. ¿O no?") is None
 
 
 def test_a_run_of_a_system(items: str, tmp_path: Path) -> None:

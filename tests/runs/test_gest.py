@@ -16,7 +16,7 @@ from tiltmeter.forms.gendered_pairs import GenderedPairItem
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.forms.winobias import WinoBiasItem
 from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.predictions import score_predictions
+from tiltmeter.runs.prediction_run import score_predictions
 from tiltmeter.runs.result import Result
 
 TEMPLATES = [f"template-{number}" for number in (1, 2, 3, 4)]

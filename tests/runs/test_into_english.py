@@ -9,10 +9,10 @@ import pytest
 from tests.translators.fake import FakeTranslator
 from tiltmeter.datasets import load
 from tiltmeter.errors import UsageError
-from tiltmeter.gender.english_pronouns import english_pronoun_gender
-from tiltmeter.runs.translations import evaluate_translator
+from tiltmeter.gender.english_pronouns import find_english_gender
+from tiltmeter.runs.translation_run import evaluate_translator
 from tiltmeter.translators.apertium import ApertiumTranslator
-from tiltmeter.translators.base import translator_from
+from tiltmeter.translators.translator_protocol import with_source_language
 
 
 class FromAnywhere(FakeTranslator):
@@ -20,7 +20,7 @@ class FromAnywhere(FakeTranslator):
 
     source = "en"
 
-    def translating_from(self, language: str) -> "FromAnywhere":
+    def with_source_language(self, language: str) -> "FromAnywhere":
         other = copy(self)
         other.source = language
         other.key = f"{self.key} from {language}"
@@ -73,13 +73,13 @@ def test_systems_and_languages_that_do_not_fit() -> None:
 
 def test_apertiums_direction_is_checked_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tiltmeter.translators.apertium.shutil.which", lambda _program: "/usr/bin/apertium")
-    monkeypatch.setattr("tiltmeter.translators.apertium._run", lambda _arguments, _text: "eng-spa\nspa-eng\n")
+    monkeypatch.setattr("tiltmeter.translators.apertium._run_apertium", lambda _arguments, _text: "eng-spa\nspa-eng\n")
     system = ApertiumTranslator("spa-eng")
-    translator_from(system, "es").check("en")
+    with_source_language(system, "es").check("en")
     with pytest.raises(UsageError, match="spa-eng does not lead from English to 'en'"):
         system.check("en")
     with pytest.raises(UsageError, match="spa-eng does not lead from 'tr' to 'en'"):
-        translator_from(system, "tr").check("en")
+        with_source_language(system, "tr").check("en")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_apertiums_direction_is_checked_from_both_ends(monkeypatch: pytest.Monke
     ],
 )
 def test_english_pronouns(text: str, gender: str | None) -> None:
-    assert english_pronoun_gender(text).gender == gender
+    assert find_english_gender(text).gender == gender
 
 
 def test_the_two_languages_have_the_same_items() -> None:

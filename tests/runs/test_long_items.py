@@ -8,11 +8,11 @@ import pytest
 
 from tests.models.chat_served import MadeChat, biased
 from tests.runs.chosen import pairs_file
-from tiltmeter.benchmarks.benchmark import Asked, Trial
+from tiltmeter.benchmarks.benchmark import PartTrials, Trial
 from tiltmeter.errors import ModelError
-from tiltmeter.questions import Question, Sampling
+from tiltmeter.questions import Question, SamplingOptions
 from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.long_items import lengths_beyond, long_items
+from tiltmeter.runs.long_items import find_excess_lengths, skip_long_items
 from tiltmeter.runs.portions import Portion
 
 
@@ -21,20 +21,20 @@ class Item:
         self.id = name
 
 
-def asked_of(items: int, long: int) -> tuple[Asked, Portion]:
+def asked_of(items: int, long: int) -> tuple[PartTrials, Portion]:
     """A portion of which the first items have a question that is too long; each item has two questions."""
     made = [Item(str(number)) for number in range(items)]
     trials = [
         Trial(item, (Question((1,) * 10, ()), Question((1,) * (11 if i < long else 10), ())), list)  # type: ignore[arg-type]
         for i, item in enumerate(made)
     ]
-    return Asked("causal", "published", trials), Portion("set", "pairs", "all", "en", made, {})
+    return PartTrials("causal", "published", trials), Portion("set", "pairs", "all", "en", made, {})
 
 
 @pytest.mark.parametrize(("items", "long"), [(100, 1), (199, 1), (200, 2)])
 def test_up_to_one_percent_are_left_out(items: int, long: int) -> None:
     asked, portion = asked_of(items, long)
-    skipped = long_items(lengths_beyond(asked, 10), 10, portion, "a-model")
+    skipped = skip_long_items(find_excess_lengths(asked, 10), 10, portion, "a-model")
     assert [skip.item for skip in skipped] == [str(number) for number in range(long)]
 
 
@@ -42,7 +42,7 @@ def test_up_to_one_percent_are_left_out(items: int, long: int) -> None:
 def test_more_stop_the_run(items: int, long: int, every_item: bool) -> None:
     asked, portion = asked_of(items, long)
     with pytest.raises(ModelError, match="11 tokens, but a-model reads at most 10"):
-        long_items(lengths_beyond(asked, 10), 10, portion, "a-model", every_item=every_item)
+        skip_long_items(find_excess_lengths(asked, 10), 10, portion, "a-model", every_item=every_item)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_reproduce_leaves_nothing_out(causal: str, one_long: Path) -> None:
 class ShortChat(MadeChat):
     """A chat model that reads messages of 500 words, as one on this machine says of itself."""
 
-    def longest_message(self, sampling: Sampling) -> int | None:
+    def compute_message_limit(self, sampling: SamplingOptions) -> int | None:
         return 500
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from tests.reports import made
 from tests.runs.made import chosen_scores, gest_scores, pair_scores, run
-from tests.runs.test_predictions import predictions
+from tests.runs.test_prediction_run import predictions
 from tiltmeter.errors import UsageError
-from tiltmeter.runs.measuring import read_margins
-from tiltmeter.runs.predictions import score_predictions
+from tiltmeter.runs.measurement import read_margins
+from tiltmeter.runs.prediction_run import score_predictions
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.translations import score_translations
+from tiltmeter.runs.translation_run import score_translations
 
 
 def verdict(result: Result, measure: str = "SS", part: str = "overall") -> str:

@@ -17,4 +17,4 @@ def test_the_scores_of_a_run_give_its_records(
     tiltmeter.evaluate(str(fixtures_dir / model), benchmarks, margins={"SS": 3}, out=tmp_path / "run")
     result = tiltmeter.load_run(tmp_path / "run")
     assert len(result.records) > 20
-    assert result.measured_again().records == result.records
+    assert result.remeasure().records == result.records

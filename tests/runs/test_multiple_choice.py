@@ -8,7 +8,7 @@ from tests.models.chat_served import MadeChat, Policy, chance, options_of, refus
 from tests.runs.chosen import questions_file
 from tests.runs.test_chat import value
 from tiltmeter import ChatOptions, compare, evaluate
-from tiltmeter.reports.html import make_report
+from tiltmeter.reports.report_page import make_report
 from tiltmeter.runs.result import Result
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import tiltmeter
 from tests.runs.made import association_scores, run, saved
-from tiltmeter.runs.nested_runs import each_run, runs_below
+from tiltmeter.runs.nested_runs import expand_run_folders, list_nested_runs
 from tiltmeter.runs.run_files import MANIFEST
 
 
@@ -22,13 +22,13 @@ def test_runs_are_found_below_a_folder_but_not_in_each_other_nor_in_hidden_folde
     make_empty_run(tmp_path / "out" / ".trash" / "old")
     (tmp_path / "circle").symlink_to(tmp_path)
     (tmp_path / "out" / "linked").symlink_to(found[0])
-    assert runs_below(tmp_path) == [*found, tmp_path / "out" / "linked"]
-    assert runs_below(found[1]) == [found[1]]
+    assert list_nested_runs(tmp_path) == [*found, tmp_path / "out" / "linked"]
+    assert list_nested_runs(found[1]) == [found[1]]
 
 
 def test_a_folder_without_runs_stays_to_be_refused(tmp_path: Path) -> None:
     one = make_empty_run(tmp_path / "one")
-    assert each_run([one, tmp_path / "none", one]) == [one, tmp_path / "none", one]
+    assert expand_run_folders([one, tmp_path / "none", one]) == [one, tmp_path / "none", one]
     with pytest.raises(tiltmeter.UsageError, match=r"none holds no manifest\.json"):
         tiltmeter.compare([tmp_path / "none"])
 

@@ -15,13 +15,13 @@ from tests.runs.test_gest import saved
 from tests.translators.fake import FakeTranslator
 from tiltmeter import evaluate
 from tiltmeter.comparing import compare
+from tiltmeter.comparing.gate_check import check
 from tiltmeter.comparing.gate_rules import parse_rule
-from tiltmeter.comparing.judge import check
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.html import make_report
+from tiltmeter.reports.report_page import make_report
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.translations import evaluate_translator
+from tiltmeter.runs.translation_run import evaluate_translator
 
 Stereotypes = Mapping[int, tuple[str, str]]
 SETS = [THREE, TWENTY_FIVE, MIXED]

@@ -25,7 +25,7 @@ from tests.models.tiny_tokenizers import with_template, word_level, word_piece
 from tiltmeter.cli import app
 from tiltmeter.engine import answerer
 from tiltmeter.errors import ModelError
-from tiltmeter.models.loading import open_model
+from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.runs.evaluate import evaluate
 
 MODELS = {"masked": MASKED["bert"], "causal": CAUSAL["gpt2"], "seq2seq": SEQ2SEQ["t5"]}
@@ -132,7 +132,7 @@ def test_settings_of_transformers_are_restored(bars: bool, tmp_path: Path) -> No
     try:
         settings.set_verbosity_info()
         (settings.enable_progress_bar if bars else settings.disable_progress_bar)()
-        open_model(folder).answerer("causal")
+        open_model(folder).get_answerer("causal")
         evaluate(folder, "starter/intrasentence:en", limit=2)
         assert settings.get_verbosity() == logging.INFO
         assert settings.is_progress_bar_enabled() == bars

@@ -14,7 +14,7 @@ from tests.models.tiny import made, saved
 from tests.models.tiny_tokenizers import byte_level, word_piece
 from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.token_table import subword_share
+from tiltmeter.runs.token_table import compute_subword_share
 
 ITEMS = [
     {"id": "1", "language": "en", "bias_type": "gender", "direction": "stereo", "more": "the nurse was gentle",
@@ -56,7 +56,7 @@ def test_tokens_add_up_to_the_scores(make: Any, protocol: str, tmp_path: Path) -
         assert "".join(tokens["token"]).replace("␣", "") == sentence.replace(" ", "")
         words = sentence.split()
         assert int(tokens["begins"].sum()) == len(words)
-        assert subword_share(tokens) == pytest.approx(1 - len(words) / len(tokens))
+        assert compute_subword_share(tokens) == pytest.approx(1 - len(words) / len(tokens))
 
 
 def test_words_that_differ_are_not_asked_for(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from tests.support.command import command
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.forms.winomt import WinoMTItem
-from tiltmeter.gender.noun_gender import noun_rules
-from tiltmeter.runs.translating import winomt
-from tiltmeter.runs.translating.winomt import entity_tokens, read_gender, usual_words
-from tiltmeter.runs.translations import evaluate_translator, score_translations
-from tiltmeter.translators.word_alignment import AlignedPair, Links, tokens
+from tiltmeter.gender.noun_gender import load_noun_rules
+from tiltmeter.runs.translation import winomt
+from tiltmeter.runs.translation.winomt import find_entity_tokens, find_usual_words, read_gender
+from tiltmeter.runs.translation_run import evaluate_translator, score_translations
+from tiltmeter.translators.word_alignment import AlignedPair, Links, tokenize_words
 
 SENTENCES = {
     ("gardener", "male", "pro"): "The gardener thanked the florist because he had lost the seeds.",
@@ -38,7 +38,7 @@ class WordByWord:
     """Links the n-th word of a source with the n-th of its translation, for the first three."""
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
-        return [AlignedPair(tuple(tokens(a)), tuple(tokens(b)), DIAGONAL, DIAGONAL) for a, b in pairs]
+        return [AlignedPair(tuple(tokenize_words(a)), tuple(tokenize_words(b)), DIAGONAL, DIAGONAL) for a, b in pairs]
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def read(entity: str, position: int, source: str, target: str, forward: Links, reverse: Links, language: str) -> object:
     item = WinoMTItem("1", "en", "male", entity, position, source)
-    pair = AlignedPair(tuple(tokens(source)), tuple(tokens(target)), forward, reverse)
-    return read_gender(item, target, pair, noun_rules(language)).gender
+    pair = AlignedPair(tuple(tokenize_words(source)), tuple(tokenize_words(target)), forward, reverse)
+    return read_gender(item, target, pair, load_noun_rules(language)).gender
 
 
 def test_links_in_both_directions_are_preferred() -> None:
@@ -73,8 +73,10 @@ def test_a_rare_word_gives_way_to_a_usual_one() -> None:
     """In "the cook's hat" the cook may be linked with the hat."""
     source, target = "She found the cook's hat.", "Encontró la gorra del cocinero."
     item = WinoMTItem("1", "en", "male", "cook", 3, source)
-    wrong = AlignedPair(tuple(tokens(source)), tuple(tokens(target)), frozenset({(3, 2)}), frozenset({(3, 2)}))
-    rules = noun_rules("es")
+    wrong = AlignedPair(
+        tuple(tokenize_words(source)), tuple(tokenize_words(target)), frozenset({(3, 2)}), frozenset({(3, 2)})
+    )
+    rules = load_noun_rules("es")
     assert read_gender(item, target, wrong, rules).gender == "feminine"
     assert read_gender(item, target, wrong, rules, {"cocin"}).gender == "masculine"
     right = replace(wrong, forward=frozenset({(3, 4)}), reverse=frozenset({(3, 4)}))
@@ -89,17 +91,18 @@ def test_usual_words_are_linked_in_a_twentieth_of_the_sentences() -> None:
     links = frozenset({(1, 1)})
     nouns = ["COCINERO"] * 60 + ["cocinera"] * 33 + ["chef"] * 5 + ["gorra"] * 4 + ["gato"] * 2
     pairs = [
-        AlignedPair(tuple(tokens(item.sentence)), tuple(tokens(f"el {noun} cantó")), links, links) for noun in nouns
+        AlignedPair(tuple(tokenize_words(item.sentence)), tuple(tokenize_words(f"el {noun} cantó")), links, links)
+        for noun in nouns
     ]
-    assert usual_words([item] * 104, pairs) == {"cook": {"cocin"}}
-    assert usual_words([item] * 100, pairs[4:]) == {"cook": {"cocin", "chef"}}
-    assert usual_words([item] * 11, pairs[-11:]) == {"cook": {"chef", "gorra"}}
+    assert find_usual_words([item] * 104, pairs) == {"cook": {"cocin"}}
+    assert find_usual_words([item] * 100, pairs[4:]) == {"cook": {"cocin", "chef"}}
+    assert find_usual_words([item] * 11, pairs[-11:]) == {"cook": {"chef", "gorra"}}
 
 
 def test_all_words_of_an_entity_are_looked_up() -> None:
     source, target = "The (young) tree surgeon's hat.", "El sombrero de la cirujana de árboles."
     item = WinoMTItem("1", "en", "female", "tree surgeon", 2, source)
-    assert entity_tokens(item) == {2, 3}
+    assert find_entity_tokens(item) == {2, 3}
     links = frozenset({(2, 6), (3, 4)})
     assert read("tree surgeon", 2, source, target, links, links, "es") == "feminine"
 

@@ -6,17 +6,17 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from tiltmeter.studio.app import Studio, make_app
-from tiltmeter.studio.guard import CSRF_HEADER
-from tiltmeter.studio.reviewers import session_key
+from tiltmeter.studio.request_guard import CSRF_HEADER
+from tiltmeter.studio.reviewer_accounts import get_session_key
 from tiltmeter.studio.sessions import Role
-from tiltmeter.studio.studio_config import StudioConfig, local_config
+from tiltmeter.studio.studio_config import StudioConfig, build_local_config
 
 PORT = 8765
 ORIGIN = f"http://127.0.0.1:{PORT}"
 
 
 def studio_on(folder: Path, config: StudioConfig | None = None) -> Studio:
-    return Studio(config or local_config(folder, PORT))
+    return Studio(config or build_local_config(folder, PORT))
 
 
 def client_of(studio: Studio, role: Role | None = "owner", name: str = "") -> TestClient:
@@ -24,10 +24,10 @@ def client_of(studio: Studio, role: Role | None = "owner", name: str = "") -> Te
     origin = next(origin for origin in studio.config.origins if "127" in origin or studio.config.share)
     client = TestClient(make_app(studio), base_url=origin, follow_redirects=False, raise_server_exceptions=False)
     if role is not None:
-        key = session_key(studio.workspace.folder, name) if role == "reviewer" else ""
+        key = get_session_key(studio.workspace.folder, name) if role == "reviewer" else ""
         session = studio.sessions.new(role, name, key)
         client.cookies.set(studio.config.cookie, studio.sessions.cookie(session))
-        client.headers.update({"Origin": origin, CSRF_HEADER: studio.sessions.csrf(session)})
+        client.headers.update({"Origin": origin, CSRF_HEADER: studio.sessions.compute_csrf_token(session)})
     return client
 
 

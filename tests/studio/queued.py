@@ -12,9 +12,9 @@ import pytest
 from tests.models.chat_served import ChatServer, chat_serving
 from tests.runs.chosen import association_file
 from tests.support.patience import PATIENCE
-from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.job_queue import JobQueue
 from tiltmeter.studio.run_request import RunRequest
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 ITEMS = 5
 # Messages about one item of three options: two wordings in three orders.
@@ -27,11 +27,11 @@ class PausingServer(ChatServer):
     def __init__(self, answers: int) -> None:
         super().__init__(self._policy)
         self._left = threading.Semaphore(answers)
-        self.go_on = threading.Event()
+        self.resume = threading.Event()
 
     def _policy(self, _prompt: str, _sample: int = 0) -> str:
         if not self._left.acquire(blocking=False):
-            self.go_on.wait()
+            self.resume.wait()
         return "A"
 
 
@@ -43,7 +43,7 @@ def pausing(answers: int = 10) -> Iterator[tuple[PausingServer, str]]:
         try:
             yield server, name
         finally:
-            server.go_on.set()
+            server.resume.set()
 
 
 def workspace_with_items(folder: Path) -> StudioWorkspace:
@@ -70,7 +70,7 @@ def ended(queue: JobQueue, job_id: str) -> None:
     """Tend to the queue until a job has ended."""
 
     def happened() -> bool:
-        queue.tend()
+        queue.start_due_jobs()
         return not queue.job(job_id).active
 
     until(happened, f"The end of the job {job_id}")

@@ -21,9 +21,9 @@ PAIR = {
 @pytest.fixture
 def bad(tmp_path: Path) -> Path:
     from tiltmeter.datasets import load
-    from tiltmeter.datasets.readers.jsonl import to_line
+    from tiltmeter.datasets.readers.jsonl import format_line
 
-    good = to_line(load("starter-pairs", None, "en")[0])
+    good = format_line(load("starter-pairs", None, "en")[0])
     broken = {**json.loads(good), "id": "x", "language": "<script>alert(1)</script>"}
     path = tmp_path / "mine.jsonl"
     path.write_text(f"{good}\n{json.dumps(broken)}\n{{\n", encoding="utf-8")

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from tests.studio.queued import wanted, workspace_with_items
-from tiltmeter.benchmarks.association import choice
-from tiltmeter.benchmarks.choosing.design import Design
-from tiltmeter.benchmarks.choosing.prompts import prompts_for
+from tiltmeter.benchmarks.association import build_choice
+from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
+from tiltmeter.benchmarks.forced_choice.prompts import build_prompts
 from tiltmeter.cluster.time_estimates import ModelSize, estimate_model
-from tiltmeter.cluster.timings import Timing, Timings
+from tiltmeter.cluster.timing_store import Timing, TimingStore
 from tiltmeter.datasets import load
-from tiltmeter.datasets.by_name import dataset
-from tiltmeter.engine.execute import Progress
-from tiltmeter.runs.so_far import ValueSoFar
-from tiltmeter.studio.item_counts import count_items, language_counts
-from tiltmeter.studio.job_estimate import estimate
+from tiltmeter.datasets.dataset_loader import get_dataset
+from tiltmeter.engine.execution import Progress
+from tiltmeter.runs.interim_values import InterimValue
+from tiltmeter.studio.item_counts import count_by_language, count_items
+from tiltmeter.studio.job_estimate import estimate_run
 from tiltmeter.studio.job_progress import JobProgress
-from tiltmeter.studio.model_sizes import model_size
+from tiltmeter.studio.model_sizes import find_model_size
 from tiltmeter.studio.run_request import RunRequest
 
 # 10 s to start and end, then 1,000 questions in 100 s; five questions for an item.
@@ -58,14 +58,14 @@ def test_of_several_sizes_the_nearest_is_taken() -> None:
 def test_a_run_is_estimated_once_one_is_known(tmp_path: Path) -> None:
     workspace = workspace_with_items(tmp_path)
     request = wanted("mine", "known", limit=3)
-    assert estimate(request, workspace).words.startswith("No estimate of the time yet")
-    with Timings(workspace.state / "studio.sqlite") as timings:
+    assert estimate_run(request, workspace).words.startswith("No estimate of the time yet")
+    with TimingStore(workspace.state / "studio.sqlite") as timings:
         timings.add([KNOWN])
-    found = estimate(request, workspace)
+    found = estimate_run(request, workspace)
     assert found.items == 3
     # 10 s and 15 questions of 0.1 s.
     assert found.words == "About 8 seconds to 16 seconds."
-    both = estimate(replace(request, models=("known", "org/unknown")), workspace)
+    both = estimate_run(replace(request, models=("known", "org/unknown")), workspace)
     assert both.words == "About 8 seconds to 16 seconds, without org/unknown, of which nothing is known yet."
 
 
@@ -75,16 +75,16 @@ def test_messages_to_a_chat_server_are_counted(tmp_path: Path) -> None:
         name="a", models=("chat:m@http://host/v1",), on=("starter:en,de",), limit=7, price_in=1.0, price_out=1.0
     )
     messages = sum(
-        len(prompts_for(item.id, item.language, choice(item), Design()))
+        len(build_prompts(item.id, item.language, build_choice(item), OptionOrderDesign()))
         for language in ("en", "de")
         for part in ("intrasentence", "intersentence")
         for item in load("starter", part, language)[:7]
     )
-    found = estimate(request, workspace)
+    found = estimate_run(request, workspace)
     assert found.items == 28
     assert f"about {messages:,} requests" in found.requests
     assert "at most about 0." in found.requests
-    twice = estimate(replace(request, models=(*request.models, "chat:n@http://host/v1")), workspace)
+    twice = estimate_run(replace(request, models=(*request.models, "chat:n@http://host/v1")), workspace)
     assert f"about {2 * messages:,} requests" in twice.requests
 
 
@@ -95,9 +95,9 @@ def test_items_are_counted_only_in_files_that_are_here(tmp_path: Path) -> None:
     assert count_items("starter-gest/template-1", 3, workspace) == 3
     assert count_items("association-5.en.jsonl", None, workspace) == 5
     assert count_items("stereoset:en", None, workspace) is None
-    assert set(language_counts(dataset("gest-pairs")).values()) == {None}
-    assert language_counts(dataset("stereoset"))["de"] == 4226  # the catalogue knows
-    assert language_counts(dataset("starter-gest")) == {"en": 64}
+    assert set(count_by_language(get_dataset("gest-pairs")).values()) == {None}
+    assert count_by_language(get_dataset("stereoset"))["de"] == 4226  # the catalogue knows
+    assert count_by_language(get_dataset("starter-gest")) == {"en": 64}
 
 
 def test_sizes_without_loading(tmp_path: Path) -> None:
@@ -105,12 +105,12 @@ def test_sizes_without_loading(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps({"architectures": ["BertForMaskedLM"]}))
-    assert model_size("model", workspace) == ModelSize()
+    assert find_model_size("model", workspace) == ModelSize()
     (folder / "model.safetensors").write_bytes(b"x" * 700)
-    assert model_size("model", workspace) == ModelSize(700, "masked")
+    assert find_model_size("model", workspace) == ModelSize(700, "masked")
     (tmp_path / "small.gguf").write_bytes(b"x" * 20)
-    assert model_size("chat:small.gguf", workspace) == ModelSize(20, "chat")
-    assert model_size("openai:m@http://host/v1", workspace) == ModelSize(None, "causal")
+    assert find_model_size("chat:small.gguf", workspace) == ModelSize(20, "chat")
+    assert find_model_size("openai:m@http://host/v1", workspace) == ModelSize(None, "causal")
 
 
 def test_progress_is_written_when_it_changes(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_progress_is_written_when_it_changes(tmp_path: Path) -> None:
 def test_values_so_far_take_a_small_share_of_the_time(tmp_path: Path) -> None:
     now, calls = 0.0, 0
 
-    def values() -> list[ValueSoFar]:
+    def values() -> list[InterimValue]:
         nonlocal now, calls
         now, calls = now + 2.0, calls + 1
         return []

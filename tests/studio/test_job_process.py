@@ -11,7 +11,7 @@ import pytest
 from tests.studio.made_runs import write
 from tiltmeter.errors import ModelError
 from tiltmeter.studio import job_process
-from tiltmeter.studio.job_files import OUTCOME, QUEUED, REQUEST, STOP, job_lock, read_json
+from tiltmeter.studio.job_files import OUTCOME, QUEUED, REQUEST, STOP, create_job_lock, read_json
 from tiltmeter.studio.run_request import RunRequest
 
 
@@ -60,7 +60,7 @@ def broken(_folder: Path, _made: threading.Event) -> None:
 def test_the_outcome_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: object, state: str, sentence: str
 ) -> None:
-    monkeypatch.setattr(job_process, "_run", run)
+    monkeypatch.setattr(job_process, "_make_run", run)
     (tmp_path / QUEUED).touch()
     assert job_process.main(tmp_path) == 0
     outcome = read_json(tmp_path / OUTCOME)
@@ -74,7 +74,7 @@ def test_a_run_that_is_written_is_not_stopped_by_what_follows(tmp_path: Path, mo
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tiltmeter.runs.evaluate.evaluate", lambda *_given, **_named: None)
-    monkeypatch.setattr(job_process, "Timings", interrupted)
+    monkeypatch.setattr(job_process, "TimingStore", interrupted)
     job = tmp_path / ".tiltmeter-studio" / "jobs" / "one"
     request = RunRequest(name="mine", models=("embedded",), on=("starter:en",))
     write(job, {REQUEST: request.to_dict(), QUEUED: ""})
@@ -85,11 +85,11 @@ def test_a_run_that_is_written_is_not_stopped_by_what_follows(tmp_path: Path, mo
 def test_a_job_that_is_not_queued_or_has_a_process_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job_process, "_run", failing)
+    monkeypatch.setattr(job_process, "_make_run", failing)
     assert job_process.main(tmp_path) == 0
     (tmp_path / QUEUED).touch()
     monkeypatch.setattr(job_process, "_LOCK_TIMEOUT", 0)
-    with job_lock(tmp_path):
+    with create_job_lock(tmp_path):
         assert job_process.main(tmp_path) == 0
     assert not (tmp_path / OUTCOME).exists()
     assert (tmp_path / QUEUED).exists()

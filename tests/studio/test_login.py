@@ -11,17 +11,17 @@ from tests.studio.client import client_of, htmx, studio_on
 from tests.studio.reviewing import csrf_of
 from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
-from tiltmeter.studio.guard import CSRF_HEADER
 from tiltmeter.studio.login_attempts import BY_NAME
-from tiltmeter.studio.reviewers import add_studio_reviewer, remove_studio_reviewer, studio_reviewers
-from tiltmeter.studio.serve import what_is_shared
-from tiltmeter.studio.studio_config import port_of, shared_config
+from tiltmeter.studio.request_guard import CSRF_HEADER
+from tiltmeter.studio.reviewer_accounts import add_studio_reviewer, list_studio_reviewers, remove_studio_reviewer
+from tiltmeter.studio.server import describe_sharing
+from tiltmeter.studio.studio_config import build_shared_config, parse_port
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> Any:
     add_studio_reviewer(tmp_path, "Ana", "a long word")
-    shared = studio_on(tmp_path, shared_config(tmp_path, "review.example.org"))
+    shared = studio_on(tmp_path, build_shared_config(tmp_path, "review.example.org"))
     client = client_of(shared, None)
     token = csrf_of(client.get("/login").text)
     client.headers.update({"Origin": "https://review.example.org", CSRF_HEADER: token})
@@ -116,13 +116,13 @@ def test_passwords_are_asked_for_and_not_printed(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     assert "a long word" not in found.output
     assert "Eva can log in" in found.output
-    (eva,) = studio_reviewers(tmp_path)
+    (eva,) = list_studio_reviewers(tmp_path)
     assert (eva.name, eva.is_adjudicator) == ("Eva", True)
     for options, role in (([], "adjudicator"), (["--no-adjudicator"], "reviewer"), ([], "reviewer")):
         found = CliRunner().invoke(app, [*command[:4], *options], input="a long word\na long word\n")
         assert f"as {role}." in found.output
     assert CliRunner().invoke(app, ["studio", str(tmp_path), "--remove-reviewer", "Eva"]).exit_code == 0
-    assert studio_reviewers(tmp_path) == []
+    assert list_studio_reviewers(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -169,13 +169,13 @@ def test_a_login_with_too_many_fields_is_refused(client: Any) -> None:
 
 
 def test_a_shared_studio_says_what_it_opens(tmp_path: Path) -> None:
-    shared = studio_on(tmp_path, shared_config(tmp_path, "review.example.org"))
-    assert "nobody has a password" in what_is_shared(shared, "https://review.example.org/")[0]
+    shared = studio_on(tmp_path, build_shared_config(tmp_path, "review.example.org"))
+    assert "nobody has a password" in describe_sharing(shared, "https://review.example.org/")[0]
     add_studio_reviewer(tmp_path, "Ana", "a long word")
     add_studio_reviewer(tmp_path, "Ida", "a long word", is_adjudicator=True)
     (tmp_path / "my-es").mkdir()
     (tmp_path / "my-es" / "project.toml").write_text("", encoding="utf-8")
-    said = " ".join(what_is_shared(shared, "https://review.example.org/"))
+    said = " ".join(describe_sharing(shared, "https://review.example.org/"))
     assert "Ana, Ida" in said
     assert "my-es" in said
     assert "Ida can also settle" in said
@@ -185,4 +185,4 @@ def test_a_shared_studio_says_what_it_opens(tmp_path: Path) -> None:
     ("address", "port"), [("review.example.org", None), ("review.example.org:8443", 8443), ("x:y", None)]
 )
 def test_the_port_of_an_address(address: str, port: int | None) -> None:
-    assert port_of(address) == port
+    assert parse_port(address) == port

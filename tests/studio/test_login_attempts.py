@@ -24,7 +24,7 @@ def clock() -> Clock:
 def wait(attempts: LoginAttempts, name: str = "Ana", address: str = HERE) -> int:
     """The seconds that an attempt has to wait; 0 if it is made."""
     try:
-        attempts.begin(name, address)
+        attempts.record_attempt(name, address)
     except TooManyAttemptsError as error:
         return error.seconds
     return 0
@@ -41,7 +41,7 @@ def test_wrong_passwords_wait_longer_each_time(clock: Clock) -> None:
     assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]
     clock.now += 900
     assert wait(attempts) == 0
-    attempts.succeeded("Ana", HERE)
+    attempts.record_success("Ana", HERE)
     assert wait(attempts) == 0  # the count begins anew
 
 
@@ -66,8 +66,8 @@ def test_an_address_has_a_wider_limit_for_all_names(clock: Clock) -> None:
     assert wait(attempts, "another", THERE) == 0
     # Who knows a password of their own does not begin anew.
     clock.now += 2
-    attempts.begin("own", HERE)
-    attempts.succeeded("own", HERE)
+    attempts.record_attempt("own", HERE)
+    attempts.record_success("own", HERE)
     assert wait(attempts, "another") == 0
     assert wait(attempts, "a third") == 4
     for _ in range(20):

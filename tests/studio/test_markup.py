@@ -16,11 +16,11 @@ from tests.studio.made_runs import save, small, write
 from tests.studio.reviewing import hidden, item_of, small_project
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.project import open_project
-from tiltmeter.making.settings import read_settings, write_settings
-from tiltmeter.making.writing.writing import new_written_project
-from tiltmeter.studio.guard import CSRF_HEADER
-from tiltmeter.studio.reviewers import add_studio_reviewer
-from tiltmeter.studio.studio_config import shared_config
+from tiltmeter.making.project_settings import read_settings, write_settings
+from tiltmeter.making.writing.written_items import create_written_project
+from tiltmeter.studio.request_guard import CSRF_HEADER
+from tiltmeter.studio.reviewer_accounts import add_studio_reviewer
+from tiltmeter.studio.studio_config import build_shared_config
 
 # As short as a tag, so that it fits into every field; it ends an attribute, and names can have it.
 EVIL = "'\"><x-evil onevil=1>"
@@ -77,7 +77,7 @@ def test_in_reviews(workspace: Path) -> None:
     settings = replace(read_settings(folder), guidelines="guidelines.md", title=LONG, licence=EVIL)
     write_settings(folder, settings)
     finding = RepairFinding("i0", "context", EVIL, "proposed", LONG, "", (f"{LONG} BLANK",))
-    with open_project(folder) as opened, opened.store.transaction():
+    with open_project(folder) as opened, opened.store.begin_transaction():
         opened.store.add_finding(finding, "repair")
         opened.store.set_text("i1", "text", "context", f"{LONG} BLANK", step="repair", by=EVIL, why=EVIL)
     studio = studio_on(workspace)
@@ -127,7 +127,7 @@ def test_in_reviews(workspace: Path) -> None:
 
 
 def test_in_written_items_and_ratings(tmp_path: Path) -> None:
-    new_written_project(tmp_path / "my-sk", "gest", language="sk", quota=2).close()
+    create_written_project(tmp_path / "my-sk", "gest", language="sk", quota=2).close()
     plan = tmp_path / "my-sk" / "writing.toml"
     text = plan.read_text(encoding="utf-8").replace("writers = []", f"writers = ['''Ana {EVIL}''']")
     plan.write_text(text, encoding="utf-8")
@@ -192,7 +192,7 @@ def test_in_runs_and_files(tmp_path: Path) -> None:
 
 def test_in_names_and_passwords(tmp_path: Path) -> None:
     add_studio_reviewer(tmp_path, f"Ana {EVIL}", f"correct {LONG}")
-    studio = studio_on(tmp_path, shared_config(tmp_path, "review.example.org"))
+    studio = studio_on(tmp_path, build_shared_config(tmp_path, "review.example.org"))
     guest = client_of(studio, "guest")
     shows(guest.get("/login"))
     shows(htmx(guest, "/login", {"name": LONG, "password": LONG}))

@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 from tests.studio.client import client_of, htmx, studio_on
 from tests.studio.queued import until, workspace_with_items
 from tiltmeter.studio.app import Studio
-from tiltmeter.studio.job_files import PROGRESS, job_lock
-from tiltmeter.studio.jobs import JobQueue
-from tiltmeter.studio.rooms import new_run
-from tiltmeter.studio.studio_config import shared_config
+from tiltmeter.studio.job_files import PROGRESS, create_job_lock
+from tiltmeter.studio.job_queue import JobQueue
+from tiltmeter.studio.pages import new_run
+from tiltmeter.studio.studio_config import build_shared_config
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -160,7 +160,7 @@ def test_progress_shows_values_so_far_and_no_verdict(client: TestClient, studio:
     told = {"phase": "answering", "seconds": 3.0, "label": f"{SCRIPT} (causal)", "model": 1, "answered": 40}
     told |= {"questions": 90, "remaining": 12.0, "told": [], "values": [value]}
     (folder / PROGRESS).write_text(json.dumps(told))
-    with job_lock(folder):
+    with create_job_lock(folder):
         until(lambda: 'value="40"' in client.get("/new-run").text)
         shown = client.get("/new-run").text
     assert SCRIPT not in shown
@@ -209,8 +209,8 @@ def test_events_come_when_something_has_changed(client: TestClient, studio: Stud
 
 def test_reviewers_elsewhere_cannot_start_runs(tmp_path: Path) -> None:
     workspace_with_items(tmp_path)
-    studio = studio_on(tmp_path, shared_config(tmp_path, "review.example.org"))
-    assert new_run.ROOM not in studio.rooms
+    studio = studio_on(tmp_path, build_shared_config(tmp_path, "review.example.org"))
+    assert new_run.STUDIO_PAGE not in studio.rooms
     with client_of(studio, "owner") as client:
         assert client.get("/new-run").status_code in (303, 401, 403, 404)
         assert started(client).status_code in (403, 404)

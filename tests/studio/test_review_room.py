@@ -26,10 +26,10 @@ from tests.studio.reviewing import (
     small_project,
 )
 from tiltmeter.making.project import open_project
-from tiltmeter.making.settings import read_settings, write_settings
-from tiltmeter.studio.guard import CSRF_HEADER
-from tiltmeter.studio.reviewers import add_studio_reviewer
-from tiltmeter.studio.studio_config import shared_config
+from tiltmeter.making.project_settings import read_settings, write_settings
+from tiltmeter.studio.request_guard import CSRF_HEADER
+from tiltmeter.studio.reviewer_accounts import add_studio_reviewer
+from tiltmeter.studio.studio_config import build_shared_config
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_questions_and_answers(workspace: Path) -> None:
 def test_a_text_that_changed_meanwhile_is_not_decided_on(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana") as (ana,):
         page = following(ana)
-        with open_project(workspace / "project") as project, project.store.transaction():
+        with open_project(workspace / "project") as project, project.store.begin_transaction():
             project.store.set_text("i0", "text", "context", BETTER, step="repair", by="x", why="")
         answer = decide(ana, page)
         assert (answer.status_code, "changed since it was shown" in answer.text) == (400, True)
@@ -261,7 +261,7 @@ def test_other_folders_are_not_projects(workspace: Path, name: str) -> None:
 def test_a_shared_studio_has_no_settling_for_reviewers(workspace: Path) -> None:
     add_studio_reviewer(workspace, "Zoe", "correct horse")
     add_studio_reviewer(workspace, "Ida", "correct horse", is_adjudicator=True)
-    studio = studio_on(workspace, shared_config(workspace, "review.example.org"))
+    studio = studio_on(workspace, build_shared_config(workspace, "review.example.org"))
     zoe, ida = client_of(studio, "reviewer", "Zoe"), client_of(studio, "reviewer", "Ida")
     try:
         page = zoe.get(f"/review/project?{P}").text

@@ -27,9 +27,9 @@ from tests.studio.reviewing import (
 )
 from tests.support.patience import PATIENCE
 from tiltmeter.making.project import open_project
-from tiltmeter.studio.reviewers import add_studio_reviewer
-from tiltmeter.studio.rooms import review, settling
-from tiltmeter.studio.studio_config import shared_config
+from tiltmeter.studio.pages import adjudication, review
+from tiltmeter.studio.reviewer_accounts import add_studio_reviewer
+from tiltmeter.studio.studio_config import build_shared_config
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_looking_changes_nothing(workspace: Path) -> None:
         in_conflict(ana, eva)
         ana.get(f"/review/project?{P}")
         before = stored(workspace)
-        for route in review.ROOM.routes:
+        for route in review.STUDIO_PAGE.routes:
             assert isinstance(route, Route)
             if "GET" in (route.methods or ()) and route.path != "/review/copy":
                 for client in (ana, ida):
@@ -68,7 +68,7 @@ def test_looking_changes_nothing(workspace: Path) -> None:
 
 def test_a_copy_is_recorded_as_seen(workspace: Path) -> None:
     add_studio_reviewer(workspace, "Eva", "correct horse", is_adjudicator=True)
-    studio = studio_on(workspace, shared_config(workspace, "review.example.org"))
+    studio = studio_on(workspace, build_shared_config(workspace, "review.example.org"))
     eva = client_of(studio, "reviewer", "Eva")
     with people(studio_on(workspace), "Ana") as (ana,):
         decide(ana, following(ana))
@@ -82,7 +82,10 @@ def test_a_copy_is_recorded_as_seen(workspace: Path) -> None:
         studio.workbench.close()
     with open_project(workspace / "project") as project:
         # Of Eva's decisions, that on the item that nobody else had decided on is independent.
-        assert [(one.reviewer, one.item) for one in project.store.blind_decisions()] == [("Ana", "i0"), ("Eva", "i1")]
+        assert [(one.reviewer, one.item) for one in project.store.list_blind_decisions()] == [
+            ("Ana", "i0"),
+            ("Eva", "i1"),
+        ]
 
 
 def test_a_copy_of_a_broken_project_says_so(workspace: Path) -> None:
@@ -127,20 +130,24 @@ def test_a_decision_that_is_withdrawn_meanwhile_is_not_settled(workspace: Path) 
 
 @pytest.mark.parametrize(
     ("slow", "method", "path"),
-    [("summarise", "GET", "agreement"), ("publish_project", "POST", "published"), ("copy_away", "GET", "copy")],
+    [
+        ("summarise_review", "GET", "agreement"),
+        ("publish_project", "POST", "published"),
+        ("archive_project", "GET", "copy"),
+    ],
 )
 def test_reviewers_do_not_wait_for_what_takes_long(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, slow: str, method: str, path: str
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    work = getattr(settling, slow)
+    work = getattr(adjudication, slow)
 
     def held(*given: Any, **named: Any) -> Any:
         begun.set()
         assert go_on.wait(PATIENCE)
         return work(*given, **named)
 
-    monkeypatch.setattr(settling, slow, held)
+    monkeypatch.setattr(adjudication, slow, held)
     with people(studio_on(workspace), "Ana", "Ida") as (ana, ida), ThreadPoolExecutor(2) as threads:
         under_way = threads.submit(
             ida.request, method, f"/review/{path}?{P}", **({"data": {"open": "keep"}} if method == "POST" else {})
@@ -168,8 +175,8 @@ def test_the_item_before_is_found_among_any_number(workspace: Path) -> None:
         page = following(ana)
         for _ in range(3):
             page = decide(ana, page).text
-        with open_project(workspace / "project") as project, project.store.transaction():
-            names = ", ".join(sorted(project.store._columns("decisions") - {"id", "item"}))
+        with open_project(workspace / "project") as project, project.store.begin_transaction():
+            names = ", ".join(sorted(project.store._list_columns("decisions") - {"id", "item"}))
             project.store._db.executemany(
                 f"INSERT INTO decisions (item, {names}) SELECT ?, {names} FROM decisions WHERE item = 'i2'",
                 [(f"gone {number}",) for number in range(1200)],
@@ -187,9 +194,9 @@ def test_reviewers_elsewhere_see_neither_paths_nor_commands(workspace: Path) -> 
     (workspace / "empty").mkdir()
     toml = (workspace / "project" / "project.toml").read_text(encoding="utf-8")
     (workspace / "empty" / "project.toml").write_text(toml, encoding="utf-8")
-    studio = studio_on(workspace, shared_config(workspace, "review.example.org"))
+    studio = studio_on(workspace, build_shared_config(workspace, "review.example.org"))
     zoe, ida = client_of(studio, "reviewer", "Zoe"), client_of(studio, "reviewer", "Ida")
-    lock = settling.publish_project.__globals__["step_lock"]
+    lock = adjudication.publish_project.__globals__["step_lock"]
     try:
         pages = [
             zoe.get("/review"),

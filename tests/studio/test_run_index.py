@@ -14,16 +14,16 @@ import pytest
 from tests.runs.made import saved_before
 from tests.studio.made_runs import biased, save, small, write
 from tiltmeter.errors import UsageError
-from tiltmeter.reports.gather import gather
-from tiltmeter.reports.record_rows import rows_of
-from tiltmeter.reports.words import headlines
+from tiltmeter.reports.combined_runs import combine_runs
+from tiltmeter.reports.record_rows import build_rows
+from tiltmeter.reports.verdict_text import build_headlines
 from tiltmeter.runs.over_all import only_over_all
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST, MEASURES
 from tiltmeter.studio import run_index
-from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, choices
-from tiltmeter.studio.run_summary import RunSummary, summarize
+from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, list_choices
+from tiltmeter.studio.run_summary import RunSummary, summarize_run
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -60,8 +60,8 @@ def test_all_runs_are_listed_newest_first(work: Path) -> None:
 
 def test_verdicts_are_those_of_the_report(work: Path) -> None:
     for path, run in by_path(index_of(work)).items():
-        gathered = gather([("", Result.load(work / path))])
-        (expected,) = headlines(rows_of(gathered.records))
+        gathered = combine_runs([("", Result.load(work / path))])
+        (expected,) = build_headlines(build_rows(gathered.records))
         (shown,) = run.summary.benchmarks
         assert (shown.name, shown.tone, shown.lead) == (expected.benchmark, expected.tone, expected.lead)
         (ruler,) = shown.rulers
@@ -79,9 +79,9 @@ def test_a_summary_is_stored_and_read_again_only_if_the_run_changes(
 
     def counted(folder: Path) -> RunSummary:
         read.append(folder.name)
-        return summarize(folder)
+        return summarize_run(folder)
 
-    monkeypatch.setattr(run_index, "summarize", counted)
+    monkeypatch.setattr(run_index, "summarize_run", counted)
     first = index_of(work).runs()
     assert sorted(read) == ["bert", "even", "gpt"]
     read.clear()
@@ -102,7 +102,7 @@ def test_the_summary_of_a_run_that_is_gone_is_forgotten(work: Path) -> None:
     shutil.rmtree(work / "gpt")
     index.runs()
     with index._store() as store:
-        assert set(store.summaries()) == {"runs/bert", "a/b/even"}
+        assert set(store.read_summaries()) == {"runs/bert", "a/b/even"}
 
 
 def test_rows_of_single_groups_are_not_parsed(work: Path) -> None:
@@ -216,7 +216,7 @@ def test_search_and_filters(work: Path) -> None:
     runs = index.runs()
 
     def kept(**given: str) -> list[str]:
-        return [run.path for run in runs if RunFilter(**given).keeps(run)]
+        return [run.path for run in runs if RunFilter(**given).is_listed(run)]
 
     assert kept() == ["gpt", "a/b/even", "runs/bert"]
     assert kept(text="GERMAN") == kept(text="german one") == kept(text="draft") == ["gpt"]
@@ -228,7 +228,7 @@ def test_search_and_filters(work: Path) -> None:
     assert kept(language="de") == kept(tag="paper") == ["gpt"]
     assert kept(benchmark="stereoset", language="en", tone="none") == ["a/b/even"]
     assert kept(benchmark="stereo") == kept(tag="pap") == []
-    found = choices(runs)
+    found = list_choices(runs)
     assert (found.benchmarks, found.languages, found.tags) == (["stereoset"], ["en", "de"], ["draft", "paper"])
 
 
@@ -286,4 +286,4 @@ def test_a_changed_byte_in_the_list_changes_no_number(work: Path) -> None:
 def test_a_run_with_a_pipe_is_listed_with_the_problem(work: Path) -> None:
     (work / "gpt" / MEASURES).unlink()
     os.mkfifo(work / "gpt" / MEASURES)
-    assert "no regular file" in summarize(work / "gpt").problem
+    assert "no regular file" in summarize_run(work / "gpt").problem

@@ -7,9 +7,9 @@ import pytest
 
 from tests.studio.queued import workspace_with_items
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.model_names import endpoint_name, model_files
-from tiltmeter.studio.run_request import RunRequest, checked_request
+from tiltmeter.studio.model_names import format_endpoint_name, list_model_files
+from tiltmeter.studio.run_request import RunRequest, validate_request
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 OWN = "association-5.en.jsonl"
 
@@ -50,7 +50,7 @@ def request(**values: Any) -> RunRequest:
 )
 def test_accepted(workspace: StudioWorkspace, values: dict[str, Any]) -> None:
     asked = request(**values)
-    assert checked_request(asked, workspace) == asked
+    assert validate_request(asked, workspace) == asked
     assert RunRequest.from_dict(asked.to_dict()) == asked
 
 
@@ -104,13 +104,13 @@ def test_accepted(workspace: StudioWorkspace, values: dict[str, Any]) -> None:
 )
 def test_refused(workspace: StudioWorkspace, values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(TiltmeterError, match=sentence):
-        checked_request(request(**values), workspace)
+        validate_request(request(**values), workspace)
     assert not (workspace.state / "jobs").exists()
 
 
 def test_models_in_the_workspace_are_found(workspace: StudioWorkspace) -> None:
-    assert model_files(workspace) == ["models/mine", "small.gguf"]
+    assert list_model_files(workspace) == ["models/mine", "small.gguf"]
 
 
 def test_an_address_loses_its_last_slash() -> None:
-    assert endpoint_name("chat", "m", "http://host/v1/") == "chat:m@http://host/v1"
+    assert format_endpoint_name("chat", "m", "http://host/v1/") == "chat:m@http://host/v1"

@@ -8,9 +8,9 @@ import pytest
 
 from tests.studio.made_runs import save, small, write
 from tiltmeter.errors import UsageError
-from tiltmeter.studio.folders import StudioWorkspace
 from tiltmeter.studio.run_index import RunIndex
 from tiltmeter.studio.run_trash import DAYS, RunTrash
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

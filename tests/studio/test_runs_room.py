@@ -17,16 +17,16 @@ from tests.studio.made_runs import biased, save, small, write
 from tiltmeter import api
 from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.files import write_text
-from tiltmeter.reports.comparison_page import comparison_page
+from tiltmeter.reports.comparison_page import render_comparison_page
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.app import Studio
-from tiltmeter.studio.job_files import REQUEST, job_lock
-from tiltmeter.studio.reviewers import add_studio_reviewer
-from tiltmeter.studio.rooms import runs as room
+from tiltmeter.studio.job_files import REQUEST, create_job_lock
+from tiltmeter.studio.pages import runs as room
+from tiltmeter.studio.reviewer_accounts import add_studio_reviewer
 from tiltmeter.studio.run_reports import RunReports, is_current
 from tiltmeter.studio.run_request import RunRequest
-from tiltmeter.studio.studio_config import shared_config
+from tiltmeter.studio.studio_config import build_shared_config
 
 EVIL = "<script>alert(1)</script>"
 
@@ -129,7 +129,7 @@ def test_a_report_is_made_and_shown_in_a_sandbox(
     assert saved.headers["Content-Disposition"] == "attachment; filename*=UTF-8''bert.html"
     # An outdated report is made again.
     monkeypatch.setattr(
-        "tiltmeter.studio.run_reports._make", lambda folder: write_text(folder / "report.html", "made again")
+        "tiltmeter.studio.run_reports._make_report", lambda folder: write_text(folder / "report.html", "made again")
     )
     save(work / "runs" / "bert", small("bert", 1), datetime.now(UTC) + timedelta(days=1))
     assert "Making the report" in client.get("/runs/open?run=runs/bert").text
@@ -148,7 +148,7 @@ def test_a_report_that_cannot_be_made_says_why(client: TestClient, work: Path, s
 
 def test_reports_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Path] = []
-    monkeypatch.setattr("tiltmeter.studio.run_reports._make", made.append)
+    monkeypatch.setattr("tiltmeter.studio.run_reports._make_report", made.append)
     save(tmp_path / "run", small("bert", 1))
     reports = RunReports()
     assert reports.of(tmp_path / "run") is None
@@ -166,7 +166,7 @@ def test_a_run_from_the_future_has_its_report_made_once(tmp_path: Path, monkeypa
         made.append(folder)
         (folder / "report.html").write_text("made", encoding="utf-8")
 
-    monkeypatch.setattr("tiltmeter.studio.run_reports._make", make)
+    monkeypatch.setattr("tiltmeter.studio.run_reports._make_report", make)
     save(tmp_path / "run", small("bert", 1))
     os.utime(tmp_path / "run" / "manifest.json", (4e9, 4e9))
     reports = RunReports()
@@ -183,7 +183,7 @@ def test_comparison(client: TestClient, work: Path) -> None:
     assert 'sandbox="allow-scripts" src="/runs/comparison?run=runs%2Fbert&amp;run=runs%2Froberta"' in compared
     answer = client.get(f"/runs/comparison?{two}")
     runs = {name: work / "runs" / name for name in ("bert", "roberta")}
-    assert answer.text == comparison_page(api.compare(runs))
+    assert answer.text == render_comparison_page(api.compare(runs))
     assert answer.headers["Content-Security-Policy"].startswith("sandbox allow-scripts;")
 
 
@@ -301,7 +301,7 @@ def test_a_run_that_a_job_makes_can_be_neither_opened_nor_deleted(
 ) -> None:
     job = studio.workspace.state / "jobs" / "20260101-120000000000-abcdef"
     job.mkdir(parents=True)
-    with job_lock(job):  # as its process has it
+    with create_job_lock(job):  # as its process has it
         request = RunRequest(name="busy", models=("embedded",), on=("starter:en",))
         write_text(job / REQUEST, json.dumps(request.to_dict()))
         write(work / "runs" / "busy", {"scores.parquet": ""})
@@ -373,7 +373,7 @@ def test_a_report_that_is_a_link_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_reviewers_elsewhere_have_no_runs(work: Path) -> None:
-    studio = studio_on(work, shared_config(work, "review.example.org"))
+    studio = studio_on(work, build_shared_config(work, "review.example.org"))
     add_studio_reviewer(work, "ada", "a long word")
     assert "/runs" not in [found.path for found in studio.rooms]
     with client_of(studio, "reviewer", "ada") as client:

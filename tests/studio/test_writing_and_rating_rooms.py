@@ -11,14 +11,14 @@ from starlette.testclient import TestClient
 
 from tests.studio.client import client_of, htmx, studio_on
 from tiltmeter.making.project import open_project
-from tiltmeter.making.writing.writing import new_written_project
+from tiltmeter.making.writing.written_items import create_written_project
 
 P = "project=my-sk"
 
 
 @pytest.fixture
 def clients(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
-    new_written_project(tmp_path / "my-sk", "gest", language="sk", quota=2).close()
+    create_written_project(tmp_path / "my-sk", "gest", language="sk", quota=2).close()
     plan = tmp_path / "my-sk" / "writing.toml"
     plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
     studio = studio_on(tmp_path)
@@ -95,7 +95,7 @@ def test_repeated_posts_are_stored_once(clients: tuple[TestClient, TestClient], 
     assert rate(ida, "fit", "5").status_code == 200
     with open_project(tmp_path / "my-sk") as project:
         assert len(project.store.items(dropped=None)) == 1
-        assert [(one.task, one.step) for one in project.store.ratings()][1:] == [("fit", 5)]
+        assert [(one.task, one.step) for one in project.store.list_ratings()][1:] == [("fit", 5)]
         ((kept,),) = project.store._db.execute("SELECT count(*) FROM ratings").fetchall()
         assert kept == 2
 

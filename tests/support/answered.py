@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from tiltmeter.benchmarks.benchmark import Asked, Score
+from tiltmeter.benchmarks.benchmark import PartTrials, Score
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import answer_all
+from tiltmeter.engine.execution import answer_all
 
 
-def answered(asked: Asked, answerer: Any, **options: Any) -> list[tuple[str, list[Score]]]:
+def answered(asked: PartTrials, answerer: Any, **options: Any) -> list[tuple[str, list[Score]]]:
     """The scores of each trial, with the id of its item."""
     answers = answer_all(
         [question for trial in asked.trials for question in trial.questions],

@@ -94,13 +94,13 @@ class Slurm:
             subprocess.run(
                 ["scancel", "-u", "root"], env=self._all(), capture_output=True, timeout=PATIENCE, check=False
             )
-            wait_until(lambda: not self.queue(), "jobs did not end")
+            wait_until(lambda: not self.list_queue(), "jobs did not end")
         for daemon in reversed(self._daemons):
             daemon.terminate()
             daemon.wait(PATIENCE)
         self._daemons.clear()
 
-    def queue(self) -> dict[str, str]:
+    def list_queue(self) -> dict[str, str]:
         """The states of jobs in the queue."""
         told = self.run("squeue", "-h", "-r", "-o", "%i %T")
         return dict(line.split(maxsplit=1) for line in told.splitlines())

@@ -12,9 +12,9 @@ import pytest
 from tests.training.made_articles import write_jsonl
 from tiltmeter.errors import DataError, DownloadError, UsageError
 from tiltmeter.training.articles import Article, open_sources
-from tiltmeter.training.articles_html import html_blocks
-from tiltmeter.training.articles_text import sentences_of
-from tiltmeter.training.articles_wikipedia import wikitext_blocks
+from tiltmeter.training.articles_html import extract_html_blocks
+from tiltmeter.training.articles_text import split_article
+from tiltmeter.training.articles_wikipedia import extract_wikitext_blocks
 
 PAGE = """<html><head><title>Not read</title><style>p {}</style></head><body>
 <header><p>Help of the program</p></header><nav><ul><li>Contents</li></ul></nav>
@@ -31,7 +31,7 @@ PAGE = """<html><head><title>Not read</title><style>p {}</style></head><body>
 
 
 def test_html() -> None:
-    assert html_blocks(PAGE) == [
+    assert extract_html_blocks(PAGE) == [
         "First bold and inline text. Second line.",
         "Item one",
         "Nested item",
@@ -45,12 +45,12 @@ def test_html() -> None:
 
 
 def test_text_after_a_block_inside_a_paragraph_element_belongs_to_it() -> None:
-    assert html_blocks("<li>before<div>inside</div>after</li>") == ["before", "after"]
+    assert extract_html_blocks("<li>before<div>inside</div>after</li>") == ["before", "after"]
 
 
 def test_html_without_text_and_with_deep_nesting() -> None:
-    assert html_blocks("") == []
-    assert html_blocks("<div>" * 5000 + "<p>deep") == ["deep"]
+    assert extract_html_blocks("") == []
+    assert extract_html_blocks("<div>" * 5000 + "<p>deep") == ["deep"]
 
 
 def only(given: str) -> list[Article]:
@@ -70,8 +70,8 @@ def test_a_folder(tmp_path: Path) -> None:
         ("b", "b", "de"),
         ("deep/a", "deep/a", "de"),
     ]
-    assert list(sentences_of(found[0])) == ["A wrapped sentence here.", "Another one.", "A new paragraph"]
-    assert list(sentences_of(found[1])) == ["Größe.", "Maß."]
+    assert list(split_article(found[0])) == ["A wrapped sentence here.", "Another one.", "A new paragraph"]
+    assert list(split_article(found[1])) == ["Größe.", "Maß."]
 
 
 def test_jsonl(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_jsonl(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", rows)
     one, two = only(f"en={path}")
     assert (one.id, one.group, two.group) == ("7", "7", "g")
-    assert list(sentences_of(one)) == ["One line.", "Two sentences.", "Another line"]
-    assert list(sentences_of(two)) == ["Given. As it is.", "Next."]
+    assert list(split_article(one)) == ["One line.", "Two sentences.", "Another line"]
+    assert list(split_article(two)) == ["Given. As it is.", "Next."]
     rows[0]["language"] = "pt-BR"
     assert [article.language for article in only(str(write_jsonl(path, rows)))] == ["pt-BR", "en"]
 
@@ -165,7 +165,7 @@ Its area is <math>x^2</math> large.<br>It has an island. __NOTOC__ [[:Category:L
 
 
 def test_wikitext() -> None:
-    assert wikitext_blocks(WIKITEXT, frozenset({"datei", "file", "category"})) == [
+    assert extract_wikitext_blocks(WIKITEXT, frozenset({"datei", "file", "category"})) == [
         "Lake Example is a lake in the far north. It is\xa0deep.",
         "Many fish live in it.",
         "A list of them exists.",
@@ -197,8 +197,8 @@ def test_a_dump(tmp_path: Path) -> None:
     for path in (packed, zipped, plain):
         lake, river = only(f"de={path}")
         assert (lake.id, lake.group, river.id) == ("12", "de/12", "15")
-        assert list(sentences_of(lake)) == ["Ein See ist tief."]
-        assert list(sentences_of(river)) == ["Ein Fluss fließt.", "Er endet."]
+        assert list(split_article(lake)) == ["Ein See ist tief."]
+        assert list(split_article(river)) == ["Ein Fluss fließt.", "Er endet."]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_data_set_is_streamed(on_disk: Callable[..., Path]) -> None:
     for given in (f"hf:{folder}:2026.en", f"hf:{folder}:2026.en:train"):
         lake, river = only(f"en={given}")
         assert (lake.id, lake.group, river.id) == ("5", "en/5", "6")
-        assert list(sentences_of(lake)) == ["A lake is deep.", "It has fish."]
+        assert list(split_article(lake)) == ["A lake is deep.", "It has fish."]
 
 
 def test_a_data_set_with_groups_and_without_ids(on_disk: Callable[..., Path]) -> None:

@@ -12,10 +12,10 @@ import transformers as t
 from tests.training.made_task import make_model
 from tiltmeter.engine.next_sentence_modules import MeanHead
 from tiltmeter.errors import ModelError
-from tiltmeter.models import with_head
+from tiltmeter.models import next_sentence_model
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.head_config import HeadConfig
-from tiltmeter.models.with_head import make_module
+from tiltmeter.models.next_sentence_model import build_head_module
 
 HEAD = HeadConfig(design="recommended", reading="mean", kind="causal", base="made", base_weights="")
 
@@ -28,7 +28,7 @@ def test_padding_does_not_change_an_answer_of_a_core_that_attends_to_both_sides(
         core = t.XLNetModel(t.XLNetConfig(vocab_size=30, d_model=32, n_layer=2, n_head=2, d_inner=64))
     else:
         core = t.XLMModel(t.XLMConfig(vocab_size=30, emb_dim=32, n_layers=2, n_heads=2, max_position_embeddings=64))
-    module = make_module(core, None, HEAD).eval()
+    module = build_head_module(core, None, HEAD).eval()
     ids = torch.tensor([[5, 6, 7, 8]])
     padded = torch.tensor([[5, 6, 7, 8, 0, 0, 0]])
     with torch.inference_mode():
@@ -43,12 +43,12 @@ def test_only_cores_that_attend_to_both_sides_are_given_a_mask(tmp_path: Path) -
 
     for name, expected in (("gpt2", False), ("llama", False), ("roberta", True)):
         folder = make_model(name, tmp_path / name)
-        module = make_module(t.AutoModel.from_pretrained(folder), None, HEAD)
+        module = build_head_module(t.AutoModel.from_pretrained(folder), None, HEAD)
         assert isinstance(module, MeanHead)
         assert module.masked == expected
     config = t.BertConfig(vocab_size=30, hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
     with pytest.raises(ModelError, match="made attends to both sides and takes no attention mask"):
-        make_module(Unmasked(config), None, HEAD)
+        build_head_module(Unmasked(config), None, HEAD)
 
 
 def test_a_core_of_a_gguf_file_is_loaded_without_a_progress_bar(
@@ -61,8 +61,8 @@ def test_a_core_of_a_gguf_file_is_loaded_without_a_progress_bar(
         print("0 of 272", file=sys.stderr)
         return core, {"missing_keys": [], "unexpected_keys": []}
 
-    monkeypatch.setattr(with_head, "AutoModel", SimpleNamespace(from_pretrained=load, _model_mapping={}))
+    monkeypatch.setattr(next_sentence_model, "AutoModel", SimpleNamespace(from_pretrained=load, _model_mapping={}))
     checkpoint = Checkpoint("model.gguf", Path(), gguf="model.gguf")
     model = SimpleNamespace(name="m", config=None, dtype=torch.float32, checkpoint=checkpoint, trust_remote_code=False)
-    assert with_head.load_core(model, HEAD) is core
+    assert next_sentence_model.load_core(model, HEAD) is core
     assert capsys.readouterr().err == ""

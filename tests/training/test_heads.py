@@ -12,15 +12,15 @@ import pytest
 import torch
 
 from tests.training.made_task import MODELS, make_model, make_pairs
-from tiltmeter.engine.rows import Read, Row
+from tiltmeter.engine.batch_rows import Row, RowQuestion
 from tiltmeter.errors import ModelError, TiltmeterError
-from tiltmeter.models.named import open_by_name
-from tiltmeter.models.with_head import ModelWithHead
+from tiltmeter.models.local_opener import open_local_model
+from tiltmeter.models.next_sentence_model import NextSentenceModel
 from tiltmeter.questions import Question
-from tiltmeter.training import train_head
-from tiltmeter.training.evaluate_head import evaluate_head
+from tiltmeter.training import head_training
+from tiltmeter.training.head_evaluation import evaluate_head
+from tiltmeter.training.head_training import TrainedHead, TrainingOptions, train_next_sentence
 from tiltmeter.training.lora import add_lora
-from tiltmeter.training.train_head import TrainedHead, TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 # In the made task articles have no topic, so that a sentence of another article may well follow.
@@ -42,14 +42,14 @@ def trained(model: str, pairs: Path, out: Path, recipe: TrainingRecipe = QUICK, 
     return head
 
 
-def opened(folder: Path | str) -> ModelWithHead:
-    model = open_by_name(str(folder), device="cpu")
-    assert isinstance(model, ModelWithHead)
+def opened(folder: Path | str) -> NextSentenceModel:
+    model = open_local_model(str(folder), device="cpu")
+    assert isinstance(model, NextSentenceModel)
     return model
 
 
-def logits(model: ModelWithHead, pairs: list[tuple[str, str]] = PAIRS) -> np.ndarray[Any, Any]:
-    module = model.answerer("next-sentence").model
+def logits(model: NextSentenceModel, pairs: list[tuple[str, str]] = PAIRS) -> np.ndarray[Any, Any]:
+    module = model.get_answerer("next-sentence").model
     found = []
     for encoded in model.text.encode_pairs(pairs):
         inputs = {"input_ids": torch.tensor([encoded.ids]), "lengths": torch.tensor([len(encoded.ids)])}
@@ -113,9 +113,9 @@ def test_the_padding_side_of_the_tokenizer_does_not_matter(llama: Path, tmp_path
 
 def test_the_batch_does_not_change_an_answer(llama: Path) -> None:
     model = opened(llama)
-    answerer = model.answerer("next-sentence")
+    answerer = model.get_answerer("next-sentence")
     questions = [Question(encoded.ids, ((0, 0),)) for encoded in model.text.encode_pairs(PAIRS)]
-    rows = [Row(ids=question.ids, reads=[Read(question, range(len(question.ids)))]) for question in questions]
+    rows = [Row(ids=question.ids, reads=[RowQuestion(question, range(len(question.ids)))]) for question in questions]
     alone = [answerer.answer([row])[0, 0] for row in rows]
     assert answerer.answer(rows)[0] == pytest.approx(alone, abs=1e-5)
     expected = torch.log_softmax(torch.from_numpy(logits(model)), dim=1)[:, 1]
@@ -131,7 +131,7 @@ def test_an_adapter_of_the_core_opens_as_a_head(
         adapted.peft_config["default"].base_model_name_or_path = str(tmp_path)  # a folder without a config
         return adapted
 
-    monkeypatch.setattr(train_head, "add_lora", of_a_gguf_file)
+    monkeypatch.setattr(head_training, "add_lora", of_a_gguf_file)
     base = make_model(name, tmp_path / "model")
     head = trained(base, pairs, tmp_path / "head", SHORT, lora=True, lora_rank=4)
     names = {path.name for path in head.out.iterdir()}
@@ -183,7 +183,7 @@ def test_an_unreadable_entry_is_named(entry: Any, said: str, llama: Path, tmp_pa
     changed = {**config["next_sentence_head"], **entry} if isinstance(entry, dict) else entry
     (broken / "config.json").write_text(json.dumps({**config, "next_sentence_head": changed}))
     with pytest.raises(TiltmeterError, match=said):
-        open_by_name(str(broken))
+        open_local_model(str(broken))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "t5"])
@@ -198,7 +198,7 @@ def test_token_types_of_a_tokenizer_are_not_given_to_models_that_have_none(
     model = opened(head.out)
     (encoded, _) = model.text.encode_pairs(PAIRS)
     assert encoded.segments
-    module = model.answerer("next-sentence").model
+    module = model.get_answerer("next-sentence").model
     ids, types = torch.tensor([encoded.ids]), torch.tensor([encoded.segments])
     with torch.inference_mode():
         plain = module(ids, torch.tensor([ids.shape[1]]))["logits"]
@@ -206,7 +206,7 @@ def test_token_types_of_a_tokenizer_are_not_given_to_models_that_have_none(
 
 
 def test_a_base_on_the_hub_is_opened_at_the_revision_of_the_training(llama: Path, tmp_path: Path) -> None:
-    from tiltmeter.models.with_head import find_head
+    from tiltmeter.models.next_sentence_model import find_head
 
     copied = shutil.copytree(llama, tmp_path / "head")
     config = json.loads((copied / "config.json").read_text())
@@ -225,10 +225,10 @@ def test_a_base_on_the_hub_is_opened_at_the_revision_of_the_training(llama: Path
 
 @pytest.mark.parametrize("fresh", [True, False])
 def test_no_sentence_of_a_pair_that_is_set_aside_is_trained_on(fresh: bool, tmp_path: Path) -> None:
-    from tiltmeter.training.tokens import article_number
+    from tiltmeter.training.tokenised_pairs import compute_article_number
 
-    asides = [name for name in map(str, range(2_000)) if article_number(name) % 100 == 0][:10]
-    others = [name for name in map(str, range(2_000)) if article_number(name) % 100][:200]
+    asides = [name for name in map(str, range(2_000)) if compute_article_number(name) % 100 == 0][:10]
+    others = [name for name in map(str, range(2_000)) if compute_article_number(name) % 100][:200]
     # Second sentences of other articles: those that are set aside have those of the others, and the other way round.
     rows = [
         {"language": "en", "article": article, "first": "the rose .", "second": own if label else other, "label": label}

@@ -10,11 +10,11 @@ import pytest
 
 from tests.training.made_articles import made, write_html, write_jsonl
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
-from tiltmeter.training import pairs_making
+from tiltmeter.training import pairs_creation
 from tiltmeter.training.articles import Article, open_sources
+from tiltmeter.training.negative_pairs import StoredSentence, match_sentences
+from tiltmeter.training.pairs_creation import PairOptions, make_pairs
 from tiltmeter.training.pairs_files import read_pairs
-from tiltmeter.training.pairs_making import PairOptions, make_pairs
-from tiltmeter.training.pairs_matching import StoredSentence, match
 from tiltmeter.training.pairs_summary import PairsSummary
 
 ALL = PairOptions(held_out=0.3, parts="all")
@@ -250,14 +250,14 @@ def stored(articles: Sequence[int]) -> list[StoredSentence]:
     [[1, 2], [1, 1, 2, 2], [1, 1, 2, 3], [1] * 50 + [2] * 30 + [3] * 20, [*range(40)] * 60, [1, 2, 3] * 900],
 )
 def test_matching_is_complete_unless_one_article_has_most_sentences(articles: list[int]) -> None:
-    matched = list(match(stored(articles), stored(articles)))
+    matched = list(match_sentences(stored(articles), stored(articles)))
     assert sorted(first.id for first, _ in matched) == list(range(len(articles)))
     assert sorted(second.id for _, second in matched) == list(range(len(articles)))
     assert all(first.article != second.article for first, second in matched)
 
 
 def test_what_cannot_be_matched_is_left_out() -> None:
-    matched = list(match(stored([1, 1, 1, 1, 2]), stored([1, 1, 1, 1, 2])))
+    matched = list(match_sentences(stored([1, 1, 1, 1, 2]), stored([1, 1, 1, 1, 2])))
     assert len(matched) == 2
     assert all(first.article != second.article for first, second in matched)
 
@@ -276,7 +276,7 @@ def test_nothing_is_left_when_writing_fails(
     def full(*_: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(pairs_making, "write_pairs", full)
+    monkeypatch.setattr(pairs_creation, "write_pairs", full)
     with pytest.raises(TiltmeterError, match=r"out cannot be written \(no space left\)"):
         make_pairs(open_sources(folders), tmp_path / "out", ALL)
     assert list(tmp_path.iterdir()) == []
@@ -322,11 +322,13 @@ class _Endless:
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_articles_are_not_read_ahead(processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiltmeter.training import articles_prepare
+    from tiltmeter.training import articles_preparation
 
-    monkeypatch.setattr(articles_prepare, "_AT_ONCE", 5)
+    monkeypatch.setattr(articles_preparation, "_AT_ONCE", 5)
     source = _Endless()
-    prepared = articles_prepare.Preparation(0, frozenset({"en"}), False).prepare_all(source.read(), processes)
+    prepared = articles_preparation.ArticlePreparation(0, frozenset({"en"}), False).prepare_all(
+        source.read(), processes
+    )
     next(prepared)
     assert source.given <= 5 * 2 * processes
     assert len([*prepared]) == 199

@@ -10,14 +10,14 @@ from torch import nn
 
 from tests.training.made_task import VOCABULARY, make_model, make_pairs, tokenizer
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.models.head_text import HeadText
-from tiltmeter.models.loading import open_model
-from tiltmeter.models.named import open_by_name
-from tiltmeter.models.with_head import load_core, make_module
-from tiltmeter.training.convert import convert_released
-from tiltmeter.training.evaluate_head import evaluate_head
+from tiltmeter.models.local_opener import open_local_model
+from tiltmeter.models.next_sentence_model import build_head_module, load_core
 from tiltmeter.training.head_design import design_head
-from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
+from tiltmeter.training.head_evaluation import evaluate_head
+from tiltmeter.training.head_training import TrainingOptions, train_next_sentence
+from tiltmeter.training.released_heads import convert_released
 from tiltmeter.training.training_recipe import PUBLISHED, TrainingRecipe, find_recipe
 
 PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a lawn with a hedge .", "the soup is near the oven .")]
@@ -34,7 +34,7 @@ def test_the_recipes_have_the_numbers_of_paper_and_thesis() -> None:
         assert (recipe.clip, recipe.max_length, recipe.passes, recipe.weight_decay) == (1.0, 256, 1, 0.0)
         assert (recipe.schedule, recipe.by_length, recipe.fresh_negatives) == ("cosine_with_restarts", False, False)
         for steps in (1, 99, 100, 15_625):
-            assert recipe.warm_up_steps(steps) == steps // 100 + 1
+            assert recipe.count_warm_up_steps(steps) == steps // 100 + 1
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def published(name: str, folder: Path) -> tuple[Any, Any, Any]:
     base = open_model(make_model(name, folder), device="cpu")
     head = design_head(base, "published", name=name, languages=("en", "de", "tr"), max_length=256)
     torch.manual_seed(3)
-    return base, head, make_module(load_core(base, head), base.tokenizer, head).eval()
+    return base, head, build_head_module(load_core(base, head), base.tokenizer, head).eval()
 
 
 def test_the_published_head_of_a_causal_model_is_linear_on_the_mean_of_all_states(tmp_path: Path) -> None:
@@ -133,8 +133,8 @@ def test_a_released_file_of_a_causal_model_is_converted(nested: bool, tmp_path: 
     state["module.core_model.h.0.attn.masked_bias"] = torch.tensor(-1e4)
     torch.save({"model_state_dict": state, "epoch": 0} if nested else state, tmp_path / "gpt2_FINAL.pth")
     convert_released(tmp_path / "gpt2_FINAL.pth", base, tmp_path / "head")
-    model: Any = open_by_name(str(tmp_path / "head"), device="cpu")
-    module = model.answerer("next-sentence").model
+    model: Any = open_local_model(str(tmp_path / "head"), device="cpu")
+    module = model.get_answerer("next-sentence").model
     for (first, second), pair in zip(PAIRS, model.text.encode_pairs(PAIRS), strict=True):
         ids = torch.tensor([tokenizer("causal")(first, second)["input_ids"]])
         with torch.inference_mode():
@@ -155,8 +155,8 @@ def test_a_released_file_of_an_encoder_decoder_is_converted(tmp_path: Path) -> N
     state = {f"module.{name}": tensor for name, tensor in Released(core, 32).state_dict().items()}
     torch.save({"model_state_dict": state}, tmp_path / "t5.pth")
     convert_released(tmp_path / "t5.pth", base, tmp_path / "head")
-    model: Any = open_by_name(str(tmp_path / "head"), device="cpu")
-    weight = model.answerer("next-sentence").model.core.shared.weight
+    model: Any = open_local_model(str(tmp_path / "head"), device="cpu")
+    weight = model.get_answerer("next-sentence").model.core.shared.weight
     torch.testing.assert_close(weight, core.shared.weight, check_device=False)
 
 

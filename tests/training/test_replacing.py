@@ -14,12 +14,12 @@ from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.head_config import KEY, HeadConfig
-from tiltmeter.training.evaluate_head import evaluate_head
-from tiltmeter.training.head_card import head_card
-from tiltmeter.training.train_head import TrainedHead, TrainingOptions, train_next_sentence
+from tiltmeter.training.head_card import render_head_card
+from tiltmeter.training.head_evaluation import evaluate_head
+from tiltmeter.training.head_training import TrainedHead, TrainingOptions, train_next_sentence
 from tiltmeter.training.trainer import HeadTrainer, TrainingProgress
+from tiltmeter.training.training_folder import TrainingFolder
 from tiltmeter.training.training_recipe import LORA_RATE, TrainingRecipe, find_recipe
-from tiltmeter.training.workspace import Workspace
 
 SHORT = TrainingRecipe(accumulation=1, batch=64, passes=1)
 
@@ -61,7 +61,7 @@ def test_the_card_names_a_base_model_of_the_hub() -> None:
         (Checkpoint("here/model.gguf", Path("here"), gguf="model.gguf"), None),
         (Checkpoint("here/model", Path("here/model")), None),
     ):
-        card = head_card(SimpleNamespace(name=checkpoint.name, checkpoint=checkpoint), head, {})
+        card = render_head_card(SimpleNamespace(name=checkpoint.name, checkpoint=checkpoint), head, {})
         assert yaml.safe_load(card.split("---")[1]).get("base_model") == expected
 
 
@@ -168,5 +168,5 @@ def test_what_a_training_leaves_that_was_killed_after_its_head_was_finished_is_s
     (tmp_path / ".training" / "checkpoints").mkdir(parents=True)
     (tmp_path / ".lock").touch()
     with pytest.raises(UsageError, match="holds a finished head"):
-        Workspace(tmp_path).check("base", force=False)
+        TrainingFolder(tmp_path).check("base", force=False)
     assert [path.name for path in tmp_path.iterdir()] == ["config.json"]

@@ -10,11 +10,11 @@ from safetensors.torch import load_file
 
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import UsageError
-from tiltmeter.training import train_head, trainer
-from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
-from tiltmeter.training.trainer import TrainingProgress, last_checkpoint
+from tiltmeter.training import head_training, trainer
+from tiltmeter.training.head_training import TrainingOptions, train_next_sentence
+from tiltmeter.training.trainer import TrainingProgress, find_last_checkpoint
+from tiltmeter.training.training_folder import TrainingFolder
 from tiltmeter.training.training_recipe import TrainingRecipe
-from tiltmeter.training.workspace import Workspace
 
 RECIPE = TrainingRecipe(batch=16, accumulation=2, core_rate=1e-3, passes=2)
 
@@ -71,8 +71,8 @@ def test_an_interrupted_training_ends_with_the_same_weights_and_curve(
             train(base, pairs, tmp_path / "interrupted", kill_at=at, clock=clock)
         assert not (tmp_path / "interrupted" / "config.json").exists()
     # As if killed while a checkpoint was written.
-    checkpoints = Workspace(tmp_path / "interrupted").checkpoints
-    newest = last_checkpoint(checkpoints)
+    checkpoints = TrainingFolder(tmp_path / "interrupted").checkpoints
+    newest = find_last_checkpoint(checkpoints)
     assert newest is not None
     assert newest.name == "checkpoint-20"
     (checkpoints / "checkpoint-25").mkdir()
@@ -116,7 +116,7 @@ def test_early_stopping_keeps_the_best_weights_and_is_resumed_exactly(
         evaluated.append(module.head[0].weight.detach().clone())
         return {"loss": 1.0, "accuracy": 50.0}
 
-    monkeypatch.setattr(train_head, "validation_numbers", never_lower_than_at_first)
+    monkeypatch.setattr(head_training, "compute_validation_metrics", never_lower_than_at_first)
     whole = train(base, pairs, tmp_path / "whole", early_stop=2).record
     assert (whole["updates"], len(evaluated)) == (15, 3)  # of 30, with an evaluation every 5
     best = load_file(tmp_path / "whole" / "head.safetensors")["0.weight"]
@@ -128,7 +128,9 @@ def test_early_stopping_keeps_the_best_weights_and_is_resumed_exactly(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(train_head, "decide", killed)  # when the held-out pairs are decided, after the last update
+        patched.setattr(
+            head_training, "compute_logits", killed
+        )  # when the held-out pairs are decided, after the last update
         with pytest.raises(Killed):
             train(base, pairs, tmp_path / "interrupted", early_stop=2)
     assert train(base, pairs, tmp_path / "interrupted", early_stop=2).record["updates"] == 15

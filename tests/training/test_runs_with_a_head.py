@@ -11,9 +11,9 @@ import torch
 import tiltmeter
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import ModelError
-from tiltmeter.models.named import open_by_name
-from tiltmeter.reports.model_facts import model_facts
-from tiltmeter.training.train_head import TrainingOptions, train_next_sentence
+from tiltmeter.models.local_opener import open_local_model
+from tiltmeter.reports.model_facts import describe_model
+from tiltmeter.training.head_training import TrainingOptions, train_next_sentence
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 BETWEEN = "the rose is old ."
@@ -52,8 +52,8 @@ def test_the_head_answers_between_sentences_and_its_base_within_them(head: Path,
     result = tiltmeter.evaluate(str(head), str(items), device="cpu")
     alone = tiltmeter.evaluate(str(head.parent / "base"), str(items), device="cpu")
     scores = result.scores.set_index(["item", "role"])["score"]
-    model: Any = open_by_name(str(head), device="cpu")
-    module = model.answerer("next-sentence").model
+    model: Any = open_local_model(str(head), device="cpu")
+    module = model.get_answerer("next-sentence").model
     for role, text in CANDIDATES.items():
         ids = torch.tensor([model.tokenizer(f"{BETWEEN}{model.tokenizer.eos_token}{text}")["input_ids"]])
         assert model.tokenizer.eos_token_id in ids[0].tolist()[1:-1]
@@ -100,7 +100,7 @@ def test_a_chat_template_and_a_head_exclude_each_other(head: Path, items: Path) 
 
 def test_a_report_names_the_base_model(head: Path, items: Path) -> None:
     (entry,) = tiltmeter.evaluate(str(head), str(items), device="cpu").manifest["models"]
-    assert model_facts(entry)["next-sentence head"] == "recommended, trained from ../base"
+    assert describe_model(entry)["next-sentence head"] == "recommended, trained from ../base"
 
 
 def test_a_head_and_its_base_are_not_compared_silently(head: Path, items: Path, tmp_path: Path) -> None:

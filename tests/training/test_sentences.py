@@ -3,8 +3,15 @@
 import pytest
 
 from tests.training.made_articles import made
-from tiltmeter.training.language_check import check_for
-from tiltmeter.training.sentences import MAX_CHARACTERS, count_words, cut, digest, split_sentences, usable_sentences
+from tiltmeter.training.language_check import create_language_check
+from tiltmeter.training.sentences import (
+    MAX_CHARACTERS,
+    compute_digest,
+    count_words,
+    cut_text,
+    select_usable_sentences,
+    split_sentences,
+)
 
 
 def test_a_sentence_does_not_go_on_in_the_next_block() -> None:
@@ -24,7 +31,7 @@ def test_abbreviations_are_those_of_the_language() -> None:
 
 def test_positions_count_all_sentences() -> None:
     texts = ["Too short.", "This one is long enough.", "= A1 + B2 * ( C3 - 4 )", "And this one is, too."]
-    assert [sentence.position for sentence in usable_sentences(texts)] == [1, 3]
+    assert [sentence.position for sentence in select_usable_sentences(texts)] == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -37,25 +44,25 @@ def test_words(text: str, words: int) -> None:
 
 def test_long_sentences_are_cut_at_a_space() -> None:
     long = "word " * 300
-    (sentence,) = usable_sentences([long])
+    (sentence,) = select_usable_sentences([long])
     assert len(sentence.text) <= MAX_CHARACTERS
     assert set(sentence.text.split()) == {"word"}
-    assert cut("x" * 600) == "x" * MAX_CHARACTERS
+    assert cut_text("x" * 600) == "x" * MAX_CHARACTERS
     exact = "a" * (MAX_CHARACTERS - 2) + " b"
-    assert cut(exact) == exact
-    assert cut(exact + " c") == exact
+    assert cut_text(exact) == exact
+    assert cut_text(exact + " c") == exact
 
 
 def test_the_digest_ignores_case_and_spaces_and_the_form_of_accents() -> None:
     same = ["Caf\u00e9 is open", "cafe\u0301  IS\u00a0open ", " Café is OPEN"]
-    assert len({digest(text) for text in same}) == 1
-    assert digest("Cafe is open") != digest("Café is open")
-    assert -(2**63) <= digest("any") < 2**63
+    assert len({compute_digest(text) for text in same}) == 1
+    assert compute_digest("Cafe is open") != compute_digest("Café is open")
+    assert -(2**63) <= compute_digest("any") < 2**63
 
 
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_english_in_another_language_is_found(language: str) -> None:
-    check = check_for(language, frozenset({"en", "de", "fr"}))
+    check = create_language_check(language, frozenset({"en", "de", "fr"}))
     assert check is not None
     english = [text for texts in made("en", 20).values() for text in texts]
     own = [text for texts in made(language, 20).values() for text in texts]
@@ -64,8 +71,8 @@ def test_english_in_another_language_is_found(language: str) -> None:
 
 
 def test_checks_of_two_languages_do_not_disturb_each_other() -> None:
-    swedish = check_for("sv", frozenset({"sv"}))
-    german, english = check_for("de", frozenset({"de"})), check_for("en", frozenset({"en"}))
+    swedish = create_language_check("sv", frozenset({"sv"}))
+    german, english = create_language_check("de", frozenset({"de"})), create_language_check("en", frozenset({"en"}))
     assert swedish is not None
     assert swedish.other_language("Grannen arbetade länge i trädgården i går.") is None
     assert german is not None
@@ -76,4 +83,4 @@ def test_checks_of_two_languages_do_not_disturb_each_other() -> None:
 
 
 def test_a_language_that_is_not_known_is_not_checked() -> None:
-    assert check_for("tlh", frozenset()) is None
+    assert create_language_check("tlh", frozenset()) is None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tiltmeter.errors import ModelError
-from tiltmeter.translators.base import Price
+from tiltmeter.translators.translator_protocol import Price
 
 
 def shout(text: str) -> str:

@@ -43,7 +43,7 @@ def amazon(service: Service, settings: None) -> AmazonTranslator:
 
 def test_a_terminology_protects_a_word(amazon: AmazonTranslator, service: Service) -> None:
     service.answer = lambda asked: {} if "TerminologyData" in asked.body else answer(asked)
-    protecting = amazon.protecting("BLANK", "de")
+    protecting = amazon.with_protected_word("BLANK", "de")
     assert service.asked == []
     assert protecting.translate(["He was BLANK.", "She was BLANK."], "de") == [
         "de: He was BLANK.",

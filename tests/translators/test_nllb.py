@@ -88,7 +88,7 @@ def test_a_batch_gives_what_single_sentences_give(nllb: str, beams: int) -> None
 
 def test_the_first_token_is_that_of_the_language(nllb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     translator = opened(nllb)
-    inner = translator._model.answerer("seq2seq").model
+    inner = translator._model.get_answerer("seq2seq").model
     seen: list[int] = []
     generate = inner.generate
 

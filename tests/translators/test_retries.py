@@ -4,7 +4,7 @@ from email.utils import format_datetime
 import pytest
 
 from tiltmeter.errors import ModelError
-from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
+from tiltmeter.translators.retries import TransientError, call_with_retries, is_transient, parse_retry_after
 
 
 def failing(*failures: Exception):
@@ -19,28 +19,28 @@ def failing(*failures: Exception):
 
 
 def test_pauses_grow(slept: list[float]) -> None:
-    assert with_retries(failing(*[TransientError("busy")] * 4), "It") == "done"
+    assert call_with_retries(failing(*[TransientError("busy")] * 4), "It") == "done"
     assert len(slept) == 4
     for pause, least in zip(slept, (1, 2, 4, 8), strict=True):
         assert least <= pause <= 1.25 * least
 
 
 def test_what_the_server_asks_for_is_heeded(slept: list[float]) -> None:
-    assert with_retries(failing(TransientError("busy", 7.0), TransientError("busy", 0.0)), "It") == "done"
+    assert call_with_retries(failing(TransientError("busy", 7.0), TransientError("busy", 0.0)), "It") == "done"
     assert slept == [7.0, 0.0]
 
 
 def test_patience_ends(slept: list[float]) -> None:
     with pytest.raises(ModelError, match=r"^It went on failing, 6 times: busy\.$"):
-        with_retries(failing(*[TransientError("busy")] * 9), "It")
+        call_with_retries(failing(*[TransientError("busy")] * 9), "It")
     assert len(slept) == 5
     with pytest.raises(ModelError, match=r"^It asks to be left alone for 3,600 seconds: busy\.$"):
-        with_retries(failing(TransientError("busy", 3600.0)), "It")
+        call_with_retries(failing(TransientError("busy", 3600.0)), "It")
 
 
 def test_other_errors_are_not_tried_again(slept: list[float]) -> None:
     with pytest.raises(ModelError, match="quota"):
-        with_retries(failing(ModelError("The quota is used up.")), "It")
+        call_with_retries(failing(ModelError("The quota is used up.")), "It")
     assert not slept
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tiltmeter.errors import ModelError
 from tiltmeter.translators import word_alignment
-from tiltmeter.translators.word_alignment import PROGRAM, Eflomal, find_aligner, tokens
+from tiltmeter.translators.word_alignment import PROGRAM, Eflomal, find_aligner, tokenize_words
 
 # A program with eflomal's options: word n of the source is linked with word n of the target.
 DIAGONAL = """
@@ -56,7 +56,7 @@ def test_texts_without_words_have_no_links(tmp_path: Path) -> None:
 
 
 def test_one_direction_or_both() -> None:
-    source, target = tuple(tokens("one two")), tuple(tokens("eins zwei"))
+    source, target = tuple(tokenize_words("one two")), tuple(tokenize_words("eins zwei"))
     pair = word_alignment.AlignedPair(source, target, frozenset({(0, 0), (0, 1)}), frozenset({(0, 0)}))
     assert pair.linked({0}, both=True) == {0}
     assert pair.linked({0}, both=False) == {0, 1}

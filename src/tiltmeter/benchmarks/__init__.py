@@ -4,19 +4,19 @@ from functools import cache
 
 from tiltmeter.benchmarks.benchmark import Benchmark
 from tiltmeter.errors import UsageError
-from tiltmeter.registry import by_name, package_objects
+from tiltmeter.registry import collect_components, find_package_objects
 
 
 @cache
-def benchmarks() -> dict[str, Benchmark]:
+def get_benchmarks() -> dict[str, Benchmark]:
     """All benchmarks, by the form of their items."""
-    builtin = package_objects(__name__, "BENCHMARK")
-    return by_name(builtin, "benchmarks", Benchmark, lambda benchmark: str(benchmark.form))
+    builtin = find_package_objects(__name__, "BENCHMARK")
+    return collect_components(builtin, "benchmarks", Benchmark, lambda benchmark: str(benchmark.form))
 
 
-def benchmark_for(form: str) -> Benchmark:
+def get_benchmark(form: str) -> Benchmark:
     """The benchmark for items of this form."""
     try:
-        return benchmarks()[form]
+        return get_benchmarks()[form]
     except KeyError:
         raise UsageError(f"No benchmark asks about items of the form {form!r}.") from None

@@ -17,13 +17,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from tiltmeter.benchmarks.alignment import text_positions, tokens_between
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, log_mean
-from tiltmeter.benchmarks.perturbing import text_perturbations
+from tiltmeter.benchmarks.benchmark import (
+    Benchmark,
+    DisplayedScores,
+    PartTrials,
+    Score,
+    SkippedItem,
+    Trial,
+    UnsupportedPart,
+    compute_log_mean,
+)
+from tiltmeter.benchmarks.perturbations import build_perturbations
+from tiltmeter.benchmarks.token_alignment import find_text_positions, find_tokens_between
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import PARTS, ROLES, AssociationItem, Candidate
 from tiltmeter.forms.blank import BLANK
-from tiltmeter.questions import Answer, Choice, Encoded, Ids, Option, Question, Task, Text
+from tiltmeter.questions import Answer, Choice, EncodedText, Ids, Option, Question, Task, Tokenizer
 
 # The six ways to score a candidate sentence after its context with a causal model (Öztürk 2022, Table 3.4).
 Case = Literal["orig", "b", "c", "d", "e", "f"]
@@ -71,7 +80,7 @@ class AssociationProtocol:
         return self.name if self.case == DEFAULT_CASE else f"{self.name}/{self.case}"
 
 
-def ask(part: str, items: Sequence[AssociationItem], text: Text, *, protocol: str) -> Asked:
+def ask(part: str, items: Sequence[AssociationItem], text: Tokenizer, *, protocol: str) -> PartTrials:
     """Turn the items of one part into questions for a model with this tokenizer."""
     chosen = AssociationProtocol.parse(protocol)
     if part not in PARTS:
@@ -82,7 +91,7 @@ def ask(part: str, items: Sequence[AssociationItem], text: Text, *, protocol: st
         return _ask_whole(items, text, chosen)
     if chosen.in_context:
         _require_offsets(text)
-    asked = Asked(text.kind, chosen.name)
+    asked = PartTrials(text.kind, chosen.name)
     if text.kind == "causal":
         _ask_causal_sentences(asked, items, text, chosen)
     elif chosen.in_context:
@@ -95,9 +104,9 @@ def ask(part: str, items: Sequence[AssociationItem], text: Text, *, protocol: st
 # Intrasentence
 
 
-def _ask_blank(asked: Asked, items: Sequence[AssociationItem], text: Text) -> None:
+def _ask_blank(asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
     """Unmask the tokens of the candidate word from left to right; the score is the mean of their probabilities."""
-    mask, mask_text = _blank_token(text)
+    mask, mask_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     words = text.encode([candidate.word for _, candidate in candidates])
     steps = [
@@ -110,9 +119,9 @@ def _ask_blank(asked: Asked, items: Sequence[AssociationItem], text: Text) -> No
     _add_blanks(asked, items, unmasked, text, mask)
 
 
-def _ask_blank_in_context(asked: Asked, items: Sequence[AssociationItem], text: Text) -> None:
+def _ask_blank_in_context(asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
     """The same, with the candidate's tokens taken from the tokenised filled sentence."""
-    mask, _ = _blank_token(text)
+    mask, _ = _find_blank_token(text)
     single = [item for item in items if item.context.count(BLANK) == 1]
     candidates = [(item, candidate) for item in single for candidate in item.candidates]
     filled = text.encode_whole(
@@ -121,17 +130,21 @@ def _ask_blank_in_context(asked: Asked, items: Sequence[AssociationItem], text: 
     unmasked: list[list[tuple[Ids, int]]] = []
     for (item, candidate), whole in zip(candidates, filled, strict=True):
         start = item.context.index(BLANK)
-        first, last = tokens_between(whole, start, start + len(candidate.word))
+        first, last = find_tokens_between(whole, start, start + len(candidate.word))
         unmasked.append(
             [((*whole.ids[:index], mask, *whole.ids[last:]), whole.ids[index]) for index in range(first, last)]
         )
     twice = {item.id for item in items} - {item.id for item in single}
-    asked.skipped += [Skipped(i, f"{BLANK} stands in the context more than once") for i in sorted(twice)]
+    asked.skipped += [SkippedItem(i, f"{BLANK} stands in the context more than once") for i in sorted(twice)]
     _add_blanks(asked, single, unmasked, text, mask)
 
 
 def _add_blanks(
-    asked: Asked, items: Sequence[AssociationItem], unmasked: Iterable[list[tuple[Ids, int]]], text: Text, mask: int
+    asked: PartTrials,
+    items: Sequence[AssociationItem],
+    unmasked: Iterable[list[tuple[Ids, int]]],
+    text: Tokenizer,
+    mask: int,
 ) -> None:
     """Add one trial for each item; `unmasked` has for each candidate its (input ids with mask, token) steps.
 
@@ -152,14 +165,14 @@ def _add_blanks(
                 indices.append((question, pieces.index(piece)))
             piece_indices.append(indices)
         if all(piece_indices):
-            questions = [_blank_question(text, ids, mask, pieces) for ids, (_, pieces) in inputs.items()]
-            asked.trials.append(Trial(item, tuple(questions), MeanOfPieces(item.candidates, piece_indices)))
+            questions = [_build_blank_question(text, ids, mask, pieces) for ids, (_, pieces) in inputs.items()]
+            asked.trials.append(Trial(item, tuple(questions), MeanTokenScorer(item.candidates, piece_indices)))
         else:
-            asked.skipped.append(Skipped(item.id, "a candidate word has no token"))
+            asked.skipped.append(SkippedItem(item.id, "a candidate word has no token"))
 
 
 @dataclass(slots=True)
-class MeanOfPieces:
+class MeanTokenScorer:
     """Scores each candidate of an item by the mean probability of its tokens.
 
     `piece_indices` has for each candidate the indices of its tokens: (answer, element of the answer).
@@ -178,20 +191,20 @@ class MeanOfPieces:
         ]
 
 
-def _blank_token(text: Text) -> tuple[int, str]:
+def _find_blank_token(text: Tokenizer) -> tuple[int, str]:
     """The token for the missing word: the mask, or an encoder-decoder's first sentinel."""
     if text.kind == "masked":
         if text.mask is None:
-            raise CannotAsk("The tokenizer has no mask token, so nothing can be left blank in a sentence.")
+            raise UnsupportedPart("The tokenizer has no mask token, so nothing can be left blank in a sentence.")
         return text.mask, text.mask_text
     if text.sentinel is None or text.decoder_start is None:
-        raise CannotAsk(
+        raise UnsupportedPart(
             "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill blanks as T5 was."
         )
     return text.sentinel, text.sentinel_text
 
 
-def _blank_question(text: Text, ids: Ids, mask: int, pieces: Sequence[int]) -> Question:
+def _build_blank_question(text: Tokenizer, ids: Ids, mask: int, pieces: Sequence[int]) -> Question:
     if text.kind == "masked":
         position = ids.index(mask)
         return Question(ids, tuple([(position, piece) for piece in pieces]))
@@ -200,48 +213,48 @@ def _blank_question(text: Text, ids: Ids, mask: int, pieces: Sequence[int]) -> Q
 
 
 def _ask_causal_sentences(
-    asked: Asked, items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol
+    asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
     """Score by the geometric mean of the probabilities of all tokens of the candidate's sentence."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sentences = text.encode([candidate.sentence for _, candidate in candidates])
     trials: dict[str, list[Trial]] = {}
     for (item, candidate), sentence in zip(candidates, sentences, strict=True):
-        questions = tuple(_likelihood(text, sentence.ids, protocol.in_context)) if sentence.ids else ()
-        trials.setdefault(item.id, []).append(Trial(item, questions, _scorer(candidate, _geometric_mean)))
+        questions = tuple(_build_likelihood_questions(text, sentence.ids, protocol.in_context)) if sentence.ids else ()
+        trials.setdefault(item.id, []).append(Trial(item, questions, _build_scorer(candidate, _compute_geometric_mean)))
     _add_complete_items(asked, items, trials, "a candidate sentence has no token that can be scored")
 
 
-def _likelihood(text: Text, ids: tuple[int, ...], start_in_front: bool) -> Iterator[Question]:
+def _build_likelihood_questions(text: Tokenizer, ids: tuple[int, ...], start_in_front: bool) -> Iterator[Question]:
     """Questions whose answers together are the log-probabilities of every token of `ids`.
 
     With `start_in_front` all tokens are conditioned on the start token; otherwise (published) only the first one is. A
     model without a start token leaves the first token out.
     """
     if text.start is None:
-        yield from _next_tokens(ids)
+        yield from _build_next_token_questions(ids)
     elif start_in_front:
-        yield from _next_tokens((text.start, *ids))
+        yield from _build_next_token_questions((text.start, *ids))
     else:
         yield Question((text.start,), ((0, ids[0]),))
-        yield from _next_tokens(ids)
+        yield from _build_next_token_questions(ids)
 
 
-def _next_tokens(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
+def _build_next_token_questions(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
     """A question for the log-probabilities of the tokens from index `first` on, if there are any."""
     if wanted := tuple(zip(range(first - 1, len(ids) - 1), ids[first:], strict=True)):
         yield Question(ids, wanted)
 
 
-def _ask_whole(items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol) -> Asked:
+def _ask_whole(items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol) -> PartTrials:
     """Score whole sentences by the geometric mean of the probabilities of all their tokens."""
-    asked = Asked(text.kind, WHOLE_SENTENCE)
+    asked = PartTrials(text.kind, WHOLE_SENTENCE)
     if text.kind == "causal":
         _ask_causal_sentences(asked, items, text, protocol)
         return asked
     if text.kind != "masked":
-        raise CannotAsk("Whole sentences are asked of masked and causal models; encoder-decoders fill in a word.")
-    mask, _ = _blank_token(text)
+        raise UnsupportedPart("Whole sentences are asked of masked and causal models; encoder-decoders fill in a word.")
+    mask, _ = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sentences = [candidate.sentence for _, candidate in candidates]
     trials: dict[str, list[Trial]] = {}
@@ -250,9 +263,9 @@ def _ask_whole(items: Sequence[AssociationItem], text: Text, protocol: Associati
     ):
         questions = tuple(
             Question((*whole.ids[:index], mask, *whole.ids[index + 1 :]), ((index, whole.ids[index]),))
-            for index in text_positions(whole, own)
+            for index in find_text_positions(whole, own)
         )
-        trials.setdefault(item.id, []).append(Trial(item, questions, _scorer(candidate, _geometric_mean)))
+        trials.setdefault(item.id, []).append(Trial(item, questions, _build_scorer(candidate, _compute_geometric_mean)))
     _add_complete_items(asked, items, trials, "a candidate sentence has no token")
     return asked
 
@@ -260,35 +273,35 @@ def _ask_whole(items: Sequence[AssociationItem], text: Text, protocol: Associati
 # Intersentence
 
 
-def _ask_intersentence(items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol) -> Asked:
+def _ask_intersentence(items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol) -> PartTrials:
     if text.next_sentence:
-        asked = Asked("next-sentence", protocol.name)
+        asked = PartTrials("next-sentence", protocol.name)
         _ask_next_sentence(asked, items, text)
     elif text.kind == "masked":
-        raise CannotAsk(
+        raise UnsupportedPart(
             "The model has no next-sentence head, so it cannot be asked what follows a sentence; `tiltmeter train "
             "next-sentence` can train one."
         )
     elif text.kind == "causal":
-        asked = Asked("causal", protocol.full_name)
+        asked = PartTrials("causal", protocol.full_name)
         _ask_causal_pairs(asked, items, text, protocol)
     else:
-        asked = Asked("seq2seq", protocol.name)
+        asked = PartTrials("seq2seq", protocol.name)
         _ask_teacher_forced(asked, items, text, protocol)
     return asked
 
 
-def _ask_next_sentence(asked: Asked, items: Sequence[AssociationItem], text: Text) -> None:
+def _ask_next_sentence(asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
     """Score by the probability that the candidate is the next sentence."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     pairs = text.encode_pairs([(item.context, candidate.sentence) for item, candidate in candidates])
     for (item, candidate), pair in zip(candidates, pairs, strict=True):
         question = Question(pair.ids, ((0, 0),), segments=pair.segments)
-        asked.trials.append(Trial(item, (question,), _scorer(candidate, _probability)))
+        asked.trials.append(Trial(item, (question,), _build_scorer(candidate, _compute_probability)))
 
 
 def _ask_causal_pairs(
-    asked: Asked, items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol
+    asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
     """Score by one of the six cases: ratios of geometric means over the candidate, the context or both."""
     if protocol.in_context:
@@ -306,18 +319,18 @@ def _ask_causal_pairs(
         candidates, contexts, wholes, alone, context_lengths, strict=True
     ):
         if protocol.in_context:
-            length, _ = tokens_between(whole, len(context) + 1, len(context) + 1 + len(candidate.sentence))
-        trials.setdefault(item.id, []).append(_case_trial(item, candidate, whole, only, length, text, protocol))
+            length, _ = find_tokens_between(whole, len(context) + 1, len(context) + 1 + len(candidate.sentence))
+        trials.setdefault(item.id, []).append(_build_ratio_trial(item, candidate, whole, only, length, text, protocol))
     _add_complete_items(asked, items, trials, "the context or a candidate has no token that can be scored")
 
 
-def _case_trial(
+def _build_ratio_trial(
     item: AssociationItem,
     candidate: Candidate,
-    whole: Encoded,
-    alone: Encoded,
+    whole: EncodedText,
+    alone: EncodedText,
     context_length: int,
-    text: Text,
+    text: Tokenizer,
     protocol: AssociationProtocol,
 ) -> Trial:
     """The trial of one case: the questions of the numerator first, then those of the denominator."""
@@ -327,16 +340,16 @@ def _case_trial(
     context_end = len(lead) + context_length
 
     def of_candidate() -> list[Question]:
-        return list(_next_tokens(ids, first=context_end))
+        return list(_build_next_token_questions(ids, first=context_end))
 
     def of_context() -> list[Question]:
-        return list(_likelihood(text, whole.ids[:context_length], in_front)) if context_length else []
+        return list(_build_likelihood_questions(text, whole.ids[:context_length], in_front)) if context_length else []
 
     def of_whole() -> list[Question]:
-        return list(_likelihood(text, whole.ids, in_front)) if whole.ids else []
+        return list(_build_likelihood_questions(text, whole.ids, in_front)) if whole.ids else []
 
     def of_candidate_alone() -> list[Question]:
-        return list(_likelihood(text, alone.ids, in_front)) if alone.ids else []
+        return list(_build_likelihood_questions(text, alone.ids, in_front)) if alone.ids else []
 
     numerator, denominator = {
         "orig": (of_candidate_alone, of_context),
@@ -351,17 +364,17 @@ def _case_trial(
     complete = bool(upper) and (denominator is None or bool(lower))
 
     def score(answers: Sequence[Answer]) -> float:
-        logarithm = log_mean(answers[: len(upper)])
-        return math.exp(logarithm - log_mean(answers[len(upper) :]) if lower else logarithm)
+        logarithm = compute_log_mean(answers[: len(upper)])
+        return math.exp(logarithm - compute_log_mean(answers[len(upper) :]) if lower else logarithm)
 
-    return Trial(item, tuple(upper + lower) if complete else (), _scorer(candidate, score))
+    return Trial(item, tuple(upper + lower) if complete else (), _build_scorer(candidate, score))
 
 
 def _ask_teacher_forced(
-    asked: Asked, items: Sequence[AssociationItem], text: Text, protocol: AssociationProtocol
+    asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
     """Score by the geometric mean of the probabilities of the candidate's tokens, as the filling of a sentinel."""
-    sentinel, sentinel_text = _blank_token(text)
+    sentinel, sentinel_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sources = text.encode_whole([f"{_with_final_mark(item.context)} {sentinel_text}" for item, _ in candidates])
     if protocol.in_context:
@@ -376,9 +389,10 @@ def _ask_teacher_forced(
     trials: dict[str, list[Trial]] = {}
     for (item, candidate), source, target in zip(candidates, sources, targets, strict=True):
         questions = tuple(
-            Question(question.ids, question.wanted, source=source.ids) for question in _next_tokens(target, first=2)
+            Question(question.ids, question.wanted, source=source.ids)
+            for question in _build_next_token_questions(target, first=2)
         )
-        trials.setdefault(item.id, []).append(Trial(item, questions, _scorer(candidate, _geometric_mean)))
+        trials.setdefault(item.id, []).append(Trial(item, questions, _build_scorer(candidate, _compute_geometric_mean)))
     _add_complete_items(asked, items, trials, "a candidate sentence has no token")
 
 
@@ -390,40 +404,42 @@ def _with_final_mark(context: str) -> str:
 # Shared
 
 
-def _require_offsets(text: Text) -> None:
+def _require_offsets(text: Tokenizer) -> None:
     if not text.has_offsets:
-        raise CannotAsk("The in-context protocol needs a fast tokenizer, which tells the characters of each token.")
+        raise UnsupportedPart(
+            "The in-context protocol needs a fast tokenizer, which tells the characters of each token."
+        )
 
 
-def _probability(answers: Sequence[Answer]) -> float:
+def _compute_probability(answers: Sequence[Answer]) -> float:
     return math.exp(answers[0].item())
 
 
-def _geometric_mean(answers: Sequence[Answer]) -> float:
-    return math.exp(log_mean(answers))
+def _compute_geometric_mean(answers: Sequence[Answer]) -> float:
+    return math.exp(compute_log_mean(answers))
 
 
-def _scorer(
+def _build_scorer(
     candidate: Candidate, score: Callable[[Sequence[Answer]], float]
 ) -> Callable[[Sequence[Answer]], list[Score]]:
     return lambda answers: [Score(candidate.id, candidate.role, score(answers))]
 
 
 def _add_complete_items(
-    asked: Asked, items: Sequence[AssociationItem], trials: dict[str, list[Trial]], reason: str
+    asked: PartTrials, items: Sequence[AssociationItem], trials: dict[str, list[Trial]], reason: str
 ) -> None:
     """Add the trials of items all of whose candidates can be scored; skip the other items with `reason`."""
     for item in items:
         if all(trial.questions for trial in trials[item.id]):
             asked.trials += trials[item.id]
         else:
-            asked.skipped.append(Skipped(item.id, reason))
+            asked.skipped.append(SkippedItem(item.id, reason))
 
 
-def choice(item: AssociationItem) -> Choice:
+def build_choice(item: AssociationItem) -> Choice:
     """The item as a choice between its three candidates."""
     if item.whole:
-        raise CannotAsk("Its candidates are whole sentences, and there is no word to choose for the gap.")
+        raise UnsupportedPart("Its candidates are whole sentences, and there is no word to choose for the gap.")
     by_role = {candidate.role: candidate.text for candidate in item.candidates}
     task: Task = "blank" if item.part == "intrasentence" else "follows"
     return Choice(task, item.context, tuple(Option(role, by_role[role]) for role in ROLES))
@@ -440,7 +456,7 @@ BENCHMARK = Benchmark(
     measures="association",
     ask=ask,
     item_by_item=_are_alike,
-    shown=ShownScores(("stereotype", "anti-stereotype", "unrelated"), "ratio"),
-    perturbations=text_perturbations("association", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
-    choice=choice,
+    shown=DisplayedScores(("stereotype", "anti-stereotype", "unrelated"), "ratio"),
+    perturbations=build_perturbations("association", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
+    choice=build_choice,
 )

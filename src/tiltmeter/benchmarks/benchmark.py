@@ -11,7 +11,7 @@ from tiltmeter.forms import Item
 from tiltmeter.questions import Answer, Choice, Kind, Question
 
 
-class CannotAsk(TiltmeterError):  # noqa: N818 - often not an error: the part is skipped for this model
+class UnsupportedPart(TiltmeterError):  # noqa: N818 - often not an error: the part is skipped for this model
     """A part of a benchmark cannot be run on this model; the message says what the model lacks."""
 
 
@@ -35,7 +35,7 @@ class Trial(NamedTuple):
     sides: tuple[str, ...] = ()
 
 
-class Skipped(NamedTuple):
+class SkippedItem(NamedTuple):
     """An item that the protocol cannot score."""
 
     item: str
@@ -43,7 +43,7 @@ class Skipped(NamedTuple):
 
 
 @dataclass(slots=True)
-class Asked:
+class PartTrials:
     """The trials of one part of a benchmark in one language for one model; `kind` is the kind of head that answers.
 
     `too_long` are items whose questions were not made because they would fill the memory, with their number of tokens.
@@ -52,7 +52,7 @@ class Asked:
     kind: Kind
     protocol: str
     trials: list[Trial] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedItem] = field(default_factory=list)
     too_long: dict[str, int] = field(default_factory=dict)
 
 
@@ -61,22 +61,22 @@ class Asked:
 Unit = Literal["ratio", "difference", "signed"]
 
 
-class ShownScores(NamedTuple):
+class DisplayedScores(NamedTuple):
     """The scores (by role) that are displayed with an item's texts, and their unit."""
 
     roles: tuple[str, ...]
     unit: Unit
 
 
-def _no_parts(_kind: Kind) -> tuple[str, ...]:
+def _return_no_parts(_kind: Kind) -> tuple[str, ...]:
     return ()
 
 
-def _all_at_once(_items: Sequence[Any]) -> bool:
+def _forbid_splitting(_items: Sequence[Any]) -> bool:
     return False
 
 
-def always(_items: Sequence[Any]) -> bool:
+def allow_splitting(_items: Sequence[Any]) -> bool:
     """Whether items can be asked about one by one: always."""
     return True
 
@@ -98,19 +98,19 @@ class Benchmark:
     form: str
     protocols: Mapping[str, str]
     measures: str
-    ask: Callable[..., Asked]
-    parts: Callable[[Kind], tuple[str, ...]] = _no_parts
+    ask: Callable[..., PartTrials]
+    parts: Callable[[Kind], tuple[str, ...]] = _return_no_parts
     perturbations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
-    shown: ShownScores | None = None
+    shown: DisplayedScores | None = None
     choice: Callable[[Any], Choice] | None = None
     choice_measures: str = "choices"
-    item_by_item: Callable[[Sequence[Any]], bool] = _all_at_once
+    item_by_item: Callable[[Sequence[Any]], bool] = _forbid_splitting
 
 
-def log_mean(answers: Sequence[Answer]) -> float:
+def compute_log_mean(answers: Sequence[Answer]) -> float:
     """The mean of all log-probabilities, which is the logarithm of the geometric mean of the probabilities.
 
-    >>> float(log_mean([np.log([0.5, 0.125], dtype=np.float32)])) == float(np.log(np.float32(0.25)))
+    >>> float(compute_log_mean([np.log([0.5, 0.125], dtype=np.float32)])) == float(np.log(np.float32(0.25)))
     True
     """
     return float(np.concatenate(answers).astype(np.float64).mean())

@@ -12,7 +12,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from tiltmeter.questions import Encoded, Ids, Text
+from tiltmeter.questions import EncodedText, Ids, Tokenizer
 
 # Prompts that are tokenized at a time: the character ranges of all tokens of a data set take much memory.
 _AT_ONCE = 300
@@ -46,59 +46,59 @@ class ContinuedPrompt(NamedTuple):
         return self.text.rpartition("\n")[2]
 
 
-def encode_continuations(text: Text, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
+def encode_continuations(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
     """For each prompt its continuations, without special tokens around them."""
     compared = prompts[:_COMPARED]
-    can_join = text.has_offsets and list(_joined(text, compared)) == list(_whole(text, compared))
-    encode = _joined if can_join else _whole
+    can_join = text.has_offsets and list(_join_endings(text, compared)) == list(_encode_whole_texts(text, compared))
+    encode = _join_endings if can_join else _encode_whole_texts
     for start in range(0, len(prompts), _AT_ONCE):
         yield from encode(text, prompts[start : start + _AT_ONCE])
 
 
-def _whole(text: Text, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
+def _encode_whole_texts(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
     """All texts tokenized as a whole."""
     encoded = iter(text.encode([written for prompt in prompts for written in prompt.texts], offsets=text.has_offsets))
     if text.has_offsets:
         for prompt in prompts:
             found = islice(encoded, len(prompt.continuations))
-            yield [Continuation(one.ids, _first_after(one, len(prompt.text))) for one in found]
+            yield [Continuation(one.ids, _find_token_after(one, len(prompt.text))) for one in found]
     else:
         for prompt, alone in zip(prompts, text.encode([prompt.text for prompt in prompts]), strict=True):
             yield [Continuation(one.ids, len(alone.ids)) for one in islice(encoded, len(prompt.continuations))]
 
 
-def _joined(text: Text, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
+def _join_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
     """The first text of each prompt as a whole, the others joined from it and their own last lines."""
-    endings = _endings(text, prompts)
+    endings = _encode_endings(text, prompts)
     wholes = text.encode([prompt.texts[0] for prompt in prompts], offsets=True)
     for prompt, whole in zip(prompts, wholes, strict=True):
         line = prompt.last_line
-        cut = _first_from(whole, len(prompt.text) - len(line))
+        cut = _find_token_from(whole, len(prompt.text) - len(line))
         if len(line) == len(prompt.text) or whole.ids[cut:] != endings[line, prompt.continuations[0]].ids:
-            yield from _whole(text, [prompt])
+            yield from _encode_whole_texts(text, [prompt])
             continue
         before = whole.ids[:cut]
         found = [endings[line, continuation] for continuation in prompt.continuations]
         yield [Continuation((*before, *ending.ids), cut + ending.first) for ending in found]
 
 
-def _endings(text: Text, prompts: Sequence[ContinuedPrompt]) -> dict[tuple[str, str], Continuation]:
+def _encode_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> dict[tuple[str, str], Continuation]:
     """The tokens of each last line with each of its continuations, as they are after another line."""
     pairs = list(dict.fromkeys((prompt.last_line, one) for prompt in prompts for one in prompt.continuations))
     encoded = text.encode([f"{_LINE_BEFORE}\n{line} {continuation}" for line, continuation in pairs], offsets=True)
     start = len(_LINE_BEFORE) + 1
     endings = {}
     for (line, continuation), one in zip(pairs, encoded, strict=True):
-        cut = _first_from(one, start)
-        endings[line, continuation] = Continuation(one.ids[cut:], _first_after(one, start + len(line)) - cut)
+        cut = _find_token_from(one, start)
+        endings[line, continuation] = Continuation(one.ids[cut:], _find_token_after(one, start + len(line)) - cut)
     return endings
 
 
-def _first_from(encoded: Encoded, character: int) -> int:
+def _find_token_from(encoded: EncodedText, character: int) -> int:
     """The index of the first token that begins at this character or later."""
     return bisect_left(encoded.offsets, character, key=itemgetter(0))
 
 
-def _first_after(encoded: Encoded, characters: int) -> int:
+def _find_token_after(encoded: EncodedText, characters: int) -> int:
     """The index of the first token that ends after this number of characters."""
     return bisect_right(encoded.offsets, characters, key=itemgetter(1))

@@ -10,66 +10,68 @@ exactly one token may differ too, which makes the set of pairs depend on the mod
 
 from collections.abc import Sequence
 
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped
-from tiltmeter.benchmarks.gendered import (
+from tiltmeter.benchmarks.benchmark import Benchmark, PartTrials, SkippedItem, UnsupportedPart
+from tiltmeter.benchmarks.gender_log_ratios import (
     PROTOCOL,
     PROTOCOLS,
     SHOWN,
     WHOLE_SENTENCE,
     ask_whole_sentences,
-    check_protocol,
-    differing_positions,
-    log_ratio_trial,
-    masked_questions,
-    required_mask,
+    build_log_ratio_trial,
+    build_masked_questions,
+    find_differing_positions,
+    reject_other_protocols,
+    require_mask,
 )
-from tiltmeter.benchmarks.perturbing import text_perturbations
-from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, differing_words, rejection_reason
-from tiltmeter.questions import Choice, Option, Text
+from tiltmeter.benchmarks.perturbations import build_perturbations
+from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, find_differing_words, find_rejection_reason
+from tiltmeter.questions import Choice, Option, Tokenizer
 
 NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this model"
 
 
-def ask(part: str, items: Sequence[GenderedPairItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[GenderedPairItem], text: Tokenizer, *, protocol: str) -> PartTrials:  # noqa: ARG001
     """Turn the pairs that pass the filters into questions for a masked or causal model."""
-    check_protocol("GEST's pairs", protocol)
+    reject_other_protocols("GEST's pairs", protocol)
     if text.kind == "seq2seq":
-        raise CannotAsk("Gendered pairs are asked of masked and causal models; for encoder-decoders there is no way.")
-    asked = Asked("masked", PROTOCOL) if text.kind == "masked" else Asked("causal", WHOLE_SENTENCE)
+        raise UnsupportedPart(
+            "Gendered pairs are asked of masked and causal models; for encoder-decoders there is no way."
+        )
+    asked = PartTrials("masked", PROTOCOL) if text.kind == "masked" else PartTrials("causal", WHOLE_SENTENCE)
     accepted = []
     seen: set[tuple[str, str]] = set()
     for item in items:
         pair = (item.male, item.female)
-        if (reason := REPEATED_PAIR if pair in seen else rejection_reason(*pair)) is None:
+        if (reason := REPEATED_PAIR if pair in seen else find_rejection_reason(*pair)) is None:
             accepted.append(item)
         else:
-            asked.skipped.append(Skipped(item.id, reason))
+            asked.skipped.append(SkippedItem(item.id, reason))
         seen.add(pair)
     if asked.kind == "masked":
         _ask_masked(asked, accepted, text)
     else:
-        ask_whole_sentences(asked, accepted, [_words(item) for item in accepted], text)
+        ask_whole_sentences(asked, accepted, [_format_words(item) for item in accepted], text)
     return asked
 
 
-def _ask_masked(asked: Asked, items: Sequence[GenderedPairItem], text: Text) -> None:
-    mask = required_mask(text)
+def _ask_masked(asked: PartTrials, items: Sequence[GenderedPairItem], text: Tokenizer) -> None:
+    mask = require_mask(text)
     wordings = map(text.encode_whole, ([item.male for item in items], [item.female for item in items]))
     for item, male, female in zip(items, *wordings, strict=True):
-        positions = differing_positions(male.ids, female.ids) if len(male.ids) == len(female.ids) else []
+        positions = find_differing_positions(male.ids, female.ids) if len(male.ids) == len(female.ids) else []
         if len(positions) == 1:
-            questions = masked_questions(male.ids, female.ids, positions, mask)
-            asked.trials.append(log_ratio_trial(item, _words(item), questions))
+            questions = build_masked_questions(male.ids, female.ids, positions, mask)
+            asked.trials.append(build_log_ratio_trial(item, _format_words(item), questions))
         else:
-            asked.skipped.append(Skipped(item.id, NOT_ONE_TOKEN))
+            asked.skipped.append(SkippedItem(item.id, NOT_ONE_TOKEN))
 
 
-def _words(item: GenderedPairItem) -> str:
-    ((male, female),) = differing_words(item.male, item.female)
+def _format_words(item: GenderedPairItem) -> str:
+    ((male, female),) = find_differing_words(item.male, item.female)
     return f"{male}/{female}"
 
 
-def choice(item: GenderedPairItem) -> Choice:
+def build_choice(item: GenderedPairItem) -> Choice:
     """The item as a choice between its two sentences."""
     return Choice("pair", "", (Option("masculine", item.male), Option("feminine", item.female)))
 
@@ -86,6 +88,6 @@ BENCHMARK = Benchmark(
     ask=ask,
     item_by_item=_are_distinct,
     shown=SHOWN,
-    perturbations=text_perturbations("gendered-pairs", ("no-final-punctuation", "lower-case", "quoted")),
-    choice=choice,
+    perturbations=build_perturbations("gendered-pairs", ("no-final-punctuation", "lower-case", "quoted")),
+    choice=build_choice,
 )

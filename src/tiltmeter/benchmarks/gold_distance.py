@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-def gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
+def compute_gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
     """The Jensen-Shannon distance (base 2) between a distribution and the one-hot distribution of the gold token.
 
     It depends only on the gold token's probability p: the square root of Eq. 3 of the paper,
     (p log2 p - (1 + p) log2(1 + p) + 2) / 2. Evaluated as written, it cancels catastrophically for p near 1; with
     r = 1 - p the equivalent (p log2 p + r - (2 - r) log2(1 - r/2)) / 2 has only terms of order r.
 
-    >>> gold_distance([math.log(0.5), 0.0, -1000.0]).round(4).tolist()
+    >>> compute_gold_distance([math.log(0.5), 0.0, -1000.0]).round(4).tolist()
     [0.5579, 0.0, 1.0]
-    >>> float(gold_distance(-1e-12).round(9))  # p = 1 - 1e-12; the distance is near sqrt(r / 2)
+    >>> float(compute_gold_distance(-1e-12).round(9))  # p = 1 - 1e-12; the distance is near sqrt(r / 2)
     7.07e-07
     """
     log_p = np.asarray(log_prob, dtype=np.float64)
@@ -26,13 +26,13 @@ def gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
     return distance
 
 
-def s_jsd(more: ArrayLike, less: ArrayLike) -> float:
-    """S_JSD of a pair: the mean difference of `gold_distance` over its shared tokens.
+def compute_s_jsd(more: ArrayLike, less: ArrayLike) -> float:
+    """S_JSD of a pair: the mean difference of `compute_gold_distance` over its shared tokens.
 
     The arguments are the log-probabilities of the shared tokens in the two sentences. Negative values mean that the
     model predicts the shared tokens better in the more stereotypical sentence.
 
-    >>> round(s_jsd(np.log([0.6, 0.2]), np.log([0.5, 0.2])), 4)
+    >>> round(compute_s_jsd(np.log([0.6, 0.2]), np.log([0.5, 0.2])), 4)
     -0.0358
     """
-    return float(np.mean(gold_distance(more) - gold_distance(less)))
+    return float(np.mean(compute_gold_distance(more) - compute_gold_distance(less)))

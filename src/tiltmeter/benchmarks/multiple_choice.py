@@ -21,15 +21,24 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from tiltmeter.benchmarks.alignment import text_positions
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, always
-from tiltmeter.benchmarks.choosing.shares import ANSWERED
-from tiltmeter.benchmarks.choosing.wordings import prompt_words
+from tiltmeter.benchmarks.benchmark import (
+    Benchmark,
+    DisplayedScores,
+    PartTrials,
+    Score,
+    SkippedItem,
+    Trial,
+    UnsupportedPart,
+    allow_splitting,
+)
 from tiltmeter.benchmarks.continuations import ContinuedPrompt, encode_continuations
-from tiltmeter.benchmarks.perturbing import text_perturbations
+from tiltmeter.benchmarks.forced_choice.choice_scores import ANSWERED
+from tiltmeter.benchmarks.forced_choice.wordings import load_prompt_words
+from tiltmeter.benchmarks.perturbations import build_perturbations
+from tiltmeter.benchmarks.token_alignment import find_text_positions
 from tiltmeter.errors import UsageError
-from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, role_name
-from tiltmeter.questions import Answer, Choice, Ids, Option, Question, Text
+from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, format_role_name
+from tiltmeter.questions import Answer, Choice, Ids, Option, Question, Tokenizer
 
 PUBLISHED, LIKELIHOOD, PER_CHARACTER = "published", "likelihood", "likelihood-per-character"
 PROTOCOLS = {
@@ -42,36 +51,38 @@ _NO_TOKEN = "one of its answers has no token"
 _SAME = "two of its answers have the same text"
 
 
-def ask(part: str, items: Sequence[MultipleChoiceItem], text: Text, *, protocol: str) -> Asked:
+def ask(part: str, items: Sequence[MultipleChoiceItem], text: Tokenizer, *, protocol: str) -> PartTrials:
     """Turn questions about one part into questions for a model with this tokenizer."""
     del part  # it is a property of the items
     if protocol not in PROTOCOLS:
         raise UsageError(f"{protocol!r} is not a protocol of multiple-choice questions; choose {', '.join(PROTOCOLS)}.")
     if text.kind == "masked":
-        raise CannotAsk(
+        raise UnsupportedPart(
             "An answer of several words after a question has no likelihood in a masked model, which predicts single "
             "tokens in their place; ask a causal model, an encoder-decoder or a chat model."
         )
-    asked = Asked(text.kind, LIKELIHOOD if protocol == PUBLISHED else protocol)
+    asked = PartTrials(text.kind, LIKELIHOOD if protocol == PUBLISHED else protocol)
     distinct = []
     for item in items:
         if len({item.answer(role).casefold() for role in ROLES}) == len(ROLES):
             distinct.append(item)
         else:
-            asked.skipped.append(Skipped(item.id, _SAME))
-    questions = (_filled if text.kind == "seq2seq" else _continued)(distinct, text)
+            asked.skipped.append(SkippedItem(item.id, _SAME))
+    questions = (_build_sentinel_questions if text.kind == "seq2seq" else _build_causal_questions)(distinct, text)
     for item in distinct:
         of_item = [next(questions) for _ in ROLES]
         if all(question.wanted for question in of_item):
-            asked.trials.append(Trial(item, tuple(of_item), _scorer(item, per_character=protocol == PER_CHARACTER)))
+            asked.trials.append(
+                Trial(item, tuple(of_item), _build_scorer(item, per_character=protocol == PER_CHARACTER))
+            )
         else:
-            asked.skipped.append(Skipped(item.id, _NO_TOKEN))
+            asked.skipped.append(SkippedItem(item.id, _NO_TOKEN))
     return asked
 
 
-def _prompts(items: Sequence[MultipleChoiceItem]) -> list[ContinuedPrompt]:
+def _build_prompts(items: Sequence[MultipleChoiceItem]) -> list[ContinuedPrompt]:
     """The prompt of each item, with its answers."""
-    words = {language: prompt_words(language) for language in {item.language for item in items}}
+    words = {language: load_prompt_words(language) for language in {item.language for item in items}}
     return [
         ContinuedPrompt(
             words[item.language].text(item.context.strip(), item.question.strip()),
@@ -81,12 +92,12 @@ def _prompts(items: Sequence[MultipleChoiceItem]) -> list[ContinuedPrompt]:
     ]
 
 
-def _continued(items: Sequence[MultipleChoiceItem], text: Text) -> Iterator[Question]:
+def _build_causal_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer) -> Iterator[Question]:
     """The questions for a causal model: the tokens of the answer, with the space before it, after the prompt."""
-    prompts = _prompts(items)
+    prompts = _build_prompts(items)
     if not prompts:
         return
-    lead = _tokens_in_front(text, prompts[0].texts[0])
+    lead = _find_leading_tokens(text, prompts[0].texts[0])
     for answers in encode_continuations(text, prompts):
         for answer in answers:
             ids = (*lead, *answer.ids)
@@ -94,19 +105,19 @@ def _continued(items: Sequence[MultipleChoiceItem], text: Text) -> Iterator[Ques
             yield Question(ids, tuple([(at - 1, ids[at]) for at in range(first, len(ids))]))
 
 
-def _tokens_in_front(text: Text, written: str) -> Ids:
+def _find_leading_tokens(text: Tokenizer, written: str) -> Ids:
     """The special tokens that the tokenizer puts in front of a text, which are the same for all texts."""
     (whole,), (alone,) = text.encode_whole([written]), text.encode([written])
-    return whole.ids[: text_positions(whole, alone).start]
+    return whole.ids[: find_text_positions(whole, alone).start]
 
 
-def _filled(items: Sequence[MultipleChoiceItem], text: Text) -> Iterator[Question]:
+def _build_sentinel_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer) -> Iterator[Question]:
     """The questions for an encoder-decoder: the answer as the filling of a sentinel after the prompt."""
     if text.sentinel is None or text.decoder_start is None:
-        raise CannotAsk(
+        raise UnsupportedPart(
             "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill a gap as T5 was."
         )
-    prompts = _prompts(items)
+    prompts = _build_prompts(items)
     sources = text.encode_whole([f"{prompt.text} {text.sentinel_text}" for prompt in prompts])
     answers = iter(text.encode([answer for prompt in prompts for answer in prompt.continuations]))
     lead = (text.decoder_start, text.sentinel)
@@ -115,7 +126,7 @@ def _filled(items: Sequence[MultipleChoiceItem], text: Text) -> Iterator[Questio
         yield Question(ids, tuple((at - 1, ids[at]) for at in range(len(lead), len(ids))), source=source.ids)
 
 
-def _scorer(item: MultipleChoiceItem, *, per_character: bool) -> Callable[[Sequence[Answer]], list[Score]]:
+def _build_scorer(item: MultipleChoiceItem, *, per_character: bool) -> Callable[[Sequence[Answer]], list[Score]]:
     def score(answers: Sequence[Answer]) -> list[Score]:
         numbers = [float(answer.astype(np.float64).sum()) for answer in answers]
         if per_character:
@@ -124,13 +135,13 @@ def _scorer(item: MultipleChoiceItem, *, per_character: bool) -> Callable[[Seque
         return [
             Score(f"{item.id}/{role}", name, number)
             for role, number, chosen in zip(ROLES, numbers, best, strict=True)
-            for name, number in ((role_name(role), number), (f"{ANSWERED}{role}", chosen / sum(best)))
+            for name, number in ((format_role_name(role), number), (f"{ANSWERED}{role}", chosen / sum(best)))
         ]
 
     return score
 
 
-def choice(item: MultipleChoiceItem) -> Choice:
+def build_choice(item: MultipleChoiceItem) -> Choice:
     """The item as a choice between its three answers."""
     options = tuple(Option(role, item.answer(role)) for role in ROLES)
     return Choice("question", f"{item.context.strip()}\n\n{item.question.strip()}", options)
@@ -141,9 +152,9 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     measures="multiple_choice",
     ask=ask,
-    item_by_item=always,
-    perturbations=text_perturbations("multiple-choice", ("lower-case",)),
-    shown=ShownScores(tuple(role_name(role) for role in ROLES), "difference"),
-    choice=choice,
+    item_by_item=allow_splitting,
+    perturbations=build_perturbations("multiple-choice", ("lower-case",)),
+    shown=DisplayedScores(tuple(format_role_name(role) for role in ROLES), "difference"),
+    choice=build_choice,
     choice_measures="multiple_choice",
 )

@@ -19,14 +19,33 @@ from typing import Final
 
 import numpy as np
 
-from tiltmeter.benchmarks.alignment import shared_positions, text_positions
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Skipped, Trial, always
-from tiltmeter.benchmarks.gold_distance import s_jsd
-from tiltmeter.benchmarks.perturbing import text_perturbations
+from tiltmeter.benchmarks.benchmark import (
+    Benchmark,
+    DisplayedScores,
+    PartTrials,
+    Score,
+    SkippedItem,
+    Trial,
+    UnsupportedPart,
+    allow_splitting,
+)
+from tiltmeter.benchmarks.gold_distance import compute_s_jsd
+from tiltmeter.benchmarks.perturbations import build_perturbations
+from tiltmeter.benchmarks.token_alignment import find_shared_positions, find_text_positions
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.bounded_matcher import MatchingLimitError
 from tiltmeter.forms.pairs import PairItem
-from tiltmeter.questions import Answer, Choice, Ids, Kind, Option, Question, Text, Want, common_prefix
+from tiltmeter.questions import (
+    Answer,
+    Choice,
+    Ids,
+    Kind,
+    Option,
+    Question,
+    Tokenizer,
+    WantedQuantity,
+    count_common_prefix,
+)
 
 PUBLISHED, WITHIN_WORD, AUL, AULA = "published", "within-word-l2r", "aul", "aula"
 LIKELIHOOD, LIKELIHOOD_SHARED = "likelihood", "likelihood-shared"
@@ -51,11 +70,11 @@ _NOT_ALIGNED = "its two sentences are too long and repetitive to find the tokens
 _LONGEST_MASKED = 4_096
 
 
-def ask(part: str, items: Sequence[PairItem], text: Text, *, protocol: str) -> Asked:
+def ask(part: str, items: Sequence[PairItem], text: Tokenizer, *, protocol: str) -> PartTrials:
     """Turn pairs into questions for a model with this tokenizer."""
     del part  # pairs have one part
-    name = _protocol(protocol, text.kind)
-    asked = Asked(text.kind, name)
+    name = _select_protocol(protocol, text.kind)
+    asked = PartTrials(text.kind, name)
     if name in (PUBLISHED, WITHIN_WORD):
         _ask_masked(asked, items, text, within_word=name == WITHIN_WORD)
     elif name in (AUL, AULA):
@@ -65,7 +84,7 @@ def ask(part: str, items: Sequence[PairItem], text: Text, *, protocol: str) -> A
     return asked
 
 
-def _protocol(name: str, kind: Kind) -> str:
+def _select_protocol(name: str, kind: Kind) -> str:
     """The protocol that a name selects for a kind of model."""
     if name not in PROTOCOLS:
         raise UsageError(f"{name!r} is not a protocol of sentence pairs; choose {', '.join(PROTOCOLS)}.")
@@ -73,7 +92,7 @@ def _protocol(name: str, kind: Kind) -> str:
     if name == PUBLISHED:
         return known[0]
     if name not in known:
-        raise CannotAsk(f"The protocol {name} is not for {kind} models; for those there are {', '.join(known)}.")
+        raise UnsupportedPart(f"The protocol {name} is not for {kind} models; for those there are {', '.join(known)}.")
     return name
 
 
@@ -100,46 +119,48 @@ class _Sentence:
                 if self.words[later] != self.words[position]:
                     break
                 ids[later] = mask
-        return Question(tuple(ids), ((position, self.ids[position]),), want=Want.LOG_PROB_AND_TOP)
+        return Question(tuple(ids), ((position, self.ids[position]),), want=WantedQuantity.LOG_PROB_AND_TOP)
 
 
-def _ask_masked(asked: Asked, items: Sequence[PairItem], text: Text, *, within_word: bool) -> None:
+def _ask_masked(asked: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, within_word: bool) -> None:
     """One question for each shared token in each sentence, with the token masked."""
     if text.mask is None:
-        raise CannotAsk("The tokenizer has no mask token, so no token can be hidden from the model.")
+        raise UnsupportedPart("The tokenizer has no mask token, so no token can be hidden from the model.")
     if within_word and not text.has_offsets:
-        raise CannotAsk("The protocol within-word-l2r needs a fast tokenizer, which tells the word of each token.")
-    for item, more, less in _sentences(items, text, words=within_word):
+        raise UnsupportedPart(
+            "The protocol within-word-l2r needs a fast tokenizer, which tells the word of each token."
+        )
+    for item, more, less in _encode_sentences(items, text, words=within_word):
         length = max(len(more.ids), len(less.ids))
         if length > _LONGEST_MASKED:
             asked.too_long[item.id] = length
             continue
         try:
-            aligned = shared_positions(more.ids, less.ids)
+            aligned = find_shared_positions(more.ids, less.ids)
         except MatchingLimitError:
-            asked.skipped.append(Skipped(item.id, _NOT_ALIGNED))
+            asked.skipped.append(SkippedItem(item.id, _NOT_ALIGNED))
             continue
         shared = [(first, second) for first, second in aligned if first in more.text and second in less.text]
         if not shared:
-            asked.skipped.append(Skipped(item.id, _NOTHING_SHARED))
+            asked.skipped.append(SkippedItem(item.id, _NOTHING_SHARED))
             continue
         questions = [more.masked(position, text.mask) for position, _ in shared]
         questions += [less.masked(position, text.mask) for _, position in shared]
         sides = ("more",) * len(shared) + ("less",) * len(shared)
-        asked.trials.append(Trial(item, tuple(questions), _masked_scores(item), sides))
+        asked.trials.append(Trial(item, tuple(questions), _build_masked_scorer(item), sides))
 
 
-def _masked_scores(item: PairItem) -> Callable[[Sequence[Answer]], list[Score]]:
+def _build_masked_scorer(item: PairItem) -> Callable[[Sequence[Answer]], list[Score]]:
     def score(answers: Sequence[Answer]) -> list[Score]:
         # Axes: sentence; shared token; log-probability and whether the token is the most probable one.
         table = np.asarray(answers, dtype=np.float64).reshape(2, -1, 2)
         (more, less), (hits_more, hits_less) = table[..., 0], table[..., 1].sum(axis=1)
-        distance = s_jsd(more, less)
+        distance = compute_s_jsd(more, less)
         return [
-            _sentence_score(item, "more", "more", more.sum()),
-            _sentence_score(item, "less", "less", less.sum()),
-            _sentence_score(item, "more", "hits_more", hits_more),
-            _sentence_score(item, "less", "hits_less", hits_less),
+            _build_sentence_score(item, "more", "more", more.sum()),
+            _build_sentence_score(item, "less", "less", less.sum()),
+            _build_sentence_score(item, "more", "hits_more", hits_more),
+            _build_sentence_score(item, "less", "hits_less", hits_less),
             Score(item.id, "shared_tokens", float(table.shape[1])),
             Score(item.id, "s_jsd", distance),
             # 1 if the model predicts `more` better; a tie counts as 0, as in the released code.
@@ -149,21 +170,21 @@ def _masked_scores(item: PairItem) -> Callable[[Sequence[Answer]], list[Score]]:
     return score
 
 
-def _ask_unmasked(asked: Asked, items: Sequence[PairItem], text: Text, *, attention: bool) -> None:
+def _ask_unmasked(asked: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, attention: bool) -> None:
     """One question for each sentence, with all of its tokens unmasked."""
-    want = Want.LOG_PROB_AND_ATTENTION if attention else Want.LOG_PROB
-    for item, more, less in _sentences(items, text, words=False):
+    want = WantedQuantity.LOG_PROB_AND_ATTENTION if attention else WantedQuantity.LOG_PROB
+    for item, more, less in _encode_sentences(items, text, words=False):
         if not more.text or not less.text:
-            asked.skipped.append(Skipped(item.id, _EMPTY))
+            asked.skipped.append(SkippedItem(item.id, _EMPTY))
             continue
         questions = [
             Question(sentence.ids, tuple((position, sentence.ids[position]) for position in sentence.text), want=want)
             for sentence in (more, less)
         ]
-        asked.trials.append(Trial(item, tuple(questions), _unmasked_scores(item, attention), ("more", "less")))
+        asked.trials.append(Trial(item, tuple(questions), _build_unmasked_scorer(item, attention), ("more", "less")))
 
 
-def _unmasked_scores(item: PairItem, attention: bool) -> Callable[[Sequence[Answer]], list[Score]]:
+def _build_unmasked_scorer(item: PairItem, attention: bool) -> Callable[[Sequence[Answer]], list[Score]]:
     def sentence_score(answer: Answer) -> float:
         numbers = answer.astype(np.float64)
         if attention:
@@ -175,22 +196,22 @@ def _unmasked_scores(item: PairItem, attention: bool) -> Callable[[Sequence[Answ
     def score(answers: Sequence[Answer]) -> list[Score]:
         more, less = map(sentence_score, answers)
         return [
-            _sentence_score(item, "more", "more", more),
-            _sentence_score(item, "less", "less", less),
+            _build_sentence_score(item, "more", "more", more),
+            _build_sentence_score(item, "less", "less", less),
             Score(item.id, "difference", more - less),
         ]
 
     return score
 
 
-def _sentences(
-    items: Sequence[PairItem], text: Text, *, words: bool
+def _encode_sentences(
+    items: Sequence[PairItem], text: Tokenizer, *, words: bool
 ) -> Iterator[tuple[PairItem, _Sentence, _Sentence]]:
     """The pairs with both sentences encoded; with `words`, also the word index of each token."""
     texts = [sentence for item in items for sentence in (item.more, item.less)]
     word_indices = text.words(texts) if words else [()] * len(texts)
     sentences = [
-        _Sentence(whole.ids, text_positions(whole, alone), indices)
+        _Sentence(whole.ids, find_text_positions(whole, alone), indices)
         for whole, alone, indices in zip(text.encode_whole(texts), text.encode(texts), word_indices, strict=True)
     ]
     return zip(items, sentences[::2], sentences[1::2], strict=True)
@@ -199,59 +220,59 @@ def _sentences(
 # Causal and encoder-decoder models
 
 
-def _ask_likelihood(asked: Asked, items: Sequence[PairItem], text: Text, *, only_shared: bool) -> None:
+def _ask_likelihood(asked: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, only_shared: bool) -> None:
     """One question for each sentence; both protocols ask the same ones, so the second is answered from the store."""
-    lead, source = _lead(text)
+    lead, source = _build_lead(text)
     texts = [sentence for item in items for sentence in (item.more, item.less)]
     encoded = [(*lead, *sentence.ids) for sentence in text.encode(texts)]
     for item, more, less in zip(items, encoded[::2], encoded[1::2], strict=True):
         if len(more) == len(lead) or len(less) == len(lead):
-            asked.skipped.append(Skipped(item.id, _EMPTY))
+            asked.skipped.append(SkippedItem(item.id, _EMPTY))
             continue
         try:
-            shared = _shared_after(len(lead), more, less) if only_shared else None
+            shared = _find_shared_after(len(lead), more, less) if only_shared else None
         except MatchingLimitError:
-            asked.skipped.append(Skipped(item.id, _NOT_ALIGNED))
+            asked.skipped.append(SkippedItem(item.id, _NOT_ALIGNED))
             continue
         if shared == []:
-            asked.skipped.append(Skipped(item.id, _NOTHING_SHARED))
+            asked.skipped.append(SkippedItem(item.id, _NOTHING_SHARED))
             continue
         questions = tuple(
             Question(ids, tuple(zip(range(len(lead) - 1, len(ids) - 1), ids[len(lead) :], strict=True)), source=source)
             for ids in (more, less)
         )
-        prefix = common_prefix(more, less) - len(lead)
-        score = _likelihood_scores(item, prefix, shared)
+        prefix = count_common_prefix(more, less) - len(lead)
+        score = _build_likelihood_scorer(item, prefix, shared)
         asked.trials.append(Trial(item, questions, score, ("more", "less")))
 
 
-def _shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]:
+def _find_shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]:
     """The positions of shared tokens after the lead, counted from its end."""
     return [
         (first - lead, second - lead)
-        for first, second in shared_positions(more, less)
+        for first, second in find_shared_positions(more, less)
         if first >= lead and second >= lead
     ]
 
 
-def _lead(text: Text) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _build_lead(text: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The tokens before a sentence, and the input of the encoder: empty, or a sentinel to fill."""
     if text.kind == "causal":
         if text.start is None:
-            raise CannotAsk(
+            raise UnsupportedPart(
                 "The tokenizer has no token for the beginning of a text, so the first token of a sentence, often the "
                 "one that names the group, has no likelihood."
             )
         return (text.start,), ()
     if text.sentinel is None or text.decoder_start is None:
-        raise CannotAsk(
+        raise UnsupportedPart(
             "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill a gap as T5 was."
         )
     (source,) = text.encode_whole([text.sentinel_text])
     return (text.decoder_start, text.sentinel), source.ids
 
 
-def _likelihood_scores(
+def _build_likelihood_scorer(
     item: PairItem, prefix: int, shared: list[tuple[int, int]] | None
 ) -> Callable[[Sequence[Answer]], list[Score]]:
     def score(answers: Sequence[Answer]) -> list[Score]:
@@ -264,12 +285,12 @@ def _likelihood_scores(
             tokens = [Score(item.id, "shared_tokens", float(len(shared)))]
         else:
             tokens = [
-                _sentence_score(item, "more", "tokens_more", float(len(more))),
-                _sentence_score(item, "less", "tokens_less", float(len(less))),
+                _build_sentence_score(item, "more", "tokens_more", float(len(more))),
+                _build_sentence_score(item, "less", "tokens_less", float(len(less))),
             ]
         return [
-            _sentence_score(item, "more", "more", more.sum()),
-            _sentence_score(item, "less", "less", less.sum()),
+            _build_sentence_score(item, "more", "more", more.sum()),
+            _build_sentence_score(item, "less", "less", less.sum()),
             *tokens,
             Score(item.id, "difference", float(more.mean() - less.mean())),
         ]
@@ -280,7 +301,7 @@ def _likelihood_scores(
 # Shared
 
 
-def _sentence_score(item: PairItem, sentence: str, role: str, score: float) -> Score:
+def _build_sentence_score(item: PairItem, sentence: str, role: str, score: float) -> Score:
     """A score of one of the two sentences; scores of the pair have the item's id."""
     return Score(f"{item.id}/{sentence}", role, float(score))
 
@@ -294,7 +315,7 @@ def drop_final_character(item: PairItem) -> PairItem:
     return replace(item, more=item.more[:-1], less=item.less[:-1])
 
 
-def choice(item: PairItem) -> Choice:
+def build_choice(item: PairItem) -> Choice:
     """The item as a choice between its two sentences."""
     return Choice("pair", "", (Option("stereotype", item.more), Option("anti-stereotype", item.less)))
 
@@ -304,11 +325,11 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     measures="pairs",
     ask=ask,
-    item_by_item=always,
-    shown=ShownScores(("more", "less"), "difference"),
+    item_by_item=allow_splitting,
+    shown=DisplayedScores(("more", "less"), "difference"),
     perturbations={
         "drop-final-character": drop_final_character,
-        **text_perturbations("pairs", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
+        **build_perturbations("pairs", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
     },
-    choice=choice,
+    choice=build_choice,
 )

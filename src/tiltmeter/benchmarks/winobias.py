@@ -11,70 +11,77 @@ Lines whose two versions differ in more than their pronouns are errors in the da
 import re
 from collections.abc import Sequence
 
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Skipped, always
-from tiltmeter.benchmarks.gendered import (
+from tiltmeter.benchmarks.benchmark import Benchmark, PartTrials, SkippedItem, UnsupportedPart, allow_splitting
+from tiltmeter.benchmarks.gender_log_ratios import (
     PROTOCOL,
     PROTOCOLS,
     SHOWN,
     UNEQUAL,
     WHOLE_SENTENCE,
     ask_whole_sentences,
-    check_protocol,
-    differing_positions,
-    log_ratio_trial,
-    masked_questions,
-    required_mask,
+    build_log_ratio_trial,
+    build_masked_questions,
+    find_differing_positions,
+    reject_other_protocols,
+    require_mask,
 )
-from tiltmeter.forms.gendered_pairs import differing_words
+from tiltmeter.forms.gendered_pairs import find_differing_words
 from tiltmeter.forms.winobias import WinoBiasItem
-from tiltmeter.questions import Text
+from tiltmeter.questions import Tokenizer
 
 NOISE = "the two sentences differ in more than their pronouns"
 _PRONOUNS = {("he", "she"), ("his", "her"), ("him", "her"), ("himself", "herself")}
 
 
-def pronouns(item: WinoBiasItem) -> list[tuple[str, str]] | None:
+def find_pronouns(item: WinoBiasItem) -> list[tuple[str, str]] | None:
     """The pairs of pronouns in which the two sentences differ; None if they differ in anything else, or not at all."""
     if len(item.male.split()) != len(item.female.split()):
         return None
-    words = [(_normalised(male), _normalised(female)) for male, female in differing_words(item.male, item.female)]
+    words = [
+        (_normalise_word(male), _normalise_word(female))
+        for male, female in find_differing_words(item.male, item.female)
+    ]
     return words if words and set(words) <= _PRONOUNS else None
 
 
-def _normalised(word: str) -> str:
+def _normalise_word(word: str) -> str:
     return re.sub(r"\W", "", word).lower()
 
 
-def ask(part: str, items: Sequence[WinoBiasItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[WinoBiasItem], text: Tokenizer, *, protocol: str) -> PartTrials:  # noqa: ARG001
     """Turn the sentences of one part into questions for a masked or causal model."""
-    check_protocol("WinoBias", protocol)
+    reject_other_protocols("WinoBias", protocol)
     if text.kind == "seq2seq":
-        raise CannotAsk("WinoBias is asked of masked and causal models; for encoder-decoders there is no protocol.")
-    asked = Asked("masked", PROTOCOL) if text.kind == "masked" else Asked("causal", WHOLE_SENTENCE)
-    asked.skipped += [Skipped(item.id, NOISE) for item in items if pronouns(item) is None]
-    clean = [item for item in items if pronouns(item) is not None]
+        raise UnsupportedPart(
+            "WinoBias is asked of masked and causal models; for encoder-decoders there is no protocol."
+        )
+    asked = PartTrials("masked", PROTOCOL) if text.kind == "masked" else PartTrials("causal", WHOLE_SENTENCE)
+    asked.skipped += [SkippedItem(item.id, NOISE) for item in items if find_pronouns(item) is None]
+    clean = [item for item in items if find_pronouns(item) is not None]
     if asked.kind == "masked":
         _ask_masked(asked, clean, text)
     else:
-        ask_whole_sentences(asked, clean, [_words(item) for item in clean], text)
+        ask_whole_sentences(asked, clean, [_format_words(item) for item in clean], text)
     return asked
 
 
-def _ask_masked(asked: Asked, items: Sequence[WinoBiasItem], text: Text) -> None:
-    mask = required_mask(text)
+def _ask_masked(asked: PartTrials, items: Sequence[WinoBiasItem], text: Tokenizer) -> None:
+    mask = require_mask(text)
     sentences = [item.male for item in items], [item.female for item in items]
     for item, male, female in zip(items, *map(text.encode_whole, sentences), strict=True):
         if len(male.ids) == len(female.ids):
-            questions = masked_questions(male.ids, female.ids, differing_positions(male.ids, female.ids), mask)
-            asked.trials.append(log_ratio_trial(item, _words(item), questions))
+            questions = build_masked_questions(
+                male.ids, female.ids, find_differing_positions(male.ids, female.ids), mask
+            )
+            asked.trials.append(build_log_ratio_trial(item, _format_words(item), questions))
         else:
-            asked.skipped.append(Skipped(item.id, UNEQUAL))
+            asked.skipped.append(SkippedItem(item.id, UNEQUAL))
 
 
-def _words(item: WinoBiasItem) -> str:
-    return " ".join(f"{male}/{female}" for male, female in pronouns(item) or [])
+def _format_words(item: WinoBiasItem) -> str:
+    return " ".join(f"{male}/{female}" for male, female in find_pronouns(item) or [])
 
 
 BENCHMARK = Benchmark(
-    form="winobias", protocols=PROTOCOLS, measures="winobias", ask=ask, shown=SHOWN, item_by_item=always
+    form="winobias", protocols=PROTOCOLS, measures="winobias", ask=ask, shown=SHOWN, item_by_item=allow_splitting
 )

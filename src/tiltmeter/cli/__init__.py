@@ -9,16 +9,16 @@ import typer
 from typer.core import TyperGroup
 
 import tiltmeter
-from tiltmeter.cli.ending import Ended, told
+from tiltmeter.cli.error_boundary import TyperWrapped, report_errors
 from tiltmeter.cli.help import with_plain_types
-from tiltmeter.guarded_output import guarded_output
+from tiltmeter.safe_output import guard_output
 
 # The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
 _COMMANDS = {
     **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
     "matrix": ("matrix", "matrix"),
-    "sensitivity": ("ask_again", "sensitivity"),
-    "items": ("judge_items", "items"),
+    "sensitivity": ("sensitivity", "sensitivity"),
+    "items": ("items", "items"),
     **{name: (name, name) for name in ("board", "export", "reproduce", "studio", "protocols")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
@@ -28,14 +28,14 @@ _COMMANDS = {
 _ALONE = {("data", "list"): ("data_list", "list_data")}
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"tiltmeter {tiltmeter.__version__}")
         raise typer.Exit
 
 
 def _tiltmeter(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error, too; may stand anywhere."),
 ) -> None:
     """Measure the stereotypical bias of language models and translation systems, with confidence intervals.
@@ -45,7 +45,7 @@ def _tiltmeter(
     """
 
 
-class _Group(TyperGroup):
+class _CommandGroup(TyperGroup):
     """The commands; Typer ends without a word after Ctrl-C, and takes the end of a file for a refusal of the user."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
@@ -53,13 +53,13 @@ class _Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except (KeyboardInterrupt, EOFError) as error:
-            raise Ended(error) from error
+            raise TyperWrapped(error) from error
 
 
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     """The command line with these commands; only their modules are imported."""
     made = typer.Typer(
-        cls=_Group,
+        cls=_CommandGroup,
         no_args_is_help=True,
         rich_markup_mode="markdown",
         pretty_exceptions_show_locals=False,
@@ -76,7 +76,7 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
     return made
 
 
-def _alone(group: str, command: str) -> typer.Typer:
+def _build_single_command(group: str, command: str) -> typer.Typer:
     """The command line with one command of a group."""
     module, attribute = _ALONE[group, command]
     made, inside = make_app([]), typer.Typer(rich_markup_mode="markdown")
@@ -93,14 +93,14 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command line; `tiltmeter.cli.ending` says how it ends. No traceback is shown without `--debug`."""
+    """Run the command line; errors end with a message, and with a traceback if `--debug` is given."""
     words = sys.argv[1:]
     before = words[: words.index("--")] if "--" in words else words
     debug = "--debug" in before
     sys.argv[1:] = [word for word in before if word != "--debug"] + words[len(before) :]
-    with guarded_output(), told(debug=debug):
+    with guard_output(), report_errors(debug=debug):
         if tuple(sys.argv[1:3]) in _ALONE:
-            app = _alone(*sys.argv[1:3])
+            app = _build_single_command(*sys.argv[1:3])
         else:
             named = sys.argv[1:2]
             app = make_app(named if named and named[0] in _COMMANDS else _COMMANDS)

@@ -36,7 +36,7 @@ def board(
     The site needs no server and loads nothing: open `index.html` in a browser. Only numbers that can be compared share
     a column, and ranks are ranges that hold with 95% confidence. Runs that cannot be read are listed with the reason.
     """
-    from tiltmeter.cluster.board.write_site import write_board
+    from tiltmeter.cluster.board.site_files import write_board
 
     written = write_board(runs, out, reference=reference, attributes=attributes, with_reports=with_reports)
     for run in written.broken[:10]:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import choice_of
-from tiltmeter.printable import json_text, plain_console
+from tiltmeter.cli.output import parse_choice
+from tiltmeter.printable_text import create_plain_console, format_json
 
 
 def check(
@@ -75,20 +75,20 @@ def check(
 
     from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
-    from tiltmeter.comparing.config import NAME, read_config
-    from tiltmeter.files import append_text, check_file, write_text
-    from tiltmeter.reports.check_results import markdown as to_markdown
-    from tiltmeter.reports.check_results import plan as print_plan
+    from tiltmeter.comparing.gate_config import NAME, read_gate_config
+    from tiltmeter.files import append_text, reject_unwritable_file, write_text
+    from tiltmeter.reports.check_results import print_rule_plan as print_plan
     from tiltmeter.reports.check_results import print_verdicts, to_dict
+    from tiltmeter.reports.check_results import render_markdown as to_markdown
 
     if markdown is not None:
-        check_file(markdown)
+        reject_unwritable_file(markdown)
     given = bool(maximum or minimum or no_worse_than)
     if config is None and not given and Path(NAME).is_file():
         config = Path(NAME)
     lenient, rules = False, []
     if config is not None:
-        content = read_config(config)
+        content = read_gate_config(config)
         rules = content.rules
         baseline = baseline or content.baseline
         lenient = bool(content.lenient)
@@ -101,15 +101,15 @@ def check(
         rules=rules,
         baseline=baseline,
         lenient=lenient,
-        across=[name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
+        across=[name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
     )
     if plan:
-        print_plan(verdicts, plain_console())
+        print_plan(verdicts, create_plain_console())
         return
     if as_json:
-        typer.echo(json_text([to_dict(verdict) for verdict in verdicts]))
+        typer.echo(format_json([to_dict(verdict) for verdict in verdicts]))
     else:
-        print_verdicts(verdicts, plain_console(), lenient=lenient)
+        print_verdicts(verdicts, create_plain_console(), lenient=lenient)
     summary = to_markdown(verdicts, lenient=lenient)
     if markdown is not None:
         write_text(markdown, summary)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiltmeter.cli.output import choice_of
+from tiltmeter.cli.output import parse_choice
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import json_text, plain_console
+from tiltmeter.printable_text import create_plain_console, format_json
 
 if TYPE_CHECKING:
     from tiltmeter.comparing.group_difference import GroupComparison
@@ -100,20 +100,20 @@ def compare(
     from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
-    from tiltmeter.files import check_file, check_folder
+    from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
     if figures is not None and not size:
         raise UsageError("--figures is for --size; add it, or use `tiltmeter report`.")
     if html is not None:
-        check_file(html)
+        reject_unwritable_file(html)
     if figures is not None:
-        check_folder(figures)
-    chosen_by = choice_of(by, BY, "--by")
+        reject_unwritable_folder(figures)
+    chosen_by = parse_choice(by, BY, "--by")
     asked: Any = {
         "baseline": baseline,
         "measures": measure or (),
-        "where": _where(where or []),
-        "across": [name for text in across or [] if (name := choice_of(text, ACROSS, "--across"))],
+        "where": _parse_filters(where or []),
+        "across": [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
         "attributes": attributes,
     }
     if (group is not None or size) and (everything or items != _ITEMS):
@@ -134,13 +134,13 @@ def _print_pairs(comparison: "Comparison", as_json: bool, html: Path | None, ite
 
     if as_json:
         differences = [difference.to_dict() for difference in comparison.differences]
-        typer.echo(json_text({"differences": differences, "notes": comparison.notes}))
+        typer.echo(format_json({"differences": differences, "notes": comparison.notes}))
     else:
-        print_comparison(comparison, plain_console(), everything=everything)
+        print_comparison(comparison, create_plain_console(), everything=everything)
     if html is not None:
-        from tiltmeter.reports.comparison_page import comparison_page
+        from tiltmeter.reports.comparison_page import render_comparison_page
 
-        _write(html, comparison_page(comparison, items=items or None, everything=everything))
+        _write_page(html, render_comparison_page(comparison, items=items or None, everything=everything))
 
 
 def _print_groups(comparison: "GroupComparison", as_json: bool, html: Path | None) -> None:
@@ -148,13 +148,13 @@ def _print_groups(comparison: "GroupComparison", as_json: bool, html: Path | Non
 
     if as_json:
         differences = [difference.to_dict() for difference in comparison.differences]
-        typer.echo(json_text({"differences": differences, "notes": comparison.notes}))
+        typer.echo(format_json({"differences": differences, "notes": comparison.notes}))
     else:
-        print_groups(comparison, plain_console())
+        print_groups(comparison, create_plain_console())
     if html is not None:
-        from tiltmeter.reports.question_page import group_page
+        from tiltmeter.reports.contrast_page import render_group_page
 
-        _write(html, group_page(comparison))
+        _write_page(html, render_group_page(comparison))
 
 
 def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None, figures: Path | None) -> None:
@@ -162,29 +162,29 @@ def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None,
 
     if as_json:
         slopes = [slope.to_dict() for slope in comparison.slopes]
-        typer.echo(json_text({"slopes": slopes, "notes": comparison.notes}))
+        typer.echo(format_json({"slopes": slopes, "notes": comparison.notes}))
     else:
-        print_sizes(comparison, plain_console())
+        print_sizes(comparison, create_plain_console())
     if html is not None:
-        from tiltmeter.reports.question_page import size_page
+        from tiltmeter.reports.contrast_page import render_size_page
 
-        _write(html, size_page(comparison))
+        _write_page(html, render_size_page(comparison))
     if figures is not None:
-        from tiltmeter.reports.question_page import size_figures
-        from tiltmeter.reports.save import save_figures
+        from tiltmeter.reports.contrast_page import build_size_figures
+        from tiltmeter.reports.figure_files import save_figures
 
-        written = save_figures(size_figures(comparison), figures)
+        written = save_figures(build_size_figures(comparison), figures)
         typer.echo(f"{len(written)} figure files written to {figures}", err=True)
 
 
-def _write(path: Path, page: str) -> None:
+def _write_page(path: Path, page: str) -> None:
     from tiltmeter.files import write_text
 
     write_text(path, page)
     typer.echo(f"Written to {path}", err=True)
 
 
-def _where(given: list[str]) -> dict[str, str]:
+def _parse_filters(given: list[str]) -> dict[str, str]:
     pairs = {}
     for text in given:
         name, equals, value = text.partition("=")

@@ -9,20 +9,20 @@ import typer
 
 from tiltmeter.cli.data_describe import describe_data
 from tiltmeter.cli.data_list import list_data
-from tiltmeter.cli.output import choice_of
-from tiltmeter.datasets.by_name import DATASETS, dataset, examine_spec, load_spec, refuse_export
-from tiltmeter.datasets.findings import Finding, errors, warnings
-from tiltmeter.datasets.hashing import sha256_of
-from tiltmeter.datasets.no_licence import accept
-from tiltmeter.datasets.readers import FORMATS, examine_file
+from tiltmeter.cli.output import parse_choice
+from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset, load_spec, reject_export, validate_spec
+from tiltmeter.datasets.dataset_spec import Spec, parse_spec
+from tiltmeter.datasets.file_hashes import get_sha256
+from tiltmeter.datasets.findings import Finding, list_error_codes, list_warning_codes
+from tiltmeter.datasets.licence_consent import accept_notice
+from tiltmeter.datasets.readers import FORMATS, validate_file
 from tiltmeter.datasets.readers.jsonl import write_jsonl
-from tiltmeter.datasets.recorded import files_to_pin
-from tiltmeter.datasets.spec import Spec, parse_spec
-from tiltmeter.datasets.validate import Examination
+from tiltmeter.datasets.recorded_hashes import list_unpinned_files
+from tiltmeter.datasets.validation import ValidationResult
 from tiltmeter.errors import UsageError
-from tiltmeter.files import check_file
-from tiltmeter.forms import Item, form_of
-from tiltmeter.printable import json_text
+from tiltmeter.files import reject_unwritable_file
+from tiltmeter.forms import Item, get_item_form
+from tiltmeter.printable_text import format_json
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -49,7 +49,8 @@ app.command("describe")(describe_data)
 def get(
     spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set.")],
     accept_no_licence: Annotated[
-        bool, typer.Option("--accept-no-licence", help="Use the files although their repository states no licence.")
+        bool,
+        typer.Option("--accept_notice-no-licence", help="Use the files although their repository states no licence."),
     ] = False,
 ) -> None:
     """Download the files of a data set, unless they are cached, and print their paths.
@@ -67,10 +68,10 @@ def get(
     asked = parse_spec(spec)
     if asked.path is not None:
         raise UsageError(f"{spec} is a file of your own; there is nothing to download.")
-    for source in dataset(asked.name).select(asked.part, asked.languages):
+    for source in get_dataset(asked.name).select(asked.part, asked.languages):
         for file in source.files:
             if accept_no_licence and not isinstance(file, Path) and not file.licence_stated:
-                accept(file)
+                accept_notice(file)
         for path in source.paths():
             typer.echo(path)
 
@@ -86,14 +87,14 @@ def pin() -> None:
 
     `tiltmeter data pin`
     """
-    found = list(files_to_pin())
+    found = list(list_unpinned_files())
     repository = None
     for file, path in found:
         if path is not None:
             if file.repository != repository:
                 repository = file.repository
                 typer.echo(f"# {repository} at {file.commit}")
-            typer.echo(f'"{file.path}" = "sha256:{sha256_of(path)} {path.stat().st_size}"')
+            typer.echo(f'"{file.path}" = "sha256:{get_sha256(path)} {path.stat().st_size}"')
     here = sum(path is not None for _, path in found)
     typer.echo(f"{here} of {len(found)} files without a known hash are here.", err=True)
 
@@ -114,7 +115,7 @@ def show(
     """
     asked = parse_spec(spec)
     if asked.path is None:
-        typer.echo(f"Content warning: {dataset(asked.name).warning}", err=True)
+        typer.echo(f"Content warning: {get_dataset(asked.name).warning}", err=True)
     items = load_spec(asked)
     if item is not None:
         items = [candidate for candidate in items if candidate.id == item]
@@ -122,10 +123,10 @@ def show(
             raise UsageError(f"{spec} has no item with the id {item!r}.")
     shown: defaultdict[tuple[str, ...], int] = defaultdict(int)
     for entry in items:
-        group = (entry.language, form_of(entry).part_of(entry) or "")
+        group = (entry.language, get_item_form(entry).part_of(entry) or "")
         shown[group] += 1
         if item is not None or shown[group] <= limit:
-            typer.echo("\n".join(_lines(entry)) + "\n")
+            typer.echo("\n".join(_format_item(entry)) + "\n")
 
 
 @app.command()
@@ -134,7 +135,7 @@ def validate(
     format: From = None,
     language: Language = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on list_warning_codes too.")] = False,
 ) -> None:
     """Check every item and report errors and warnings. The exit code is 2 if there are errors.
 
@@ -152,10 +153,10 @@ def validate(
             {"file": checked.file, "items": len(checked.items), "findings": list(map(asdict, checked.findings))}
             for checked in examinations
         ]
-        typer.echo(json_text(content))
+        typer.echo(format_json(content))
     else:
         for checked in examinations:
-            _report(checked)
+            _print_findings(checked)
     if any(checked.errors or (strict and checked.findings) for checked in examinations):
         raise typer.Exit(2)
 
@@ -176,12 +177,12 @@ def convert(
 
     `tiltmeter data convert df_intrasentence_it.pkl it.jsonl --from stereoset-pickle --language it`
     """
-    check_file(out)
+    reject_unwritable_file(out)
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; --force replaces it.")
     if format is None:
-        asked = _spec(source, language)
-        refuse_export(asked.name)
+        asked = _parse_source(source, language)
+        reject_export(asked.name)
         items = load_spec(asked)
     else:
         items = [item for checked in _examine(source, format, language) for item in checked.accept()]
@@ -189,7 +190,7 @@ def convert(
     typer.echo(f"{len(items)} items written to {out}", err=True)
 
 
-def _spec(source: str, language: str | None = None) -> Spec:
+def _parse_source(source: str, language: str | None = None) -> Spec:
     if language is not None:
         raise UsageError("--language is for files given with --from; leave it out, or name a language as in NAME:de.")
     asked = parse_spec(source)
@@ -199,22 +200,22 @@ def _spec(source: str, language: str | None = None) -> Spec:
     return asked
 
 
-def _examine(source: str, format: str | None, language: str | None) -> list[Examination]:
-    known = choice_of(format, FORMATS, "--from")
+def _examine(source: str, format: str | None, language: str | None) -> list[ValidationResult]:
+    known = parse_choice(format, FORMATS, "--from")
     if known is None:
         if language is not None:
             raise UsageError(
                 "--language is for files given with --from; leave it out, or name a language as in NAME:de."
             )
-        return examine_spec(_spec(source))
+        return validate_spec(_parse_source(source))
     if language is None:
         raise UsageError("--from needs --language, such as --language de.")
-    return [examine_file(Path(source), known, language)]
+    return [validate_file(Path(source), known, language)]
 
 
-def _lines(item: Item) -> list[str]:
+def _format_item(item: Item) -> list[str]:
     """An item as lines of text."""
-    form = form_of(item)
+    form = get_item_form(item)
     text = form.shown(item)
     head = " · ".join(filter(None, (form.part_of(item), item.language, *form.heading(item), item.id)))
     width = max(map(len, text.texts), default=0) + 2
@@ -222,7 +223,7 @@ def _lines(item: Item) -> list[str]:
     return [head, *context, *(f"    {role:<{width}}{candidate}" for role, candidate in text.texts.items())]
 
 
-def _report(examination: Examination) -> None:
+def _print_findings(examination: ValidationResult) -> None:
     """Print the findings by code with examples, errors first, the most frequent first."""
     by_code: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in examination.findings:
@@ -236,7 +237,7 @@ def _report(examination: Examination) -> None:
     for code, findings in sorted(by_code.items(), key=lambda entry: (entry[1][0].severity, -len(entry[1]))):
         # One example per item: several findings in one item would be poor examples.
         firsts = list({finding.item or finding.row: finding for finding in reversed(findings)}.values())[::-1]
-        meaning = errors().get(code) or warnings()[code]
+        meaning = list_error_codes().get(code) or list_warning_codes()[code]
         typer.echo(f"{findings[0].severity:<9}{code:<23}{len(findings):>6}{len(firsts):>6}  {meaning}")
         for finding in firsts[:EXAMPLES]:
             location = ", ".join(filter(None, (finding.row, finding.field, finding.item and f"item {finding.item}")))

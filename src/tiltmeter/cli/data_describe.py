@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.datasets.by_name import load_spec
-from tiltmeter.datasets.spec import parse_spec
+from tiltmeter.datasets.dataset_loader import load_spec
+from tiltmeter.datasets.dataset_spec import parse_spec
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import json_text, plain_console
+from tiltmeter.printable_text import create_plain_console, format_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tiltmeter.datasets.describe import CountPieces, DataDescription, Lengths
+    from tiltmeter.datasets.dataset_statistics import CountPieces, LengthStatistics, PortionStatistics
 
 # Values of a grouping that are printed.
 _SHOWN = 12
@@ -44,81 +44,81 @@ def describe_data(
     `tiltmeter data describe my-items.jsonl --figure figures`
     """
 
-    from tiltmeter.datasets.describe import describe
+    from tiltmeter.datasets.dataset_statistics import describe_items
 
     items = load_spec(parse_spec(spec))
     if tokenizer is None:
-        described = describe(items)
+        described = describe_items(items)
     else:
-        with _pieces(tokenizer) as count_pieces:
-            described = describe(items, count_pieces)
+        with _open_piece_counter(tokenizer) as count_pieces:
+            described = describe_items(items, count_pieces)
     if as_json:
-        typer.echo(json_text([one.to_dict() for one in described]))
+        typer.echo(format_json([one.to_dict() for one in described]))
     else:
-        _print(described, plain_console())
+        _print_description(described, create_plain_console())
     if figure is not None:
-        from tiltmeter.reports.figures.data_figure import data_figure
-        from tiltmeter.reports.save import save_figures
+        from tiltmeter.reports.figure_files import save_figures
+        from tiltmeter.reports.figures.data_figure import build_data_figure
 
         name = parse_spec(spec).name
-        for path in save_figures([("data", data_figure(Path(name).name, described))], figure):
+        for path in save_figures([("data", build_data_figure(Path(name).name, described))], figure):
             typer.echo(f"Wrote {path}", err=True)
 
 
 @contextmanager
-def _pieces(model: str) -> "Iterator[CountPieces]":
+def _open_piece_counter(model: str) -> "Iterator[CountPieces]":
     """A function that counts the pieces of texts, as long as the model is open."""
-    from tiltmeter.models.opening import opened
-    from tiltmeter.models.protocol import ChatModel, ModelOptions
+    from tiltmeter.models.model_opener import use_model
+    from tiltmeter.models.model_protocol import ChatModel, ModelOptions
 
-    with opened(model, ModelOptions()) as found:
+    with use_model(model, ModelOptions()) as found:
         if isinstance(found, ChatModel):
             raise UsageError(f"{model} is a chat model, whose tokenizer is not here; name a local model.")
         text = found.text
         yield lambda texts: [len(encoded.ids) for encoded in text.encode(list(texts))]
 
 
-def _print(described: "Sequence[DataDescription]", console: "Console") -> None:
-    from tiltmeter.datasets.language_facts import language
-    from tiltmeter.reports.console_tables import print_fitting
-    from tiltmeter.reports.languages import language_name
+def _print_description(described: "Sequence[PortionStatistics]", console: "Console") -> None:
+    from tiltmeter.datasets.language_facts import get_language_facts
+    from tiltmeter.reports.console_tables import print_fitting_table
+    from tiltmeter.reports.language_names import get_language_name
 
     heads = ("", "items", "contexts", "sentences", "words", "a\nsentence", "pieces", "a\nsentence")
     rows = []
     for one in described:
-        where = " ".join(filter(None, (one.part, language_name(one.language))))
+        where = " ".join(filter(None, (one.part, get_language_name(one.language))))
         counts = [f"{count:,}" for count in (one.items, one.contexts, one.sentences)]
-        rows.append([where, *counts, *_lengths(one.words), *_lengths(one.pieces)])
-    print_fitting(console, heads, rows, optional=("contexts", "sentences"))
+        rows.append([where, *counts, *_format_lengths(one.words), *_format_lengths(one.pieces)])
+    print_fitting_table(console, heads, rows, optional=("contexts", "sentences"))
     for one in described:
-        where = " ".join(filter(None, (one.part, language_name(one.language))))
+        where = " ".join(filter(None, (one.part, get_language_name(one.language))))
         console.print(f"\n{where}", style="bold", markup=False)
-        if facts := language(one.language).attributes():
+        if facts := get_language_facts(one.language).attributes():
             listed = "; ".join(f"{name} {value}" for name, value in facts.items())
             console.print(f"  {listed}", markup=False, highlight=False, soft_wrap=True)
         if one.per_subject:
             numbers = sorted(one.per_subject.values())
             console.print(
                 f"  {one.subject}: {len(numbers):,} different, {numbers[0]:,} to {numbers[-1]:,} items each, "
-                f"median {numbers[len(numbers) // 2]:,}: {_listed(one.per_subject)}",
+                f"median {numbers[len(numbers) // 2]:,}: {_format_counts(one.per_subject)}",
                 markup=False,
                 highlight=False,
                 soft_wrap=True,
             )
         for name, found in one.groups.items():
-            console.print(f"  {name}: {_listed(found)}", markup=False, highlight=False, soft_wrap=True)
+            console.print(f"  {name}: {_format_counts(found)}", markup=False, highlight=False, soft_wrap=True)
         if one.note:
             console.print(f"  Note: {one.note}.", markup=False, highlight=False, soft_wrap=True)
 
 
-def _lengths(lengths: "Lengths | None") -> tuple[str, str]:
+def _format_lengths(lengths: "LengthStatistics | None") -> tuple[str, str]:
     return ("", "") if lengths is None else (f"{lengths.total:,}", f"{lengths.mean:.1f}")
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     """Values with their counts, the most frequent first.
 
-    >>> _listed({"gender": 3, "race": 1})
+    >>> _format_counts({"gender": 3, "race": 1})
     'gender 3, race 1'
     """
     shown = ", ".join(f"{value} {count:,}" for value, count in list(counts.items())[:_SHOWN])

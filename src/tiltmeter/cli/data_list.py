@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.entries import print_entry
-from tiltmeter.datasets.by_name import DATASETS, dataset
-from tiltmeter.datasets.description import Dataset
-from tiltmeter.datasets.no_licence import notice
-from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.cli.name_list import print_entry
+from tiltmeter.datasets.dataset_definition import Dataset
+from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset
+from tiltmeter.datasets.licence_consent import format_notice
+from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
-from tiltmeter.forms import forms
-from tiltmeter.printable import json_text
+from tiltmeter.forms import get_forms
+from tiltmeter.printable_text import format_json
 
 # Languages of a data set that are named in the list; more are counted.
 _NAMED = 12
@@ -41,33 +41,39 @@ def list_data(
     `tiltmeter data list stereoset`
     """
     if name is not None:
-        chosen = [dataset(name)]
+        chosen = [get_dataset(name)]
         if not as_json:
             _describe(chosen[0])
             return
     else:
-        chosen = _chosen(language, form)
+        chosen = _select_datasets(language, form)
     if as_json:
-        typer.echo(json_text([_values(data, language) for data in chosen]))
+        typer.echo(format_json([_collect_facts(data, language) for data in chosen]))
         return
     for data in chosen:
-        values = _values(data, language)
-        facts = [data.form, _languages(data), _items(values["items"], data), _licence(data), _size(data.size)]
-        facts.append(_here(values["files_here"], len(data.sources)))
+        values = _collect_facts(data, language)
+        facts = [
+            data.form,
+            _format_languages(data),
+            _format_item_count(values["items"], data),
+            _format_licence(data),
+            _format_size(data.size),
+        ]
+        facts.append(_format_local_files(values["files_here"], len(data.sources)))
         print_entry(f"{data.name:<19} ", data.description, 20)
         print_entry(" " * 20, " · ".join(filter(None, facts)), 20)
 
 
-def _chosen(language: str | None, form: str | None) -> list[Dataset]:
+def _select_datasets(language: str | None, form: str | None) -> list[Dataset]:
     known = {code for data in DATASETS.values() for code in data.languages}
     if language is not None and language not in known:
         codes = ", ".join(sorted(known))
         raise UsageError(
-            f"No data set is in the language {language!r}{did_you_mean(language, known)}; there are {codes}."
+            f"No data set is in the language {language!r}{suggest_name(language, known)}; there are {codes}."
         )
-    if form is not None and form not in forms():
-        listed = ", ".join(forms())
-        raise UsageError(f"There is no form {form!r}{did_you_mean(form, forms())}; there are {listed}.")
+    if form is not None and form not in get_forms():
+        listed = ", ".join(get_forms())
+        raise UsageError(f"There is no form {form!r}{suggest_name(form, get_forms())}; there are {listed}.")
     return [
         data
         for data in DATASETS.values()
@@ -75,7 +81,7 @@ def _chosen(language: str | None, form: str | None) -> list[Dataset]:
     ]
 
 
-def _values(data: Dataset, language: str | None) -> dict[str, Any]:
+def _collect_facts(data: Dataset, language: str | None) -> dict[str, Any]:
     """What is known of a data set; `items` are those of one language, or of all."""
     return {
         "name": data.name,
@@ -93,35 +99,35 @@ def _values(data: Dataset, language: str | None) -> dict[str, Any]:
     }
 
 
-def _languages(data: Dataset) -> str:
+def _format_languages(data: Dataset) -> str:
     codes = data.languages
     return " ".join(codes) if len(codes) <= _NAMED else f"{len(codes)} languages: {' '.join(codes)}"
 
 
-def _items(count: int | None, data: Dataset) -> str:
+def _format_item_count(count: int | None, data: Dataset) -> str:
     """The number of items; where that of some languages is not known, of the others."""
     if count is not None:
         return f"{count:,} items"
     return f"{sum(data.items.values()):,} items in {len(data.items)} of them" if data.items else ""
 
 
-def _licence(data: Dataset) -> str:
+def _format_licence(data: Dataset) -> str:
     return data.licence.partition(";")[0]
 
 
-def _size(size: int | None) -> str:
+def _format_size(size: int | None) -> str:
     """A size in words.
 
-    >>> _size(437_764), _size(32_293_331), _size(None)
+    >>> _format_size(437_764), _format_size(32_293_331), _format_size(None)
     ('0.4 MB', '32.3 MB', '')
     """
     return "" if size is None else f"{max(0.1, size / 1e6):.1f} MB"
 
 
-def _here(here: int, all_of_them: int) -> str:
+def _format_local_files(here: int, all_of_them: int) -> str:
     """How many files are on this machine, in words.
 
-    >>> _here(2, 2), _here(0, 2), _here(1, 2)
+    >>> _format_local_files(2, 2), _format_local_files(0, 2), _format_local_files(1, 2)
     ('here', 'not here', '1 of 2 files here')
     """
     if here in (0, all_of_them):
@@ -129,7 +135,7 @@ def _here(here: int, all_of_them: int) -> str:
     return f"{here} of {all_of_them} files here"
 
 
-def _repositories(data: Dataset) -> str:
+def _format_repositories(data: Dataset) -> str:
     return ", ".join(dict.fromkeys(file.repository for file in data.files if not isinstance(file, Path)))
 
 
@@ -143,8 +149,8 @@ def _describe(data: Dataset) -> None:
             f"{code} ({data.items[code]:,} items)" if code in data.items else code for code in data.languages
         ),
         "licence": data.licence,
-        "notice": "" if data.licence_stated else notice(_repositories(data)),
-        "size": _size(data.size),
+        "notice": "" if data.licence_stated else format_notice(_format_repositories(data)),
+        "size": _format_size(data.size),
         "cite": data.citation,
         "content": data.warning,
         "limits": "; ".join(data.limits),

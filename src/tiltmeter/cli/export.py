@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
-from tiltmeter.reports.exports import FORMATS, Options
+from tiltmeter.reports.exports import FORMATS, ExportOptions
 
 
 def export(
@@ -33,16 +33,16 @@ def export(
 
     `tiltmeter export runs/bert --to hf-eval-results --dataset-id my-name/stereoset --out .eval_results/stereoset.yaml`
     """
-    from tiltmeter.files import check_file, write_text
+    from tiltmeter.files import reject_unwritable_file, write_text
     from tiltmeter.runs.result import Result
 
     if to not in FORMATS:
-        raise UsageError(f"There is no export to {to!r}{did_you_mean(to, FORMATS)}; there is {', '.join(FORMATS)}.")
+        raise UsageError(f"There is no export to {to!r}{suggest_name(to, FORMATS)}; there is {', '.join(FORMATS)}.")
     if out is not None:
-        check_file(out)
+        reject_unwritable_file(out)
         if out.exists() and not force:
             raise UsageError(f"{out} already exists; choose another file with --out, or pass --force.")
-    text = FORMATS[to](Result.load(run), Options(model=model, dataset_id=dataset_id))
+    text = FORMATS[to](Result.load(run), ExportOptions(model=model, dataset_id=dataset_id))
     if out is None:
         typer.echo(text, nl=False)
         return

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.core import TyperGroup
 
-from tiltmeter.cli.gender import SOURCES, gender, results
+from tiltmeter.cli.gender_detect import SOURCES, detect_genders, gender
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import UsageError
 from tiltmeter.gender import LANGUAGES
-from tiltmeter.printable import json_text
+from tiltmeter.printable_text import format_json
 
 if TYPE_CHECKING:
     from typer._click.core import Context
@@ -64,21 +64,27 @@ def sample(
 
     `tiltmeter gender evaluate sample-sk`
     """
-    from tiltmeter.making.rating.gender_sample import draw, frequencies, gender_units, pair_units, write_sample
+    from tiltmeter.making.rating.gender_sample import (
+        build_gender_units,
+        build_pair_units,
+        count_outcomes,
+        draw_sample,
+        write_sample,
+    )
 
     if pairs:
         from tiltmeter.datasets import load
-        from tiltmeter.datasets.build_pairs import read_translations
-        from tiltmeter.datasets.spec import with_edition
+        from tiltmeter.datasets.dataset_spec import with_edition
+        from tiltmeter.datasets.gest_pair_builder import read_translations
         from tiltmeter.forms.gest import GestItem
 
         (source,) = with_edition(["gest"], edition)
         sentences = [item for item in load(source, None, "en") if isinstance(item, GestItem)]
-        units = pair_units(read_translations(Path(file)), sentences, language)
+        units = build_pair_units(read_translations(Path(file)), sentences, language)
     else:
-        units = gender_units(results(file, language, gender_from), language)
-    chosen = draw(units, per_outcome, seed)
-    write_sample(out, chosen, "pairs" if pairs else "gender", frequencies(units))
+        units = build_gender_units(detect_genders(file, language, gender_from), language)
+    chosen = draw_sample(units, per_outcome, seed)
+    write_sample(out, chosen, "pairs" if pairs else "gender", count_outcomes(units))
     for label in sorted({unit.label for unit in units}):
         count = sum(unit.label == label for unit in chosen)
         typer.echo(f"{count:>6,} of {sum(unit.label == label for unit in units):,} {label}")
@@ -106,7 +112,7 @@ def evaluate(
     if found.unrated == sum(found.counts.values()) + found.undecided + found.unrated:
         raise UsageError("Nobody has rated the sample; `tiltmeter make rate` asks for ratings.")
     if as_json:
-        typer.echo(json_text(found.as_json()))
+        typer.echo(format_json(found.to_json()))
         return
     width = max(map(len, found.rows)) + 2
     widths = [max(len(column), 6) + 2 for column in found.columns]

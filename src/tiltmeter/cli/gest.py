@@ -45,9 +45,9 @@ def build(
     `tiltmeter run xlm-roberta-base --on pairs.sk.jsonl`
     """
     from tiltmeter.datasets import load
-    from tiltmeter.datasets.build_pairs import build_pairs, read_translations
+    from tiltmeter.datasets.dataset_spec import with_edition
+    from tiltmeter.datasets.gest_pair_builder import build_pairs, read_translations
     from tiltmeter.datasets.readers.jsonl import write_jsonl
-    from tiltmeter.datasets.spec import with_edition
     from tiltmeter.forms.gest import GestItem
 
     if out.suffix != ".jsonl":
@@ -82,8 +82,8 @@ def validity(
     `tiltmeter gest validity runs/both`
     """
     from tiltmeter.forms.winobias import PARTS
-    from tiltmeter.measures.winobias import validity as validity_of
-    from tiltmeter.measures.winobias import validity_pairs
+    from tiltmeter.measures.winobias import compute_validity as validity_of
+    from tiltmeter.measures.winobias import pair_validity_records
     from tiltmeter.runs.result import Result
 
     if part not in PARTS:
@@ -98,7 +98,7 @@ def validity(
         f"Pearson's r {result.correlation:.3f} [{result.low:.3f}, {result.high:.3f}], p {result.p_value:.2g}, "
         f"{len(result.models)} models"
     )
-    kinds = {gest.kind or "unknown kind" for gest, _ in validity_pairs(records, part=part).values()}
+    kinds = {gest.kind or "unknown kind" for gest, _ in pair_validity_records(records, part=part).values()}
     if len(kinds) > 1:
         typer.echo(f"Note: these are models of different kinds ({', '.join(sorted(kinds))}), which are not comparable.")
 
@@ -124,10 +124,10 @@ def theme(
 
     `tiltmeter gest theme runs/gest --negation`
     """
-    from tiltmeter.datasets.readers.file_text import read_text
-    from tiltmeter.measures.themes import NEGATION, has_words, theme_contrasts
-    from tiltmeter.reading import split_lines
+    from tiltmeter.datasets.readers.decoded_text import read_text
+    from tiltmeter.measures.themes import NEGATION, has_words, list_theme_contrasts
     from tiltmeter.runs.result import Result
+    from tiltmeter.text_files import split_lines
 
     if (words is None) == (not negation):
         raise UsageError("Give either --theme with a file of words, or --negation.")
@@ -146,7 +146,7 @@ def theme(
         )
         if has_words(str(text or ""), looked_for)
     }
-    contrasts = theme_contrasts(scores, found)
+    contrasts = list_theme_contrasts(scores, found)
     if not contrasts:
         raise UsageError(f"No stereotype has sentences both with and without the words in {run}.")
     for contrast in contrasts:

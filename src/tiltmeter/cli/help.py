@@ -13,20 +13,20 @@ def with_plain_types(command: Any) -> Any:
     for inner in getattr(command, "commands", {}).values():
         with_plain_types(inner)
     for parameter in command.params:
-        _plain(parameter)
+        _simplify_type(parameter)
     own = command.get_help_option
 
     def get_help_option(context: Any) -> Any:
         option = own(context)
         if option is not None:
-            _plain(option)
+            _simplify_type(option)
         return option
 
     command.get_help_option = get_help_option
     return command
 
 
-def _plain(parameter: Any) -> None:
+def _simplify_type(parameter: Any) -> None:
     shown = getattr(parameter, "display_type_rich", None)
     if shown is None:  # earlier versions of typer show no types of switches
         return

@@ -8,12 +8,12 @@ import typer
 from tiltmeter.cli.make_rate import rate
 from tiltmeter.cli.make_review import adjudicate, review
 from tiltmeter.cli.make_write import write
-from tiltmeter.cli.output import choice_of, print_note
+from tiltmeter.cli.output import parse_choice, print_note
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import json_text
+from tiltmeter.printable_text import format_json
 
 if TYPE_CHECKING:
-    from tiltmeter.making.status import ProjectStatus
+    from tiltmeter.making.project_status import ProjectStatus
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -72,24 +72,24 @@ def new(
     `tiltmeter make new gest --from-scratch --language sk --out my-sk`
     """
     from tiltmeter.making.item_makers import PROMPTS
-    from tiltmeter.making.project import new_project
-    from tiltmeter.making.writing.writing_checks import unchecked
-    from tiltmeter.translators.base import SOURCE
+    from tiltmeter.making.project import create_project
+    from tiltmeter.making.writing.writing_checks import list_missing_checks
+    from tiltmeter.translators.translator_protocol import SOURCE
 
     if to is None:
         raise UsageError("Into which language? Name it with --to, such as --to es.")
     if from_scratch:
-        from tiltmeter.making.writing.writing import new_written_project
+        from tiltmeter.making.writing.written_items import create_written_project
 
         if system or pairs or he_said or she_said or limit:
             raise UsageError(
                 "With --from-scratch nothing is translated: leave out --with, --pairs, prompts and --limit."
             )
-        with new_written_project(
+        with create_written_project(
             out, source, language=to, source_language=source_language or SOURCE, quota=quota or 50
         ) as project:
             typer.echo(f"The project is in {out}; name writers and subjects in writing.toml, scales in rating.toml.")
-            for line in unchecked(project.settings):
+            for line in list_missing_checks(project.settings):
                 print_note(line)
         return
     if quota or source_language:
@@ -99,7 +99,7 @@ def new(
     if system is None:
         raise UsageError("Which translation system? Name it with --with, or start with --from-scratch.")
     prompts = {"masculine": he_said or PROMPTS["masculine"], "feminine": she_said or PROMPTS["feminine"]}
-    with new_project(out, source, language=to, system=system, pairs=pairs, limit=limit, prompts=prompts) as project:
+    with create_project(out, source, language=to, system=system, pairs=pairs, limit=limit, prompts=prompts) as project:
         typer.echo(f"{len(project.store.items())} items from {source}; the project is in {out}")
 
 
@@ -130,7 +130,7 @@ def source(
     """
     from collections import Counter
 
-    from tiltmeter.making import source as step
+    from tiltmeter.making import source_corrections as step
     from tiltmeter.making.project import open_project
 
     with open_project(folder) as project:
@@ -142,7 +142,7 @@ def source(
             done = step.apply_corrections(project, fix, by=by)
             typer.echo(f"{done.corrected:,} corrected, {done.dropped:,} dropped, {done.restored:,} restored")
         if drop is not None:
-            step.drop(project, drop, by=by, why=why)
+            step.drop_item(project, drop, by=by, why=why)
             step.record_source_step(project)
         if out is not None:
             step.write_problems(project, out)
@@ -174,17 +174,17 @@ def translate(
 
     `tiltmeter make translate my-es`
     """
-    from tiltmeter.cli.progress import item_bar
-    from tiltmeter.making.project import check_translated, open_project
-    from tiltmeter.making.translate import estimate, select, translate_project
+    from tiltmeter.cli.progress import show_item_progress
+    from tiltmeter.making.project import open_project, reject_written_project
+    from tiltmeter.making.translation_step import estimate_volume, select_untranslated, translate_project
     from tiltmeter.translators import open_translator
     from tiltmeter.translators.word_alignment import find_aligner
 
     with open_project(folder) as project:
-        check_translated(project)
+        reject_written_project(project)
         translator = open_translator(project.settings.system, device=device)
-        selected = select(project, part=part, limit=limit)
-        expected = estimate(project, translator, selected)
+        selected = select_untranslated(project, part=part, limit=limit)
+        expected = estimate_volume(project, translator, selected)
         typer.echo(f"{len(selected):,} items to translate by {translator.name}")
         for kind, count in expected.texts.most_common():
             typer.echo(f"{count:>9,} {kind + 's':<16}{expected.characters[kind]:>10,} characters")
@@ -194,7 +194,7 @@ def translate(
         typer.echo(f"not translated before: {new}{cost}")
         if dry_run:
             return
-        with item_bar("translate") as report:
+        with show_item_progress("translate") as report:
             aligner = find_aligner()
             done = translate_project(
                 project, translator, part=part, limit=limit, yes=yes, aligner=aligner, report=report
@@ -263,30 +263,30 @@ def status(
     `tiltmeter make status my-es --figure figures --reason target-not-in-context`
     """
     from tiltmeter.making.project import open_project
-    from tiltmeter.making.review.review_status import summarise
-    from tiltmeter.making.stage_figure import stage_figure
-    from tiltmeter.making.status import status_of
+    from tiltmeter.making.project_status import compute_status
+    from tiltmeter.making.review.review_status import summarise_review
+    from tiltmeter.making.stage_figure import plot_stages
 
     with open_project(folder) as project:
         if item is not None:
             project.store.item(item)
-            for entry in project.store.history(item):
+            for entry in project.store.list_history(item):
                 what = " ".join(filter(None, (entry.role, entry.field)))
                 why = f" ({entry.why})" if entry.why else ""
                 typer.echo(f"{entry.at} {entry.step} by {entry.by}: {what}: {entry.before!r} -> {entry.after!r}{why}")
             return
-        state, reviewed = status_of(project), summarise(project)
+        state, reviewed = compute_status(project), summarise_review(project)
     if as_json:
-        values = {**state.as_json(), "review": reviewed.as_json() if reviewed else None}
-        typer.echo(json_text(values))
+        values = {**state.to_json(), "review": reviewed.to_json() if reviewed else None}
+        typer.echo(format_json(values))
     else:
         _print_status(state)
         if reviewed:
             typer.echo("\n".join(("\nreview", *(f"        {line}" for line in reviewed.lines()))))
     if figure is not None:
-        from tiltmeter.reports.save import save_figures
+        from tiltmeter.reports.figure_files import save_figures
 
-        for path in save_figures([("making", stage_figure(state.stages, reason))], figure):
+        for path in save_figures([("making", plot_stages(state.stages, reason))], figure):
             print_note(f"Written to {path}")
 
 
@@ -307,13 +307,13 @@ def export(
 
     `tiltmeter make export my-es --out review.xlsx`
     """
-    from tiltmeter.making.exchange import export_project, format_of
+    from tiltmeter.making.exchange import detect_format, export_project
     from tiltmeter.making.project import open_project
 
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; --force replaces it.")
     with open_project(folder) as project:
-        rows = export_project(project, out, format=format_of(out, to), everything=everything)
+        rows = export_project(project, out, format=detect_format(out, to), everything=everything)
     typer.echo(f"{rows:,} rows")
     print_note(f"Written to {out}")
 
@@ -331,11 +331,11 @@ def import_(
 
     `tiltmeter make import my-es review.xlsx --by Ana`
     """
-    from tiltmeter.making.exchange import format_of, import_project
+    from tiltmeter.making.exchange import detect_format, import_project
     from tiltmeter.making.project import open_project
 
     with open_project(folder) as project:
-        done = import_project(project, file, format=format_of(file, format), reviewer=by)
+        done = import_project(project, file, format=detect_format(file, format), reviewer=by)
     typer.echo(
         f"{done.accepted:,} items accepted, {done.edited:,} edited ({done.texts:,} texts), {done.dropped:,} dropped, "
         f"{done.undecided:,} without a decision, {len({conflict.item for conflict in done.conflicts}):,} in conflict"
@@ -367,9 +367,9 @@ def publish(
     `tiltmeter run bert-base-multilingual-cased --on es/`
     """
     from tiltmeter.making.project import open_project
-    from tiltmeter.making.publish import OPEN_ITEMS, publish_project
+    from tiltmeter.making.publication import OPEN_ITEMS, publish_project
 
-    choice = choice_of(open_items, OPEN_ITEMS, "--open")
+    choice = parse_choice(open_items, OPEN_ITEMS, "--open")
     with open_project(folder) as project:
         edition = publish_project(project, out, open_items=choice or "refuse", licence=licence)
     left_out = len(edition.facts["left_out"])
@@ -389,10 +389,10 @@ def _print_status(state: "ProjectStatus") -> None:
         for (placeholder, outcome), count in state.blanks.most_common():
             typer.echo(f"{count:>7,} {outcome} ({placeholder})")
     typer.echo(f"\nopen: {state.open_items:,} items, {state.undecided:,} of them without a decision")
-    for (reason, kind), count in state.by_reason().items():
+    for (reason, kind), count in state.count_by_reason().items():
         also = state.in_source(reason)
         typer.echo(f"{count:>7,} {reason} ({kind}{f', {also:,} in the source too' if also else ''})")
-    subjects = state.by_subject()
+    subjects = state.count_by_subject()
     if subjects:
         typer.echo("\nopen by subject")
         for subject, count in list(subjects.items())[:10]:
@@ -412,7 +412,7 @@ def _print_status(state: "ProjectStatus") -> None:
             typer.echo(f"{name:<45}" + "".join(f"{stage.total(part, reason):>18,}" for stage in state.stages))
 
 
-def _named(text: str, option: str) -> tuple[str, str]:
+def _parse_named_value(text: str, option: str) -> tuple[str, str]:
     """The two sides of `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not equals:

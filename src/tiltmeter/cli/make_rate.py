@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.cli.make_review import named_values
+from tiltmeter.cli.make_review import parse_named_values
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.printable import json_text
+from tiltmeter.printable_text import format_json
 
 if TYPE_CHECKING:
-    from tiltmeter.making.rating.rating import Rating, RatingQuestion
+    from tiltmeter.making.rating.rating import RatingQuestion, RatingSession
 
 
 def rate(
@@ -52,7 +52,7 @@ def rate(
 
     `tiltmeter make rate my-sk --by Ida --unit w-1 --task gender --step 2 --text "sentence=I swept the floor."`
     """
-    from tiltmeter.making.writing.written_rating import drop_rejected, open_rating
+    from tiltmeter.making.writing.written_item_ratings import drop_rejected, open_rating
 
     if by is None and apply:
         typer.echo(f"{drop_rejected(folder):,} items dropped")
@@ -79,15 +79,15 @@ def rate(
         elif step:
             if unit is None or task is None:
                 raise UsageError("A rating needs --unit and --task beside --step.")
-            rating.rate(by, unit, task, step, comment, proposed=named_values(text, "--text"))
+            rating.rate(by, unit, task, step, comment, proposed=parse_named_values(text, "--text"))
             typer.echo(f"{unit}: {task} {step}")
         else:
-            _print_question(rating.next_question(by, task=task), as_json=as_json)
+            _print_question(rating.take_question(by, task=task), as_json=as_json)
 
 
 def _print_question(question: "RatingQuestion | None", *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json_text(asdict(question) if question else None))
+        typer.echo(format_json(asdict(question) if question else None))
         return
     if question is None:
         print_note("Nothing is left for this rater.")
@@ -102,13 +102,13 @@ def _print_question(question: "RatingQuestion | None", *, as_json: bool) -> None
         typer.echo(f"  {number} {name}")
 
 
-def _print_results(rating: "Rating", *, as_json: bool) -> None:
-    results = rating.results()
+def _print_results(rating: "RatingSession", *, as_json: bool) -> None:
+    results = rating.compute_results()
     counts = {name: list(results.outcomes.values()).count(name) for name in ("keep", "drop", "open")}
     if as_json:
-        agreement = {task: found.as_json() for task, found in results.agreement.items()}
+        agreement = {task: found.to_json() for task, found in results.agreement.items()}
         values = {"outcomes": results.outcomes, "agreement": agreement, "raters": results.raters}
-        typer.echo(json_text(values))
+        typer.echo(format_json(values))
         return
     typer.echo(", ".join(f"{count:,} {name}" for name, count in counts.items()))
     for name, count in results.raters.items():
@@ -137,10 +137,10 @@ def _write_sheet(path: Path, questions: "list[RatingQuestion]") -> None:
     write_table(path, _COLUMNS, rows)
 
 
-def _read_sheet(rating: "Rating", by: str, path: Path) -> int:
+def _read_sheet(rating: "RatingSession", by: str, path: Path) -> int:
     """Store the ratings of a sheet, all of them or none; an error names the row."""
     from tiltmeter.making.exchange.csv_table import read_table
-    from tiltmeter.making.rating.rating import GivenRating
+    from tiltmeter.making.rating.rating import ImportedRating
 
     columns, rows = read_table(path)
     if missing := [name for name in ("unit", "task", "step", "proposed", "comment") if name not in columns]:
@@ -155,12 +155,12 @@ def _read_sheet(rating: "Rating", by: str, path: Path) -> int:
             continue
         if not step.isdigit():
             raise DataError(f"{place}: {step!r} is not a step of the scale.")
-        proposed = _proposed(row.get("proposed", ""), texts.get(row["unit"], {}), place)
-        given.append(GivenRating(place, row["unit"], row["task"], int(step), row.get("comment", ""), proposed))
+        proposed = _parse_proposal(row.get("proposed", ""), texts.get(row["unit"], {}), place)
+        given.append(ImportedRating(place, row["unit"], row["task"], int(step), row.get("comment", ""), proposed))
     return rating.rate_all(by, given)
 
 
-def _proposed(cell: str, texts: dict[str, str], place: str) -> dict[str, str]:
+def _parse_proposal(cell: str, texts: dict[str, str], place: str) -> dict[str, str]:
     """The text that is proposed in a cell: of units with several texts, as `FIELD=TEXT`."""
     if not cell.strip():
         return {}

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.cli.output import choice_of, print_note
+from tiltmeter.cli.output import parse_choice, print_note
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import json_text
+from tiltmeter.printable_text import format_json
 
 if TYPE_CHECKING:
     from tiltmeter.making.review.review import Review
@@ -63,7 +63,7 @@ def review(
     from tiltmeter.making.review.review import Review
     from tiltmeter.making.review.review_rule import VERDICTS
 
-    verdict = choice_of(decision, VERDICTS, "--decision")
+    verdict = parse_choice(decision, VERDICTS, "--decision")
     with open_project(folder) as project:
         session = Review(project)
         for name in add_reviewer or ():
@@ -78,22 +78,22 @@ def review(
             undone = session.undo(by, item)
             typer.echo(f"{undone.item}: the decision to {undone.verdict} is withdrawn")
         elif others:
-            for other in session.others(_needed(item), by):
-                typer.echo(f"{other.reviewer}: {other.verdict} {_changes(other.texts)} {other.comment}".rstrip())
+            for other in session.others(_require_item(item), by):
+                typer.echo(f"{other.reviewer}: {other.verdict} {_format_changes(other.texts)} {other.comment}".rstrip())
         elif verdict:
             outcome = session.decide(
                 by,
-                _needed(item),
+                _require_item(item),
                 verdict,
-                texts=named_values(text, "--text"),
-                proposals=_numbered(proposal),
-                accepted=named_values(accept_finding, "--accept-finding"),
+                texts=parse_named_values(text, "--text"),
+                proposals=_parse_numbers(proposal),
+                accepted=parse_named_values(accept_finding, "--accept-finding"),
                 comment=comment,
                 via=VIA,
             )
             typer.echo(f"{item}: {outcome.state}")
         else:
-            shown = session.show(item, by) if item else session.next_item(by)
+            shown = session.show(item, by) if item else session.take_next_item(by)
             _print_item(shown, as_json=as_json)
 
 
@@ -120,7 +120,7 @@ def adjudicate(
     from tiltmeter.making.review.review import Review
     from tiltmeter.making.review.review_rule import VERDICTS
 
-    verdict = choice_of(decision, VERDICTS, "--decision")
+    verdict = parse_choice(decision, VERDICTS, "--decision")
     with open_project(folder) as project:
         session = Review(project)
         if item is None:
@@ -134,8 +134,8 @@ def adjudicate(
             item,
             verdict,
             take=take,
-            texts=named_values(text, "--text"),
-            accepted=named_values(accept_finding, "--accept-finding"),
+            texts=parse_named_values(text, "--text"),
+            accepted=parse_named_values(accept_finding, "--accept-finding"),
             comment=comment,
             via=VIA,
         )
@@ -143,9 +143,9 @@ def adjudicate(
 
 
 def _print_queue(session: "Review", *, as_json: bool) -> None:
-    queue = session.queue()
+    queue = session.list_queue()
     if as_json:
-        typer.echo(json_text([asdict(entry) for entry in queue]))
+        typer.echo(format_json([asdict(entry) for entry in queue]))
         return
     for entry in queue:
         why = ", ".join(entry.reasons)
@@ -158,7 +158,7 @@ def _print_queue(session: "Review", *, as_json: bool) -> None:
 
 def _print_item(shown: "ReviewItem | None", *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json_text(asdict(shown) if shown else None))
+        typer.echo(format_json(asdict(shown) if shown else None))
         return
     if shown is None:
         print_note("There is no item left for this reviewer.")
@@ -179,28 +179,30 @@ def _print_item(shown: "ReviewItem | None", *, as_json: bool) -> None:
 def _print_conflicts(session: "Review", *, as_json: bool) -> None:
     conflicts = session.conflicts()
     if as_json:
-        typer.echo(json_text([asdict(conflict) for conflict in conflicts]))
+        typer.echo(format_json([asdict(conflict) for conflict in conflicts]))
         return
     for conflict in conflicts:
         _print_item(conflict.item, as_json=False)
         for decision in conflict.decisions:
             changed = {field: text for field, text in decision.texts.items() if text != conflict.item.texts.get(field)}
-            typer.echo(f"\n{decision.reviewer}: {decision.verdict} {_changes(changed)} {decision.comment}".rstrip())
+            typer.echo(
+                f"\n{decision.reviewer}: {decision.verdict} {_format_changes(changed)} {decision.comment}".rstrip()
+            )
     if not conflicts:
         print_note("Reviewers do not disagree on any item.")
 
 
-def _changes(texts: object) -> str:
-    return json_text(texts, indent=None) if texts else ""
+def _format_changes(texts: object) -> str:
+    return format_json(texts, indent=None) if texts else ""
 
 
-def _needed(item: str | None) -> str:
+def _require_item(item: str | None) -> str:
     if item is None:
         raise UsageError("Which item? Give its id with --item.")
     return item
 
 
-def named_values(given: Sequence[str] | None, option: str) -> dict[str, str]:
+def parse_named_values(given: Sequence[str] | None, option: str) -> dict[str, str]:
     """The values by name, from texts such as `context=Er war BLANK.`."""
     values = {}
     for text in given or ():
@@ -211,9 +213,9 @@ def named_values(given: Sequence[str] | None, option: str) -> dict[str, str]:
     return values
 
 
-def _numbered(given: Sequence[str] | None) -> dict[str, int]:
+def _parse_numbers(given: Sequence[str] | None) -> dict[str, int]:
     numbers = {}
-    for field, number in named_values(given, "--proposal").items():
+    for field, number in parse_named_values(given, "--proposal").items():
         if not number.strip().isdigit():
             raise UsageError(f"--proposal {field}={number} is not FIELD=NUMBER.")
         numbers[field] = int(number)

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.cli.make_review import named_values
+from tiltmeter.cli.make_review import parse_named_values
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from tiltmeter.making.writing.writing import WrittenText
+    from tiltmeter.making.writing.written_items import WrittenText
 
 Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="A project that was started with --from-scratch.")]
 
@@ -42,15 +42,15 @@ def write(
     `tiltmeter make write my-sk --by Ana --read ana.csv`
     """
     from tiltmeter.making.project import open_project
-    from tiltmeter.making.writing.writing import WrittenText, add_all_written, plan_of, written_by
-    from tiltmeter.making.writing.writing_checks import unchecked
+    from tiltmeter.making.writing.writing_checks import list_missing_checks
+    from tiltmeter.making.writing.written_items import WrittenText, add_written_items, count_written, load_writing_plan
 
     with open_project(folder) as project:
-        plan_of(project)
+        load_writing_plan(project)
         if by is None:
             if about or text or read:
                 raise UsageError("Who wrote it? Give the writer's name with --by.")
-            counts, plan = written_by(project), plan_of(project)
+            counts, plan = count_written(project), load_writing_plan(project)
             if not plan.writers:
                 print_note(f"Nobody writes yet; name `writers` in {folder / 'writing.toml'}.")
             for subject in plan.subjects:
@@ -58,27 +58,27 @@ def write(
                 typer.echo(f"{subject.key}\t{subject.name}\t{', '.join(cells)}")
             return
         if read is not None:
-            rows = list(_rows(read))
+            rows = list(_read_rows(read))
         elif about is not None and text:
-            rows = [WrittenText("", about, dict(named_values(text, "--text")))]
+            rows = [WrittenText("", about, dict(parse_named_values(text, "--text")))]
         else:
             raise UsageError("Give --about and --text, or a file with --read.")
-        for written in add_all_written(project, by, rows):
+        for written in add_written_items(project, by, rows):
             found = "; ".join(finding.reason for finding in written.findings)
             if not written.is_new:
                 found = "it was there already"
             typer.echo(f"{written.item}{f': {found}' if found else ''}")
-        for line in unchecked(project.settings):
+        for line in list_missing_checks(project.settings):
             print_note(line)
 
 
-def _rows(path: Path) -> "list[WrittenText]":
+def _read_rows(path: Path) -> "list[WrittenText]":
     """The items in a file."""
     from tiltmeter.datasets.raw_records import BrokenFileError
-    from tiltmeter.datasets.readers.file_text import read_text
+    from tiltmeter.datasets.readers.decoded_text import read_text
     from tiltmeter.making.exchange.csv_table import read_table
-    from tiltmeter.making.writing.writing import WrittenText
-    from tiltmeter.reading import parse_json, split_lines
+    from tiltmeter.making.writing.written_items import WrittenText
+    from tiltmeter.text_files import parse_json, split_lines
 
     if path.suffix == ".jsonl":
         try:

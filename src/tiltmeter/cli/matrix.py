@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.cli.output import choice_of, print_note
+from tiltmeter.cli.output import parse_choice, print_note
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console, visible
+from tiltmeter.printable_text import create_plain_console, escape_unsafe
 
 if TYPE_CHECKING:
     from tiltmeter.cluster.dry_run import ModelForecast
-    from tiltmeter.cluster.engine import Engine
+    from tiltmeter.cluster.job_engine import JobEngine
     from tiltmeter.cluster.matrix import MatrixResult
     from tiltmeter.cluster.plan_cells import RunMatrix
 
@@ -80,9 +80,9 @@ def matrix(
 
     if sum((dry_run, status, prefetch)) > 1:
         raise UsageError("--dry-run, --status and --prefetch do different things; choose one of them.")
-    chosen = choice_of(engine, _ENGINES, "--engine") or "local"
-    _refuse_idle(context, chosen)
-    minutes = minutes_of(time)
+    chosen = parse_choice(engine, _ENGINES, "--engine") or "local"
+    _reject_unused_options(context, chosen)
+    minutes = parse_minutes(time)
     planned = make_matrix(read_plan(plan), out)
     if status:
         _print_status(planned)
@@ -94,14 +94,14 @@ def matrix(
     elif prefetch:
         _prefetch(planned)
     else:
-        made = _engine(planned, chosen, jobs, address, partition, minutes, slurm or [])
-        _run(planned, made, wait=not no_wait)
+        made = _create_engine(planned, chosen, jobs, address, partition, minutes, slurm or [])
+        _run_jobs(planned, made, wait=not no_wait)
 
 
-def minutes_of(text: str | None) -> int:
+def parse_minutes(text: str | None) -> int:
     """Minutes, from what Slurm takes as a time limit; a day by default.
 
-    >>> minutes_of("90"), minutes_of("4:00:00"), minutes_of("1-12:00:00"), minutes_of(None)
+    >>> parse_minutes("90"), parse_minutes("4:00:00"), parse_minutes("1-12:00:00"), parse_minutes(None)
     (90, 240, 2160, 1440)
     """
     if text is None:
@@ -118,7 +118,7 @@ def minutes_of(text: str | None) -> int:
     return found
 
 
-def _refuse_idle(context: typer.Context, engine: str) -> None:
+def _reject_unused_options(context: typer.Context, engine: str) -> None:
     """A UsageError for an option of another engine."""
     users = {"address": "ray", "partition": "slurm", "time": "slurm", "slurm": "slurm", "no_wait": "slurm"}
     for name, user in users.items():
@@ -128,7 +128,7 @@ def _refuse_idle(context: typer.Context, engine: str) -> None:
         raise UsageError("Ray runs as many jobs at a time as its nodes have CPUs and GPUs for; leave out --jobs.")
 
 
-def _engine(
+def _create_engine(
     matrix: "RunMatrix",
     name: str,
     jobs: int | None,
@@ -136,10 +136,10 @@ def _engine(
     partition: str | None,
     minutes: int,
     more: list[str],
-) -> "Engine":
-    from tiltmeter.cluster.prefetch import prefetched
+) -> "JobEngine":
+    from tiltmeter.cluster.prefetch import read_prefetched
 
-    ready = prefetched(matrix.out)
+    ready = read_prefetched(matrix.out)
     if name == "ray":
         from tiltmeter.cluster.engine_ray import RayEngine
 
@@ -157,12 +157,12 @@ def _engine(
     return LocalEngine(jobs or 1, ready)
 
 
-def _run(matrix: "RunMatrix", engine: "Engine", *, wait: bool) -> None:
-    from tiltmeter.cluster.job_table import shown_jobs
+def _run_jobs(matrix: "RunMatrix", engine: "JobEngine", *, wait: bool) -> None:
+    from tiltmeter.cluster.job_table import show_jobs
     from tiltmeter.cluster.matrix import run_matrix
 
     try:
-        with shown_jobs() as show:
+        with show_jobs() as show:
             result = run_matrix(matrix, engine, show=show, wait=wait)
     except KeyboardInterrupt:
         if engine.goes_on:
@@ -179,7 +179,7 @@ def _print_result(matrix: "RunMatrix", result: "MatrixResult", *, waited: bool) 
     for name in result.elsewhere:
         print_note(f"{name}: its job runs already, from another call; see --status.")
     for (model, cell), reason in result.failed.items():
-        print_note(f"Failed: {model}, {cell}: {visible(reason)}")
+        print_note(f"Failed: {model}, {cell}: {escape_unsafe(reason)}")
     told = f"{result.complete} of {result.cells} cells are complete in {matrix.out}"
     if not waited:
         told += "; the jobs are submitted: --status shows them, and the same command waits for them"
@@ -189,35 +189,35 @@ def _print_result(matrix: "RunMatrix", result: "MatrixResult", *, waited: bool) 
 
 
 def _print_status(matrix: "RunMatrix") -> None:
-    from tiltmeter.cluster.job_table import job_rows, job_table, summary
+    from tiltmeter.cluster.job_table import build_job_rows, build_job_table, summarize_jobs
 
     if not matrix.out.is_dir():
         print_note(f"{matrix.out} is not there: no job of this plan was started yet, or --out is another folder.")
-    rows = job_rows(matrix.models)
-    console = plain_console()
-    console.print(job_table(rows))
+    rows = build_job_rows(matrix.models)
+    console = create_plain_console()
+    console.print(build_job_table(rows))
     for row in rows:
         for cell, reason in row.failed.items():
-            console.print(f"Failed: {row.model}, {cell}: {visible(reason)}", markup=False, soft_wrap=True)
+            console.print(f"Failed: {row.model}, {cell}: {escape_unsafe(reason)}", markup=False, soft_wrap=True)
         if row.state == "lost":
             console.print(
                 f"Lost: {row.model} wrote nothing for long; calling the matrix again goes on from what it stored.",
                 markup=False,
                 soft_wrap=True,
             )
-    console.print(f"{summary(rows).partition('. ')[0]}.", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{summarize_jobs(rows).partition('. ')[0]}.", markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_forecast(matrix: "RunMatrix") -> None:
     from tiltmeter.cluster.dry_run import forecast
-    from tiltmeter.cluster.time_estimates import duration
+    from tiltmeter.cluster.time_estimates import format_duration
 
-    console = plain_console(soft_wrap=True, highlight=False)
+    console = create_plain_console(soft_wrap=True, highlight=False)
     first = matrix.models[0]
     console.print(f"{matrix.cells} cells: {len(matrix.models)} models, each on {len(first.cells)}:")
     for cell in first.cells:
         console.print(f"  {cell.on}, {cell.protocol}")
-    found = forecast(matrix, lambda one: console.print(_forecast_line(one)))
+    found = forecast(matrix, lambda one: console.print(_format_forecast(one)))
     open_cells = sum(one.open_cells for one in found)
     questions = sum(one.questions or 0 for one in found)
     answered = sum(one.answered for one in found)
@@ -231,7 +231,7 @@ def _print_forecast(matrix: "RunMatrix") -> None:
     if known:
         low, high = sum(low or 0 for low, _ in known), sum(high or 0 for _, high in known)
         without = f", without {unknown} models of which nothing is known" if unknown else ""
-        console.print(f"One after the other, about {duration(low)} to {duration(high)}{without}.")
+        console.print(f"One after the other, about {format_duration(low)} to {format_duration(high)}{without}.")
     elif unknown:
         console.print("The time is not known: no model was measured by a matrix on this machine before.")
     if failing := sum(one.fails for one in found):
@@ -239,8 +239,8 @@ def _print_forecast(matrix: "RunMatrix") -> None:
         raise typer.Exit(1)
 
 
-def _forecast_line(one: "ModelForecast") -> str:
-    from tiltmeter.cluster.time_estimates import duration
+def _format_forecast(one: "ModelForecast") -> str:
+    from tiltmeter.cluster.time_estimates import format_duration
 
     done = len(one.entry.cells) - one.open_cells
     parts = [f"{done} of {len(one.entry.cells)} cells complete"]
@@ -249,10 +249,12 @@ def _forecast_line(one: "ModelForecast") -> str:
     if one.questions is not None:
         parts.append(f"{one.questions:,} questions" + (f", {one.answered:,} answered already" if one.answered else ""))
     if one.estimate.low is not None and one.estimate.high is not None:
-        parts.append(f"about {duration(one.estimate.low)} to {duration(one.estimate.high)} ({one.estimate.basis})")
+        parts.append(
+            f"about {format_duration(one.estimate.low)} to {format_duration(one.estimate.high)} ({one.estimate.basis})"
+        )
     if one.why:
         parts.append(one.why.rstrip("."))
-    return visible(f"{one.entry.label}: {'; '.join(parts)}.")
+    return escape_unsafe(f"{one.entry.label}: {'; '.join(parts)}.")
 
 
 def _prefetch(matrix: "RunMatrix") -> None:
@@ -260,7 +262,7 @@ def _prefetch(matrix: "RunMatrix") -> None:
 
     failed = prefetch(matrix, print_note)
     for name, reason in failed.items():
-        print_note(f"Failed: {name}: {visible(reason)}")
+        print_note(f"Failed: {name}: {escape_unsafe(reason)}")
     print("Models and data are here; jobs run without a network." if not failed else f"{len(failed)} could not be had.")
     if failed:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rich.console import Console
 
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Choice = TypeVar("Choice", bound=str)
 
 
-def choice_of(given: str | None, choices: Sequence[Choice], option: str) -> Choice | None:
+def parse_choice(given: str | None, choices: Sequence[Choice], option: str) -> Choice | None:
     """The given value if it is one of the choices, None if there is none; otherwise an error that lists the choices."""
     for choice in choices:
         if choice == given:
@@ -25,7 +25,7 @@ def choice_of(given: str | None, choices: Sequence[Choice], option: str) -> Choi
     raise UsageError(f"{option} {given} is not known; choose {', '.join(choices)}.")
 
 
-def margins_of(given: Sequence[str] | None) -> dict[str, float]:
+def parse_margins(given: Sequence[str] | None) -> dict[str, float]:
     """The margins of equivalence by measure, from values like SS=3."""
     margins = {}
     for text in given or ():
@@ -37,19 +37,19 @@ def margins_of(given: Sequence[str] | None) -> dict[str, float]:
     return margins
 
 
-def silent(_sentence: str) -> None:
+def ignore_note(_sentence: str) -> None:
     """Print nothing."""
 
 
 def print_note(sentence: str) -> None:
     """Print a sentence on standard error."""
-    plain_console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
+    create_plain_console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
 
 
-def sizes_of(given: str | None) -> dict[str, str]:
+def parse_sizes(given: str | None) -> dict[str, str]:
     """Sizes by device, from a text like `0=10GiB,cpu=4GiB`; the model checks names and sizes.
 
-    >>> sizes_of("0=10GiB,cpu=4GiB")
+    >>> parse_sizes("0=10GiB,cpu=4GiB")
     {'0': '10GiB', 'cpu': '4GiB'}
     """
     pairs = [text.partition("=") for text in (given or "").split(",") if text]
@@ -74,12 +74,12 @@ def print_result(
             _write_report(result, out)
         return
     if as_json:
-        from tiltmeter.reports.tables import as_json as json_of
+        from tiltmeter.reports.record_tables import format_records_json as json_of
 
         print(json_of(result.records))
     else:
         _print_table(result, view)
-    notes = plain_console(stderr=True, soft_wrap=True, highlight=False)
+    notes = create_plain_console(stderr=True, soft_wrap=True, highlight=False)
     _print_omissions(result, notes)
     if out:
         notes.print(f"Written to {out}", markup=False)
@@ -88,12 +88,12 @@ def print_result(
 
 
 def _print_table(result: "Result", view: str) -> None:
-    from tiltmeter.reports.terminal import print_measures
-    from tiltmeter.runs.samples import sample_notes
+    from tiltmeter.reports.result_table import print_measures
+    from tiltmeter.runs.sample_notes import list_sample_notes
 
-    console = plain_console()
+    console = create_plain_console()
     print_measures(result.records, console, view)
-    for sample in sample_notes(result.manifest):
+    for sample in list_sample_notes(result.manifest):
         console.print(sample, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -120,8 +120,8 @@ def _counted(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str],
 
 def _write_report(result: "Result", folder: Path) -> Path:
     """Write the report on a saved run. Its tables are not read again: there may be very many items."""
-    from tiltmeter.api import report, run_names
-    from tiltmeter.reports.write import REPORT
+    from tiltmeter.api import derive_run_names, report
+    from tiltmeter.reports.report_files import REPORT
 
-    (name,) = run_names([folder])
-    return report({name: result.as_saved(folder)}, folder / REPORT)
+    (name,) = derive_run_names([folder])
+    return report({name: result.with_saved_manifest(folder)}, folder / REPORT)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 if TYPE_CHECKING:  # it imports torch, which commands that ask no model do without
-    from tiltmeter.engine.execute import Progress as Answered
+    from tiltmeter.engine.execution import Progress as Answered
 
 # The shortest time between two updates of the bar.
 _SECONDS_BETWEEN = 0.2
@@ -43,14 +43,14 @@ class _MinuteLine:
         self._told = now
         began, first = self._first or (now, done)
         made, of = done - first, f" of {total:,}" if total else ""
-        left = f", about {_duration((total - done) * (now - began) / made)} left" if total and made > 0 else ""
+        left = f", about {_format_duration((total - done) * (now - began) / made)} left" if total and made > 0 else ""
         self._console.print(f"{self.label}: {done:,}{of}{more}{left}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     """A time in words.
 
-    >>> _duration(40), _duration(200), _duration(9000)
+    >>> _format_duration(40), _format_duration(200), _format_duration(9000)
     ('1 minute', '4 minutes', '2.5 hours')
     """
     minutes = math.ceil(seconds / 60)
@@ -60,9 +60,9 @@ def _duration(seconds: float) -> str:
 
 
 @contextmanager
-def answering_bar(label: str) -> Iterator[Callable[["Answered"], None]]:
+def show_answer_progress(label: str) -> Iterator[Callable[["Answered"], None]]:
     """A progress bar with questions per second, the share of padding and the remaining time."""
-    console = plain_console(stderr=True)
+    console = create_plain_console(stderr=True)
     with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -96,15 +96,15 @@ def answering_bar(label: str) -> Iterator[Callable[["Answered"], None]]:
 
 
 @contextmanager
-def no_bar(_label: str) -> Iterator[Callable[["Answered"], None]]:
+def hide_progress(_label: str) -> Iterator[Callable[["Answered"], None]]:
     """No progress bar."""
     yield lambda _progress: None
 
 
 @contextmanager
-def item_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+def show_item_progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar of items, told how many are finished and how many there are."""
-    console = plain_console(stderr=True)
+    console = create_plain_console(stderr=True)
     with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -123,9 +123,9 @@ def item_bar(label: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def step_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+def show_step_progress() -> Iterator[Callable[[str, int, int | None], None]]:
     """A progress bar of steps, told the step, how much of it is done and how much there is, if that is known."""
-    console = plain_console(stderr=True)
+    console = create_plain_console(stderr=True)
     with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

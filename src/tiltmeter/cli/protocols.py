@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.entries import print_entry
+from tiltmeter.cli.name_list import print_entry
 from tiltmeter.errors import UsageError
 
 
@@ -24,25 +24,25 @@ def protocols(
 
     `tiltmeter protocols crows-pairs`
     """
-    from tiltmeter.benchmarks import benchmarks
-    from tiltmeter.datasets.by_name import DATASETS
-    from tiltmeter.datasets.suggest import did_you_mean
+    from tiltmeter.benchmarks import get_benchmarks
+    from tiltmeter.datasets.dataset_loader import DATASETS
+    from tiltmeter.datasets.name_suggestions import suggest_name
     from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
 
-    known = benchmarks()
+    known = get_benchmarks()
     form = DATASETS[dataset].form if dataset is not None and dataset in DATASETS else dataset
     if form is not None and form not in known:
         names = [*known, *DATASETS]
-        raise UsageError(f"There is no data set or form {form}{did_you_mean(form, names)}; see `tiltmeter data list`.")
+        raise UsageError(f"There is no data set or form {form}{suggest_name(form, names)}; see `tiltmeter data list`.")
     chosen = [known[form]] if form is not None else known.values()
     for benchmark in chosen:
         typer.secho(benchmark.form, bold=True)
-        _print(benchmark.protocols)
+        _print_protocols(benchmark.protocols)
     if form is None or known[form].choice is not None:
         typer.secho("chat models, on every form that they are asked about", bold=True)
-        _print(OF_CHAT_MODELS)
+        _print_protocols(OF_CHAT_MODELS)
 
 
-def _print(protocols: Mapping[str, str]) -> None:
+def _print_protocols(protocols: Mapping[str, str]) -> None:
     for name, meaning in protocols.items():
         print_entry(f"  {name}: ", meaning, 4)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 
 def report(
@@ -28,15 +28,15 @@ def report(
 
     The report contains the sentences of the items, behind a content warning.
     """
-    from tiltmeter.api import named_runs
-    from tiltmeter.reports.write import check_report, report_path, write_report
-    from tiltmeter.runs.nested_runs import each_run
+    from tiltmeter.api import load_named_runs
+    from tiltmeter.reports.report_files import get_report_path, reject_unwritable_report, write_report
+    from tiltmeter.runs.nested_runs import expand_run_folders
 
-    runs = each_run(runs)
-    path = report_path(runs, out)
-    check_report(path, figures)
-    written = write_report(named_runs(runs), path, figures)
-    notes = plain_console(stderr=True, soft_wrap=True, highlight=False)
+    runs = expand_run_folders(runs)
+    path = get_report_path(runs, out)
+    reject_unwritable_report(path, figures)
+    written = write_report(load_named_runs(runs), path, figures)
+    notes = create_plain_console(stderr=True, soft_wrap=True, highlight=False)
     notes.print(f"Written to {path} ({path.stat().st_size / 1e6:.1f} MB)", markup=False)
     if figures:
         notes.print(f"{len(written)} figure files written to {figures}", markup=False)

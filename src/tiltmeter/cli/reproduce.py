@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 if TYPE_CHECKING:
     from tiltmeter.papers.reproduction import Reproduction
@@ -60,62 +60,62 @@ def reproduce(
 
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
     """
-    from tiltmeter.cli.progress import answering_bar
-    from tiltmeter.files import check_file
+    from tiltmeter.cli.progress import show_answer_progress
+    from tiltmeter.files import reject_unwritable_file
     from tiltmeter.papers.reproduction import reproduce
-    from tiltmeter.papers.sources.desk import Desk
+    from tiltmeter.papers.sources.recipe_context import RecipeContext
 
     for file in (html, latex, markdown):
         if file is not None:
-            check_file(file)
-    desk = Desk(
-        dict(_path("--model-path", text) for text in model_path or []),
-        head_paths=dict(_path("--head-path", text) for text in head_path or []),
+            reject_unwritable_file(file)
+    desk = RecipeContext(
+        dict(_parse_path("--model-path", text) for text in model_path or []),
+        head_paths=dict(_parse_path("--head-path", text) for text in head_path or []),
         device=device,
-        watch=answering_bar,
+        watch=show_answer_progress,
     )
     reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
-    for file, write in ((html, _html), (latex, _latex), (markdown, _markdown)):
+    for file, write in ((html, _render_html), (latex, _render_latex), (markdown, _render_markdown)):
         if file is not None:
-            _write(file, write, reproduction)
+            _write_output(file, write, reproduction)
     if as_json:
-        from tiltmeter.papers.output.as_json import to_json
+        from tiltmeter.papers.output.reproduction_json import to_json
 
         typer.echo(to_json(reproduction))
     else:
         from tiltmeter.papers.output.reproduction_terminal import print_reproduction
 
-        print_reproduction(reproduction, plain_console())
+        print_reproduction(reproduction, create_plain_console())
     if not reproduction.holds:
         raise typer.Exit(1)
 
 
-def _path(option: str, text: str) -> tuple[str, str]:
+def _parse_path(option: str, text: str) -> tuple[str, str]:
     name, equals, folder = text.partition("=")
     if not (name and equals and folder):
         raise UsageError(f"{option} {text} should be NAME=FOLDER, as in {option} gpt2=models/gpt2.")
     return name, folder
 
 
-def _write(file: Path, write: "Callable[[Reproduction], str]", reproduction: "Reproduction") -> None:
+def _write_output(file: Path, write: "Callable[[Reproduction], str]", reproduction: "Reproduction") -> None:
     from tiltmeter.files import write_text
 
     write_text(file, write(reproduction))
 
 
-def _html(reproduction: "Reproduction") -> str:
+def _render_html(reproduction: "Reproduction") -> str:
     from tiltmeter.papers.output.reproduction_html import to_html
 
     return to_html(reproduction)
 
 
-def _latex(reproduction: "Reproduction") -> str:
-    from tiltmeter.papers.output.latex import to_latex
+def _render_latex(reproduction: "Reproduction") -> str:
+    from tiltmeter.papers.output.reproduction_latex import to_latex
 
     return to_latex(reproduction)
 
 
-def _markdown(reproduction: "Reproduction") -> str:
-    from tiltmeter.papers.output.markdown import to_markdown
+def _render_markdown(reproduction: "Reproduction") -> str:
+    from tiltmeter.papers.output.reproduction_markdown import to_markdown
 
     return to_markdown(reproduction)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import choice_of, margins_of, print_result, sizes_of
+from tiltmeter.cli.output import parse_choice, parse_margins, parse_sizes, print_result
 from tiltmeter.errors import UsageError
 
 
@@ -167,13 +167,13 @@ def run(
 
     Answers are stored, so a run that was stopped continues where it was.
     """
-    from tiltmeter.cli.output import print_note, silent
-    from tiltmeter.cli.progress import answering_bar, no_bar
-    from tiltmeter.cli.run_options import refuse_idle_run_options
-    from tiltmeter.cli.translations import is_for_translators, run_translations
-    from tiltmeter.datasets.spec import with_edition
+    from tiltmeter.cli.output import ignore_note, print_note
+    from tiltmeter.cli.progress import hide_progress, show_answer_progress
+    from tiltmeter.cli.run_options import reject_unused_run_options
+    from tiltmeter.cli.run_translations import is_for_translators, run_translations
+    from tiltmeter.datasets.dataset_spec import with_edition
     from tiltmeter.questions import KINDS
-    from tiltmeter.runs.budget import ChatOptions
+    from tiltmeter.runs.chat_budget import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
 
     if report and out is None:
@@ -183,9 +183,9 @@ def run(
     if quiet and out is None:
         raise UsageError("With --quiet nothing is printed, so name a folder for the run with --out.")
     show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
-    watch = no_bar if quiet else answering_bar
+    watch = hide_progress if quiet else show_answer_progress
     translating = bool(translator or translations or is_for_translators(on or []))
-    refuse_idle_run_options(context, translating=translating, finished=translations is not None)
+    reject_unused_run_options(context, translating=translating, finished=translations is not None)
     if translating:
         result = run_translations(
             translator,
@@ -201,7 +201,7 @@ def run(
             dtype=dtype,
             trust_remote_code=trust_remote_code,
             yes=yes,
-            margins=margins_of(margin),
+            margins=parse_margins(margin),
             out=out,
             force=force,
             watch=watch,
@@ -215,7 +215,7 @@ def run(
         perturb=perturb,
         keep_tokens=keep_tokens,
         limit=limit,
-        kind=choice_of(kind, KINDS, "--kind"),
+        kind=parse_choice(kind, KINDS, "--kind"),
         device=device,
         devices=[f"cuda:{name}" if name.isdigit() else name for name in (devices or "").split(",") if name],
         dtype=dtype,
@@ -224,7 +224,7 @@ def run(
         tokenizer=tokenizer,
         quantize=quantize,
         split=split,
-        max_memory=sizes_of(max_memory),
+        max_memory=parse_sizes(max_memory),
         chat_template=chat_template,
         concurrency=concurrency,
         per_minute=per_minute,
@@ -240,10 +240,10 @@ def run(
             price_in=price_in,
             price_out=price_out,
         ),
-        margins=margins_of(margin),
+        margins=parse_margins(margin),
         out=out,
         force=force,
         watch=watch,
-        tell=silent if quiet else print_note,
+        tell=ignore_note if quiet else print_note,
     )
     show(result)

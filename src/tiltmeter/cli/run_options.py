@@ -34,20 +34,20 @@ _OF_TRANSLATION_SYSTEMS = ("system", "gender_from", "beams", "yes")
 _OF_TRANSLATING = ("beams", "device", "dtype", "trust_remote_code", "yes")
 
 
-def refuse_idle_run_options(context: typer.Context, *, translating: bool, finished: bool) -> None:
+def reject_unused_run_options(context: typer.Context, *, translating: bool, finished: bool) -> None:
     """Raise an error for an option that was given and does not apply.
 
     `translating`: a translation system is measured; `finished`: its translations are in a file.
     """
     if not translating:
-        _refuse(context, _OF_TRANSLATION_SYSTEMS, "for translation systems, and the run has none (--translator)")
+        _reject_given(context, _OF_TRANSLATION_SYSTEMS, "for translation systems, and the run has none (--translator)")
         return
-    _refuse(context, _OF_LANGUAGE_MODELS, "for language models, and this run measures a translation system")
+    _reject_given(context, _OF_LANGUAGE_MODELS, "for language models, and this run measures a translation system")
     if finished:
-        _refuse(context, _OF_TRANSLATING, "for translating, and these translations are finished")
+        _reject_given(context, _OF_TRANSLATING, "for translating, and these translations are finished")
 
 
-def _refuse(context: typer.Context, names: tuple[str, ...], why: str) -> None:
+def _reject_given(context: typer.Context, names: tuple[str, ...], why: str) -> None:
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP"):

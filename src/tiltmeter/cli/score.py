@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.output import choice_of, margins_of, print_result
+from tiltmeter.cli.output import parse_choice, parse_margins, print_result
 
 
 def score(
@@ -40,16 +40,16 @@ def score(
     `tiltmeter score --predictions english_glm/gpt2_template-0.txt --as gest --on gest-1.0/template-3`
     """
     from tiltmeter.questions import KINDS
-    from tiltmeter.runs.predictions import score_predictions
+    from tiltmeter.runs.prediction_run import score_predictions
 
     result = score_predictions(
         predictions,
         form=form,
         on=on,
         model=model,
-        kind=choice_of(kind, KINDS, "--kind"),
+        kind=parse_choice(kind, KINDS, "--kind"),
         protocol=protocol,
-        margins=margins_of(margin),
+        margins=parse_margins(margin),
         out=out,
         force=force,
     )

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.cli.output import choice_of, print_result
+from tiltmeter.cli.output import parse_choice, print_result
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
@@ -56,10 +56,10 @@ def show(
     The texts of items may be offensive; those of translated items have their English originals beside them.
     """
 
-    from tiltmeter.runs.nested_runs import each_run
+    from tiltmeter.runs.nested_runs import expand_run_folders
     from tiltmeter.runs.result import Result
 
-    runs = each_run(runs)
+    runs = expand_run_folders(runs)
     if top and (json or csv or latex):
         raise UsageError(
             "--top prints texts and cannot be combined with --json, --csv or --latex; see `tiltmeter items`."
@@ -78,47 +78,51 @@ def show(
         raise UsageError(f"--by is for the table in the terminal; leave it out, or --{chosen}. --csv has all views.")
     result = Result.load(runs[0])
     if chosen:
-        from tiltmeter.reports.tables import as_csv, as_json, as_latex
+        from tiltmeter.reports.record_tables import format_records_csv, format_records_json, format_records_latex
 
-        print({"json": as_json, "csv": as_csv, "latex": as_latex}[chosen](result.records))
+        print(
+            {"json": format_records_json, "csv": format_records_csv, "latex": format_records_latex}[chosen](
+                result.records
+            )
+        )
     else:
         _print_one(result, by, top)
 
 
 def _print_one(result: "Result", by: str | None, top: int) -> None:
-    from tiltmeter.comparing.strongest_items import strongest_items
-    from tiltmeter.datasets.suggest import did_you_mean
-    from tiltmeter.reports.figures.of_benchmark import SINGLE_TERMS
+    from tiltmeter.comparing.strongest_items import select_strongest_items
+    from tiltmeter.datasets.name_suggestions import suggest_name
+    from tiltmeter.reports.figures.benchmark_figures import SINGLE_TERMS
     from tiltmeter.reports.item_tables import print_strongest
 
     views = list(dict.fromkeys(record.view for record in result.records))
     if by is not None and by not in views:
-        raise UsageError(f"The run has no numbers by {by}{did_you_mean(by, views)}; it has {', '.join(views)}.")
+        raise UsageError(f"The run has no numbers by {by}{suggest_name(by, views)}; it has {', '.join(views)}.")
     print_result(result, None, view=by or "all")
     if by == "target":
         typer.echo(SINGLE_TERMS)
     if top:
-        print_strongest(strongest_items(result, top), plain_console())
+        print_strongest(select_strongest_items(result, top), create_plain_console())
 
 
 def _print_several(folders: list[Path], chosen: str, measures: list[str], columns: str) -> None:
-    from tiltmeter.api import named_runs
-    from tiltmeter.reports.tables import runs_as_csv, runs_as_json
-    from tiltmeter.reports.wide_latex import wide_latex
-    from tiltmeter.reports.wide_table import GROUPINGS, wide_tables
-    from tiltmeter.reports.wide_terminal import print_wide
+    from tiltmeter.api import load_named_runs
+    from tiltmeter.reports.record_tables import format_runs_csv, format_runs_json
+    from tiltmeter.reports.wide_latex import format_wide_latex
+    from tiltmeter.reports.wide_table import GROUPINGS, build_wide_tables
+    from tiltmeter.reports.wide_terminal import print_wide_tables
 
-    grouping = choice_of(columns, GROUPINGS, "--columns") or "language"
+    grouping = parse_choice(columns, GROUPINGS, "--columns") or "language"
     if chosen in ("json", "csv") and (measures or grouping != "language"):
         ignored = "--measure" if measures else "--columns"
         raise UsageError(f"{ignored} is for tables; --{chosen} has all numbers, so leave it out.")
-    runs = named_runs(folders)
+    runs = load_named_runs(folders)
     if chosen in ("json", "csv"):
         records = [(name, result.records) for name, result in runs]
-        print(runs_as_json(records) if chosen == "json" else runs_as_csv(records))
+        print(format_runs_json(records) if chosen == "json" else format_runs_csv(records))
         return
-    tables = wide_tables(runs, grouping=grouping, measures=measures)
+    tables = build_wide_tables(runs, grouping=grouping, measures=measures)
     if chosen == "latex":
-        print(wide_latex(tables))
+        print(format_wide_latex(tables))
     else:
-        print_wide(tables, plain_console())
+        print_wide_tables(tables, create_plain_console())

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 
 def studio(
@@ -62,14 +62,14 @@ def studio(
     `tiltmeter studio work --share review.example.org --cert cert.pem --key key.pem`
     """
     try:
-        from tiltmeter.studio.folders import StudioWorkspace
-        from tiltmeter.studio.reviewers import add_studio_reviewer, remove_studio_reviewer
-        from tiltmeter.studio.serve import PORT, open_socket, serve
-        from tiltmeter.studio.studio_config import local_config, port_of, shared_config
+        from tiltmeter.studio.reviewer_accounts import add_studio_reviewer, remove_studio_reviewer
+        from tiltmeter.studio.server import PORT, open_socket, serve
+        from tiltmeter.studio.studio_config import build_local_config, build_shared_config, parse_port
+        from tiltmeter.studio.studio_workspace import StudioWorkspace
     except ModuleNotFoundError as error:
         raise UsageError(f"The studio needs {error.name}: pip install 'tiltmeter[studio]'.") from error
 
-    console = plain_console(stderr=True, soft_wrap=True, highlight=False)
+    console = create_plain_console(stderr=True, soft_wrap=True, highlight=False)
     if adjudicator is not None and add_reviewer is None:
         raise UsageError("--adjudicator goes with --add-reviewer NAME.")
     if add_reviewer is not None:
@@ -86,15 +86,15 @@ def studio(
         if cert or key or behind_proxy or bind:
             raise UsageError("--cert, --key, --behind-proxy and --bind go with --share HOST.")
         listening = open_socket("127.0.0.1", port)
-        config = local_config(folder, listening.getsockname()[1], jobs=jobs)
+        config = build_local_config(folder, listening.getsockname()[1], jobs=jobs)
     else:
         if behind_proxy == (cert is not None and key is not None) or (cert is None) != (key is None):
             raise UsageError("--share needs a certificate (--cert and --key), or --behind-proxy if a proxy has it.")
         if behind_proxy and bind not in (None, "127.0.0.1", "::1"):
             raise UsageError("Behind a proxy the studio is not encrypted, so it listens at 127.0.0.1 only.")
-        config = shared_config(folder, share)
+        config = build_shared_config(folder, share)
         if port is None:
-            port = PORT if behind_proxy else port_of(share) or 443
+            port = PORT if behind_proxy else parse_port(share) or 443
         listening = open_socket(bind or ("127.0.0.1" if behind_proxy else "0.0.0.0"), port)
     serve(
         config,

@@ -12,10 +12,10 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tiltmeter.cli.output import print_note
-from tiltmeter.cli.progress import item_bar
+from tiltmeter.cli.progress import show_item_progress
 from tiltmeter.cli.train_pairs import write_pairs
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 if TYPE_CHECKING:
     from tiltmeter.training.accuracy import Accuracy
@@ -94,10 +94,10 @@ def next_sentence(
 
     `tiltmeter run heads/gpt2 --on stereoset:en,de`
     """
-    from tiltmeter.models.loading import open_model
-    from tiltmeter.training.train_head import TrainingOptions, join_processes, train_next_sentence
+    from tiltmeter.models.checkpoint_model import open_model
+    from tiltmeter.training.head_training import TrainingOptions, join_processes, train_next_sentence
+    from tiltmeter.training.training_folder import TrainingFolder
     from tiltmeter.training.training_recipe import find_recipe
-    from tiltmeter.training.workspace import Workspace
 
     if (pairs is None) == (not articles):
         raise UsageError("Give articles with --articles, or the folder of pairs that were made of them with --pairs.")
@@ -125,14 +125,14 @@ def next_sentence(
         trust_remote_code=trust_remote_code,
     )
     if pairs is None:
-        space = Workspace(out)
+        space = TrainingFolder(out)
         processes = join_processes(cpu=cpu)
         if processes.is_main_process:
             space.check(model, force=force)
-            _own_pairs(articles or [], space.own_pairs, seed=seed, force=force)
+            _prepare_pairs(articles or [], space.own_pairs, seed=seed, force=force)
         processes.wait_for_everyone()
         pairs = space.own_pairs
-    with _training_bar() as report:
+    with _show_training_progress() as report:
         trained = train_next_sentence(
             model,
             pairs,
@@ -141,7 +141,7 @@ def next_sentence(
             options=options,
             cpu=cpu,
             force=force,
-            watch=_bar,
+            watch=_show_count_progress,
             report=report,
             tell=print_note,
         )
@@ -167,9 +167,11 @@ def evaluate(
 
     `tiltmeter train evaluate heads/t5 --pairs pairs`
     """
-    from tiltmeter.training.evaluate_head import evaluate_head
+    from tiltmeter.training.head_evaluation import evaluate_head
 
-    found = evaluate_head(head, pairs, device=device, dtype=dtype, trust_remote_code=trust_remote_code, watch=_bar)
+    found = evaluate_head(
+        head, pairs, device=device, dtype=dtype, trust_remote_code=trust_remote_code, watch=_show_count_progress
+    )
     if as_json:
         typer.echo(json.dumps([accuracy.to_json() for accuracy in found], indent=2))
     else:
@@ -188,13 +190,13 @@ def convert(
 
     `tiltmeter train convert gpt2_110000_FINAL.pth --base THUMT/mGPT --out heads/mgpt`
     """
-    from tiltmeter.training.convert import convert_released
+    from tiltmeter.training.released_heads import convert_released
 
     convert_released(file, base, out, force=force)
     print_note(f"The head is in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
 
 
-def _own_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
+def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
     """Make the pairs of a training, or check that those of an interrupted one are of the same articles and seed."""
     from tiltmeter.training.articles import open_sources
     from tiltmeter.training.pairs_files import read_pairs
@@ -230,19 +232,19 @@ def _print_accuracy(found: "Sequence[Accuracy]") -> None:
             f"{row.pairs:,}",
             f"{row.articles:,}",
         )
-    plain_console().print(table)
+    create_plain_console().print(table)
 
 
 @contextmanager
-def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    with item_bar(label) as report:
+def _show_count_progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    with show_item_progress(label) as report:
         yield lambda done: report(done, total)
 
 
 @contextmanager
-def _training_bar() -> "Iterator[Callable[[TrainingProgress], None]]":
+def _show_training_progress() -> "Iterator[Callable[[TrainingProgress], None]]":
     """Updates, loss, accuracy, tokens a second and time left: a bar, or lines where there is no terminal."""
-    console = plain_console(stderr=True)
+    console = create_plain_console(stderr=True)
     progress = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiltmeter.cli.output import choice_of, print_note
+from tiltmeter.cli.output import parse_choice, print_note
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 if TYPE_CHECKING:
-    from tiltmeter.training.pairs_making import Parts
+    from tiltmeter.training.pairs_creation import Parts
 
 _PARTS: "tuple[Parts, ...]" = ("equal", "all")
 
@@ -56,7 +56,7 @@ def pairs(
         articles,
         out,
         held_out=held_out,
-        parts=choice_of(parts, _PARTS, "--parts") or "equal",
+        parts=parse_choice(parts, _PARTS, "--parts") or "equal",
         limit=limit,
         seed=seed,
         check_language=check_language,
@@ -67,7 +67,7 @@ def pairs(
 
 def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options: Any) -> None:
     """Make pairs with a progress bar, and print their summary and warnings; `options` are those of `PairOptions`."""
-    from tiltmeter.cli.progress import step_bar
+    from tiltmeter.cli.progress import show_step_progress
 
     try:
         import py3langid  # noqa: F401
@@ -77,11 +77,11 @@ def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options
         raise UsageError(f"{error.name} is not installed; install it with: pip install 'tiltmeter[train]'") from error
 
     from tiltmeter.training.articles import open_sources
-    from tiltmeter.training.pairs_making import PairOptions, make_pairs
-    from tiltmeter.training.pairs_summary import summary_table
+    from tiltmeter.training.pairs_creation import PairOptions, make_pairs
+    from tiltmeter.training.pairs_summary import build_summary_table
 
-    with step_bar() as report:
+    with show_step_progress() as report:
         summary = make_pairs(open_sources(articles), out, PairOptions(**options), processes=processes, report=report)
-    plain_console().print(summary_table(summary))
+    create_plain_console().print(build_summary_table(summary))
     for warning in summary.warnings:
         print_note(f"Warning: {warning}")

@@ -14,20 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TextIO
 
-from tiltmeter.cluster.engine import job_environment, thread_limit
+from tiltmeter.cluster.job_engine import build_job_environment, get_thread_limits
 from tiltmeter.cluster.job_server import CAN_FORK, OF_ALL, OF_FILES, ForkedJob, JobServer
-from tiltmeter.cluster.model_job import LOG, Outcome, failure
+from tiltmeter.cluster.model_job import LOG, JobOutcome, build_failure
 from tiltmeter.cluster.plan_cells import ModelCells
-from tiltmeter.cluster.prefetch import NOTHING, Prefetched
+from tiltmeter.cluster.prefetch import NOTHING, PrefetchedFiles
 from tiltmeter.errors import UsageError
-from tiltmeter.models.option_scope import source_of
+from tiltmeter.models.option_scope import find_source
 
 # Seconds that a job has to end after it was asked to.
 _PATIENCE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
+class _RunningJob:
     """A process, the file that its outcome goes to, and the GPUs that it has."""
 
     entry: ModelCells
@@ -41,38 +41,38 @@ class LocalEngine:
 
     goes_on = False
 
-    def __init__(self, jobs: int, prefetched: Prefetched = NOTHING) -> None:
+    def __init__(self, jobs: int, prefetched: PrefetchedFiles = NOTHING) -> None:
         self._jobs, self._prefetched = jobs, prefetched
         self._waiting: deque[ModelCells] = deque()
-        self._running: list[_Running] = []
+        self._running: list[_RunningJob] = []
         self._servers: dict[tuple[str, ...], JobServer] = {}
-        self._all_gpus = visible_gpus()
+        self._all_gpus = list_visible_gpus()
         self._free_gpus = list(self._all_gpus)
 
     def start(self, entries: Sequence[ModelCells]) -> None:
         """Queue the jobs, and start as many as may run."""
         for entry in entries:
-            if self._need(entry) > len(self._all_gpus):
+            if self._count_needed_gpus(entry) > len(self._all_gpus):
                 raise UsageError(
                     f"{entry.model.name} needs {entry.model.gpus} GPUs, and this machine has {len(self._all_gpus)}; "
                     "change `gpus` in the plan, or use a cluster with --engine ray or slurm."
                 )
         self._waiting.extend(entries)
-        self._fill()
+        self._start_waiting_jobs()
 
     def is_started(self, _entry: ModelCells) -> bool:
         """False: processes end with the call."""
         return False
 
-    def ended(self) -> Iterator[tuple[ModelCells, Outcome]]:
+    def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
         """The jobs that have ended since the last call."""
         over = [job for job in self._running if job.process.poll() is not None]
         self._running = [job for job in self._running if job not in over]
         for job in over:
             self._free_gpus += job.gpus
-        self._fill()
+        self._start_waiting_jobs()
         for job in over:
-            yield job.entry, _outcome(job)
+            yield job.entry, _read_outcome(job)
 
     def stop(self) -> None:
         """End the processes; what they stored is kept. If this is interrupted, they are killed."""
@@ -95,32 +95,32 @@ class LocalEngine:
                 server.kill()
             self._servers.clear()
 
-    def _need(self, entry: ModelCells) -> int:
+    def _count_needed_gpus(self, entry: ModelCells) -> int:
         if entry.model.gpus is not None:
             return entry.model.gpus
         return 0 if entry.is_served else min(1, len(self._all_gpus))
 
-    def _fill(self) -> None:
+    def _start_waiting_jobs(self) -> None:
         """Start the jobs that may run, in their order: one that waits for GPUs is not overtaken for ever."""
         while self._waiting and len(self._running) < self._jobs:
-            need = self._need(self._waiting[0])
+            need = self._count_needed_gpus(self._waiting[0])
             if need > len(self._free_gpus):
                 return
             gpus, self._free_gpus = tuple(self._free_gpus[:need]), self._free_gpus[need:]
             entry = self._waiting.popleft()
             # Not a pipe, which would have to be emptied while the job runs; closed when the job has ended.
             output = tempfile.TemporaryFile()  # noqa: SIM115
-            self._running.append(_Running(entry, self._process(entry, gpus, output), output, gpus))
+            self._running.append(_RunningJob(entry, self._process(entry, gpus, output), output, gpus))
 
     def _process(
         self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]
     ) -> "subprocess.Popen[bytes] | ForkedJob":
-        of_all = {**job_environment(entry, self._prefetched), **thread_limit(self._jobs)}
+        of_all = {**build_job_environment(entry, self._prefetched), **get_thread_limits(self._jobs)}
         own = {"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if self._all_gpus else {}
         folder = entry.folder.resolve()
-        with _log(folder) as log:
+        with _open_log(folder) as log:
             if CAN_FORK:
-                return self._server(entry, of_all).start(folder, own, output, log)
+                return self._get_server(entry, of_all).start(folder, own, output, log)
             # Ctrl-C in a terminal goes to all its processes; the calling one tells the jobs to end.
             return subprocess.Popen(
                 # -P: modules are not looked for in the current folder, which may be anybody's.
@@ -132,9 +132,9 @@ class LocalEngine:
                 start_new_session=True,
             )
 
-    def _server(self, entry: ModelCells, variables: dict[str, str]) -> JobServer:
+    def _get_server(self, entry: ModelCells, variables: dict[str, str]) -> JobServer:
         """The server for a job, which has loaded what it needs under the same environment variables."""
-        modules = (*OF_ALL, *(OF_FILES if source_of(entry.model.name) == "named" else ()))
+        modules = (*OF_ALL, *(OF_FILES if find_source(entry.model.name) == "named" else ()))
         key = (*modules, *variables)
         server = self._servers.get(key)
         if server is None or not server.is_alive:
@@ -142,7 +142,7 @@ class LocalEngine:
         return server
 
 
-def visible_gpus() -> list[str]:
+def list_visible_gpus() -> list[str]:
     """The GPUs of this machine that jobs may use, as CUDA_VISIBLE_DEVICES names them; torch is not imported."""
     if (chosen := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1")]
@@ -156,7 +156,7 @@ def visible_gpus() -> list[str]:
     return [str(index) for index in range(count)]
 
 
-def _log(folder: Path) -> TextIO:
+def _open_log(folder: Path) -> TextIO:
     """The log of a job, or nowhere if that cannot be written; to open a pipe would wait for its reader."""
     path = folder / LOG
     try:
@@ -167,7 +167,7 @@ def _log(folder: Path) -> TextIO:
         return Path(os.devnull).open("w", encoding="utf-8")
 
 
-def _outcome(job: _Running) -> Outcome:
+def _read_outcome(job: _RunningJob) -> JobOutcome:
     code = job.process.wait()
     with job.output as output, suppress(ValueError, TypeError, KeyError):
         output.seek(0)
@@ -175,5 +175,5 @@ def _outcome(job: _Running) -> Outcome:
         return {"state": str(values["state"]), "failed": dict(values["failed"])}
     if code < 0:
         with suppress(ValueError):
-            return failure(f"Its process was ended by {signal.Signals(-code).name}, perhaps for lack of memory.")
-    return failure(f"Its process ended with code {code}; {LOG} of its folder says more.")
+            return build_failure(f"Its process was ended by {signal.Signals(-code).name}, perhaps for lack of memory.")
+    return build_failure(f"Its process ended with code {code}; {LOG} of its folder says more.")

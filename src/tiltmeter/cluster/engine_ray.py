@@ -14,11 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.cluster.engine import job_environment
+from tiltmeter.cluster.job_engine import build_job_environment
 from tiltmeter.cluster.job_state import read_state
-from tiltmeter.cluster.model_job import Outcome, failure, run_job
+from tiltmeter.cluster.model_job import JobOutcome, build_failure, run_job
 from tiltmeter.cluster.plan_cells import ModelCells
-from tiltmeter.cluster.prefetch import NOTHING, Prefetched
+from tiltmeter.cluster.prefetch import NOTHING, PrefetchedFiles
 from tiltmeter.errors import UsageError
 
 # How often a task is started again whose worker or node was lost: not for ever, for a job may exhaust the memory.
@@ -37,7 +37,7 @@ class RayEngine:
 
     goes_on = False
 
-    def __init__(self, address: str | None, prefetched: Prefetched = NOTHING, *, retries: int = RETRIES) -> None:
+    def __init__(self, address: str | None, prefetched: PrefetchedFiles = NOTHING, *, retries: int = RETRIES) -> None:
         try:
             import ray
         except ImportError as error:
@@ -52,7 +52,7 @@ class RayEngine:
         self._gpus = any(node["Resources"].get("GPU", 0) for node in self._nodes())
         self._tasks: dict[Any, ModelCells] = {}
         self._probe: Path | None = None
-        self._head, self._answered = self._reachable_head(), time.monotonic()
+        self._head, self._answered = self._find_reachable_head(), time.monotonic()
 
     def _connect(self, address: str | None) -> None:
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -62,11 +62,12 @@ class RayEngine:
             options |= {"address": address}
         try:
             if address is not None:
-                _reach(address)  # Ray itself tries for minutes
+                _reject_unreachable(address)  # Ray itself tries for minutes
             self._ray.init(**options)
         except (ValueError, RuntimeError, OSError, OverflowError) as error:
             raise UsageError(
-                f"The Ray cluster {address or 'on this machine'} cannot be used ({_told(error)}); check --address and "
+                f"The Ray cluster {address or 'on this machine'} cannot be used ({_format_error(error)}); "
+                "check --address and "
                 "`ray status`."
             ) from error
 
@@ -78,17 +79,17 @@ class RayEngine:
         if not entries:
             return
         for entry in entries:
-            self._refuse_too_large(entry, self._wanted(entry))
+            self._reject_too_large(entry, self._wanted(entry))
         self._probe = entries[0].folder.parent.resolve() / f".probe-{uuid.uuid4().hex}"
         self._probe.touch()
         variables = {name: os.environ[name] for name in _FOR_ALL_NODES if name in os.environ}
         for entry in entries:
             wanted = self._wanted(entry)
-            own = job_environment(entry, self._prefetched)
+            own = build_job_environment(entry, self._prefetched)
             if not wanted["num_gpus"]:
                 own["CUDA_VISIBLE_DEVICES"] = ""
             # A worker process ends with its task, which frees the memory of GPUs.
-            task = self._ray.remote(max_calls=1)(_job).options(
+            task = self._ray.remote(max_calls=1)(_run_job).options(
                 **wanted,
                 name=f"tiltmeter {entry.folder.name}",
                 max_retries=self._retries,
@@ -106,7 +107,7 @@ class RayEngine:
             wanted["memory"] = int(entry.model.memory_gb * 2**30)
         return wanted
 
-    def _refuse_too_large(self, entry: ModelCells, wanted: dict[str, Any]) -> None:
+    def _reject_too_large(self, entry: ModelCells, wanted: dict[str, Any]) -> None:
         """A UsageError if no node is large enough; the task would wait for ever."""
         names = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
         nodes = self._nodes()
@@ -118,46 +119,47 @@ class RayEngine:
         """False: tasks end with the call."""
         return False
 
-    def ended(self) -> Iterator[tuple[ModelCells, Outcome]]:
+    def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
         """The tasks that have ended since the last call."""
         if not self._tasks:
             return
-        self._refuse_lost_cluster()
+        self._reject_lost_cluster()
         over, _ = self._ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=0)
         for reference in over:
             yield self._tasks.pop(reference), self._outcome(reference)
 
-    def _reachable_head(self) -> str | None:
+    def _find_reachable_head(self) -> str | None:
         """The address of the cluster's head; None if it cannot be reached from here, as through a proxy."""
         with suppress(OSError, AttributeError, RuntimeError):
             head = str(self._ray.get_runtime_context().gcs_address)
-            _reach(head)
+            _reject_unreachable(head)
             return head
         return None
 
-    def _refuse_lost_cluster(self) -> None:
+    def _reject_lost_cluster(self) -> None:
         """A UsageError if the head of the cluster is gone; Ray would end this process after a minute, with no word."""
         now = time.monotonic()
         if self._head is None or now - self._answered < _LOOK:
             return
         try:
-            _reach(self._head)
+            _reject_unreachable(self._head)
             self._answered = now
         except OSError as error:
             if now - self._answered >= _LOST_AFTER:
                 self._tasks.clear()  # nobody is there to cancel them
                 raise UsageError(
-                    f"The Ray cluster was lost ({_told(error)}); start it again, and the same command goes on from "
+                    f"The Ray cluster was lost ({_format_error(error)}); "
+                    "start it again, and the same command goes on from "
                     "what is stored."
                 ) from error
 
-    def _outcome(self, reference: Any) -> Outcome:
+    def _outcome(self, reference: Any) -> JobOutcome:
         try:
-            outcome: Outcome = self._ray.get(reference)
+            outcome: JobOutcome = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
-            return failure(f"Its task failed on the node: {_told(error.cause or error)}.")
+            return build_failure(f"Its task failed on the node: {_format_error(error.cause or error)}.")
         except self._ray.exceptions.RayError as error:
-            return failure(f"Ray ended its task: {_told(error)}.")
+            return build_failure(f"Ray ended its task: {_format_error(error)}.")
         return outcome
 
     def stop(self) -> None:
@@ -180,30 +182,30 @@ class RayEngine:
             self._ray.cancel(reference, force=force)
 
 
-def _reach(address: str) -> None:
+def _reject_unreachable(address: str) -> None:
     """An OSError if nobody listens at an address with a port; others, such as `auto`, are for Ray to find."""
     if match := _HOST_AND_PORT.fullmatch(address):
         socket.create_connection((match["host"].strip("[]"), int(match["port"])), _CONNECT).close()
 
 
-def _told(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     """The first line of an error, with its kind."""
     first, *_ = [*str(error).strip().splitlines(), ""]
     return f"{type(error).__name__}: {first[:200]}"
 
 
-def _job(folder: str, probe: str, retries: int) -> Outcome:
+def _run_job(folder: str, probe: str, retries: int) -> JobOutcome:
     """Do a job on a node of the cluster."""
     import ray
 
     if not Path(probe).exists():
         where = socket.gethostname()
-        return failure(
+        return build_failure(
             f"The node {where} does not see {Path(probe).parent}; put --out on a file system that all nodes share."
         )
     call = Path(probe).name
     before = read_state(Path(folder))
     attempt = before.get("attempt", 0) + 1 if before.get("call") == call else 1
     if attempt > retries + 1:  # Ray itself does not count the times that a node's memory was exhausted
-        return failure(f"Its worker was killed {attempt - 1} times, perhaps for lack of memory.")
+        return build_failure(f"Its worker was killed {attempt - 1} times, perhaps for lack of memory.")
     return run_job(Path(folder), call, node=ray.get_runtime_context().get_node_id(), attempt=attempt)

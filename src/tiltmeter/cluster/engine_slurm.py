@@ -16,14 +16,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tiltmeter.cluster.engine import job_environment
+from tiltmeter.cluster.job_engine import build_job_environment
 from tiltmeter.cluster.job_lock import is_held
-from tiltmeter.cluster.model_job import Outcome, failure, run_job
+from tiltmeter.cluster.model_job import JobOutcome, build_failure, run_job
 from tiltmeter.cluster.plan_cells import ModelCells
-from tiltmeter.cluster.prefetch import NOTHING, Prefetched
+from tiltmeter.cluster.prefetch import NOTHING, PrefetchedFiles
 from tiltmeter.errors import TiltmeterError, UsageError
-from tiltmeter.files import make_folder, write_text
-from tiltmeter.reading import read_json
+from tiltmeter.files import create_folder, write_text
+from tiltmeter.text_files import read_json
 
 SUBMITTED, _LOGS = "submitted.json", "slurm"
 # How often a job may come to its time limit; each time it goes on from what is stored.
@@ -37,7 +37,7 @@ _SIGNAL = 90
 class SlurmJob:
     """What submitit pickles and calls on the node."""
 
-    def __call__(self, folder: str) -> Outcome:
+    def __call__(self, folder: str) -> JobOutcome:
         """Do the job."""
         array, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
         number = f"{array}_{task}" if array else os.environ.get("SLURM_JOB_ID", "")
@@ -57,7 +57,7 @@ class SlurmEngine:
 
     def __init__(
         self,
-        prefetched: Prefetched = NOTHING,
+        prefetched: PrefetchedFiles = NOTHING,
         *,
         partition: str | None = None,
         minutes: int = 24 * 60,
@@ -87,12 +87,12 @@ class SlurmEngine:
         """Submit the jobs that are not in the queue already, from an earlier call."""
         groups: dict[tuple[Any, ...], list[ModelCells]] = {}
         for entry in entries:
-            if self.is_started(entry) and (known := submitted(entry)):
+            if self.is_started(entry) and (known := read_submitted_job(entry)):
                 self._jobs[known.id] = (entry, self._submitit.SlurmJob(folder=known.logs, job_id=known.id))
                 continue
             model = entry.model
             gpus = model.gpus if model.gpus is not None else int(not entry.is_served and self._has_gpus())
-            own = {**job_environment(entry, self._prefetched), **({} if gpus else {"CUDA_VISIBLE_DEVICES": ""})}
+            own = {**build_job_environment(entry, self._prefetched), **({} if gpus else {"CUDA_VISIBLE_DEVICES": ""})}
             groups.setdefault((gpus, model.cpus, model.memory_gb, tuple(sorted(own.items()))), []).append(entry)
         for (gpus, cpus, memory, environment), members in groups.items():
             self._submit(members, gpus, cpus, memory, dict(environment))
@@ -101,7 +101,7 @@ class SlurmEngine:
         self, entries: list[ModelCells], gpus: int, cpus: int, memory: float | None, environment: dict[str, str]
     ) -> None:
         logs = entries[0].folder.parent.resolve() / _LOGS
-        make_folder(logs)
+        create_folder(logs)
         parameters: dict[str, Any] = {"timeout_min": self._minutes, "cpus_per_task": cpus, "name": "tiltmeter"}
         if gpus:
             parameters["gpus_per_node"] = gpus
@@ -133,7 +133,7 @@ class SlurmEngine:
             ) from error
         for entry, job in zip(entries, jobs, strict=True):
             self._jobs[job.job_id] = (entry, job)
-            values = Submitted(job.job_id, str(logs), time.time())
+            values = SubmittedJob(job.job_id, str(logs), time.time())
             write_text(entry.folder / SUBMITTED, json.dumps(values._asdict()) + "\n")
 
     def _has_gpus(self) -> bool:
@@ -149,10 +149,10 @@ class SlurmEngine:
             self._earlier = self._queue()
             if self._earlier is None:
                 raise UsageError("Slurm does not answer: squeue failed; check that it works here, and call again.")
-        known = submitted(entry)
+        known = read_submitted_job(entry)
         return known is not None and known.id in (self._earlier or {})
 
-    def ended(self) -> Iterator[tuple[ModelCells, Outcome]]:
+    def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
         """The jobs that have ended since the last call: with a result, or gone from the queue."""
         if self.goes_on and time.monotonic() - self._asked < _LOOK:
             return
@@ -160,13 +160,15 @@ class SlurmEngine:
         waiting = self._queue() if self.goes_on else None
         # Listed, for a network file system may remember that a file was not there.
         results = {
-            name for logs in {job.paths.result_pickle.parent for _, job in self._jobs.values()} for name in _names(logs)
+            name
+            for logs in {job.paths.result_pickle.parent for _, job in self._jobs.values()}
+            for name in _list_names(logs)
         }
         for number, (entry, job) in list(self._jobs.items()):
             if job.paths.result_pickle.name in results or (not self.goes_on and job.done()):
                 outcome = self._outcome(job)
             elif self.goes_on and self._is_gone(number, waiting, entry):
-                outcome = failure(
+                outcome = build_failure(
                     f"Slurm ended its job {number} (cancelled, failed, or its node was lost); {_LOGS} in the folder of "
                     "the matrix has its output."
                 )
@@ -176,12 +178,12 @@ class SlurmEngine:
             (entry.folder / SUBMITTED).unlink(missing_ok=True)
             yield entry, outcome
 
-    def _outcome(self, job: Any) -> Outcome:
+    def _outcome(self, job: Any) -> JobOutcome:
         try:
-            outcome: Outcome = job.result()
+            outcome: JobOutcome = job.result()
         except Exception as error:  # whatever the node could not do
             first, *_ = [line for line in reversed(str(error).strip().splitlines()) if line.strip()] or [""]
-            return failure(f"Its job ended: {first.strip()[:300]}")
+            return build_failure(f"Its job ended: {first.strip()[:300]}")
         return outcome
 
     def _is_gone(self, number: str, waiting: Mapping[str, str] | None, entry: ModelCells) -> bool:
@@ -210,7 +212,7 @@ class SlurmEngine:
                     job.cancel()
 
 
-def _names(folder: Path) -> list[str]:
+def _list_names(folder: Path) -> list[str]:
     """The names in a folder; none if it cannot be read for the moment."""
     try:
         return [path.name for path in folder.iterdir()]
@@ -218,7 +220,7 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-class Submitted(NamedTuple):
+class SubmittedJob(NamedTuple):
     """A job in Slurm's queue: its number, the folder of its output, and when it was submitted."""
 
     id: str
@@ -226,9 +228,9 @@ class Submitted(NamedTuple):
     time: float
 
 
-def submitted(entry: ModelCells) -> Submitted | None:
+def read_submitted_job(entry: ModelCells) -> SubmittedJob | None:
     """The job that Slurm was given for a model last; None if its end is known, or the file is damaged."""
     with suppress(TiltmeterError, KeyError, TypeError, ValueError):
         values = read_json(entry.folder / SUBMITTED)
-        return Submitted(str(values["id"]), str(values["logs"]), float(values["time"]))
+        return SubmittedJob(str(values["id"]), str(values["logs"]), float(values["time"]))
     return None

@@ -23,7 +23,7 @@ from typing import Any, Self
 import psutil  # comes with accelerate
 
 from tiltmeter.errors import UsageError
-from tiltmeter.files import not_writable
+from tiltmeter.files import build_write_error
 
 LOCK = "lock"
 # Seconds between two signs of life, and without one after which a job is lost.
@@ -38,7 +38,7 @@ class JobTakenError(UsageError):
 
 
 @cache
-def this_machine() -> str:
+def get_machine_id() -> str:
     """An identifier of this machine: its name, when it was started, and where its process numbers count.
 
     Machines may have the same name, and containers on one machine number their processes each for itself.
@@ -51,7 +51,7 @@ def this_machine() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class LockHolder:
     """What a lock says of its owner; `touched` is the time of its file."""
 
     text: str
@@ -61,7 +61,7 @@ class Holder:
     @property
     def is_here(self) -> bool:
         """Whether the owner is a process of this machine."""
-        return self.values.get("machine") == this_machine()
+        return self.values.get("machine") == get_machine_id()
 
     @property
     def is_alive(self) -> bool:
@@ -69,7 +69,7 @@ class Holder:
         try:
             number = int(self.values["pid"])
             ended = psutil.Process(number).status() == psutil.STATUS_ZOMBIE
-            return not ended and abs(_started(number) - float(self.values["started"])) < 1.0
+            return not ended and abs(_get_start_time(number) - float(self.values["started"])) < 1.0
         except (psutil.Error, KeyError, TypeError, ValueError):
             return False
 
@@ -79,7 +79,7 @@ class Holder:
         return abs(time.time() - self.touched) < LOST_AFTER
 
 
-def holder_of(folder: Path) -> Holder | None:
+def read_holder(folder: Path) -> LockHolder | None:
     """The owner of a job's lock; None if there is no lock, or something else that to open may wait for ever."""
     if not (folder / LOCK).is_file():
         return None
@@ -92,30 +92,30 @@ def holder_of(folder: Path) -> Holder | None:
     values = None
     with suppress(ValueError):
         values = json.loads(text)
-    return Holder(text, touched, values if isinstance(values, dict) else {})
+    return LockHolder(text, touched, values if isinstance(values, dict) else {})
 
 
 def is_held(folder: Path) -> bool:
     """Whether a job's lock is held, as far as one look can tell."""
-    holder = holder_of(folder)
+    holder = read_holder(folder)
     if holder is None:
         return False
     return holder.is_alive if holder.is_here else holder.is_recent
 
 
-def held_elsewhere(folders: Iterable[Path]) -> set[Path]:
+def find_held_folders(folders: Iterable[Path]) -> set[Path]:
     """The folders whose jobs show a sign of life; those of other machines are watched for a few seconds, if any."""
-    watched: dict[Path, Holder] = {}
+    watched: dict[Path, LockHolder] = {}
     held = set()
     for folder in folders:
-        holder = holder_of(folder)
+        holder = read_holder(folder)
         if holder is not None and holder.is_here and holder.is_alive:
             held.add(folder)
         elif holder is not None and not holder.is_here:
             watched[folder] = holder
     if watched:
         time.sleep(_MISSED * BEAT)
-    return held | {folder for folder, before in watched.items() if holder_of(folder) not in (None, before)}
+    return held | {folder for folder, before in watched.items() if read_holder(folder) not in (None, before)}
 
 
 class JobLock:
@@ -132,10 +132,10 @@ class JobLock:
         self.folder, self.job, self.call = folder, uuid.uuid4().hex, call
         self.each_beat: Callable[[], None] = lambda: None
         self._on_lost, self._wait = on_lost, wait
-        own = {"host": socket.gethostname(), "machine": this_machine(), "pid": os.getpid()}
-        self._text = json.dumps({"job": self.job, "call": call, **own, "started": _started(os.getpid())})
+        own = {"host": socket.gethostname(), "machine": get_machine_id(), "pid": os.getpid()}
+        self._text = json.dumps({"job": self.job, "call": call, **own, "started": _get_start_time(os.getpid())})
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self._thread = threading.Thread(target=self._send_heartbeats, daemon=True)
 
     def __enter__(self) -> Self:
         path = self.folder / LOCK
@@ -143,15 +143,15 @@ class JobLock:
             try:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
             except FileExistsError:
-                if (holder := holder_of(self.folder)) is not None:
+                if (holder := read_holder(self.folder)) is not None:
                     self._remove(path, self._lost(holder))
                 continue
             except OSError as error:
-                raise not_writable(path, error) from error
+                raise build_write_error(path, error) from error
             self._write(handle, path)
             self._thread.start()
             return self
-        raise self._taken(holder_of(self.folder))
+        raise self._build_taken_error(read_holder(self.folder))
 
     def _write(self, handle: int, path: Path) -> None:
         try:
@@ -160,9 +160,9 @@ class JobLock:
         except OSError as error:  # a full disk
             with suppress(OSError):
                 path.unlink()
-            raise not_writable(path, error) from error
+            raise build_write_error(path, error) from error
 
-    def _lost(self, holder: Holder) -> Holder:
+    def _lost(self, holder: LockHolder) -> LockHolder:
         """The owner of the lock, once it has shown no sign of life for long; `JobTakenError` if it lives."""
         seen, since = holder, time.monotonic()
         while True:
@@ -170,7 +170,7 @@ class JobLock:
             if holder.is_here and not holder.is_alive:
                 return holder
             if not is_ours and (holder.is_here or holder != seen or (holder.is_recent and not self._wait)):
-                raise self._taken(holder)
+                raise self._build_taken_error(holder)
             if holder != seen:
                 seen, since = holder, time.monotonic()
             age = time.time() - seen.touched
@@ -178,22 +178,22 @@ class JobLock:
             if not holder.is_here and time.monotonic() - since >= patience:
                 return holder
             time.sleep(BEAT / 4)
-            found = holder_of(self.folder)
+            found = read_holder(self.folder)
             if found is None:
                 return holder
             holder = found
 
-    def _remove(self, path: Path, lost: Holder) -> None:
+    def _remove(self, path: Path, lost: LockHolder) -> None:
         """Remove a lock whose owner is lost."""
         aside = path.with_name(f"{LOCK}.{self.job}")
         with suppress(FileNotFoundError):
             path.rename(aside)
-            if _text(aside) != lost.text:  # another process was faster, and this is its lock
+            if _read_text(aside) != lost.text:  # another process was faster, and this is its lock
                 with suppress(FileExistsError):
                     os.link(aside, path)
             aside.unlink()
 
-    def _taken(self, holder: Holder | None) -> JobTakenError:
+    def _build_taken_error(self, holder: LockHolder | None) -> JobTakenError:
         values = holder.values if holder is not None else {}
         where = f"{values.get('host', 'another machine')}, process {values.get('pid', '?')}"
         return JobTakenError(f"The job of {self.folder} runs already ({where}); see it with --status, or wait.")
@@ -201,9 +201,9 @@ class JobLock:
     @property
     def is_taken_over(self) -> bool:
         """Whether another process has the lock now; False if the file cannot be read, as for a moment on a network."""
-        return _text(self.folder / LOCK) not in ("", self._text)
+        return _read_text(self.folder / LOCK) not in ("", self._text)
 
-    def _beat(self) -> None:
+    def _send_heartbeats(self) -> None:
         while not self._ended.wait(BEAT):
             if self.is_taken_over:
                 self._on_lost()
@@ -220,7 +220,7 @@ class JobLock:
                 (self.folder / LOCK).unlink()
 
 
-def _started(number: int) -> float:
+def _get_start_time(number: int) -> float:
     """When a process of this machine started: on Linux in ticks since the machine did, for its clock may be set."""
     with suppress(OSError, IndexError):
         values = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
@@ -228,7 +228,7 @@ def _started(number: int) -> float:
     return float(psutil.Process(number).create_time())
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         if not path.is_file():
             return ""

@@ -26,7 +26,7 @@ from tiltmeter.cluster import model_job
 CAN_FORK = sys.platform == "linux"
 # What jobs import, and what those import whose model is in files.
 OF_ALL = ("tiltmeter.cluster.cell_run", "scipy.stats")
-OF_FILES = ("tiltmeter.models.named", "transformers.modeling_utils")
+OF_FILES = ("tiltmeter.models.qualify_subject", "transformers.modeling_utils")
 # Whether there are GPUs is asked without opening them: a process that has opened one cannot be forked.
 _UNOPENED_GPUS = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _MESSAGE = 1 << 16
@@ -145,13 +145,13 @@ class JobServer:
                         os.kill(job.pid, signal.SIGKILL)
 
 
-def _load(modules: Sequence[str]) -> None:
+def _load_modules(modules: Sequence[str]) -> None:
     for name in modules:
         with suppress(Exception):  # a job that needs it finds out why it cannot be imported, and says so
             import_module(name)
 
 
-def _next_job(connection: socket.socket) -> dict[str, Any] | None:
+def _wait_for_job(connection: socket.socket) -> dict[str, Any] | None:
     """Fork the jobs that are asked for; returns in the process of each, and None in the server when nobody asks."""
     running: dict[int, int] = {}  # the process of a job to the job's number
     while True:
@@ -159,7 +159,7 @@ def _next_job(connection: socket.socket) -> dict[str, Any] | None:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 del running[pid]
-                _tell(connection, number, pid, os.waitstatus_to_exitcode(status))
+                _send_status(connection, number, pid, os.waitstatus_to_exitcode(status))
         if not select.select([connection], [], [], _LOOK if running else None)[0]:
             continue
         told, files, _, _ = socket.recv_fds(connection, _MESSAGE, 2)
@@ -175,18 +175,18 @@ def _next_job(connection: socket.socket) -> dict[str, Any] | None:
         for file in files:
             os.close(file)
         running[pid] = asked["job"]
-        _tell(connection, asked["job"], pid, None)
+        _send_status(connection, asked["job"], pid, None)
 
 
-def _tell(connection: socket.socket, number: int, pid: int, code: int | None) -> None:
+def _send_status(connection: socket.socket, number: int, pid: int, code: int | None) -> None:
     with suppress(OSError):  # nobody listens any more, which the next look finds
         connection.send(json.dumps({"job": number, "pid": pid, "code": code}).encode())
 
 
 def main(file: int, modules: Sequence[str]) -> int:
     """Serve until the connection ends; in the process of a job, do the job."""
-    _load(modules)
-    asked = _next_job(socket.socket(fileno=file))
+    _load_modules(modules)
+    asked = _wait_for_job(socket.socket(fileno=file))
     if asked is None:
         return 0
     os.setsid()

@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from tiltmeter.cluster.job_lock import JobLock, holder_of, is_held
+from tiltmeter.cluster.job_lock import JobLock, is_held, read_holder
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
-from tiltmeter.reading import read_json
+from tiltmeter.text_files import read_json
 
 STATE = "state.json"
 _KINDS: dict[str, type | tuple[type, ...]] = {
@@ -37,7 +37,7 @@ def read_state(folder: Path) -> dict[str, Any]:
     values = found if isinstance(found, dict) else {}
     state = {key: value for key, value in values.items() if isinstance(value, _KINDS.get(key, object))}
     if state.get("state") == "running":
-        holder = holder_of(folder)
+        holder = read_holder(folder)
         if holder is None or holder.values.get("job") != state.get("job") or not is_held(folder):
             state["state"] = "lost"
     return state

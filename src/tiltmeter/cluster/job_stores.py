@@ -12,15 +12,15 @@ from typing import Any
 from urllib.parse import quote
 
 from tiltmeter.database.connection import StoreError
-from tiltmeter.datasets.cache import cache_dir
-from tiltmeter.engine.answer_store import AnswerStore, Loading
+from tiltmeter.datasets.cache_folder import get_cache_folder
+from tiltmeter.engine.answer_store import AnswerStore, LoadFindings
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import Answer, Reply
 
 ANSWERS, REPLIES = "answers.sqlite", "replies.sqlite"
 
 
-class _Unlocked:
+class _UnlockedStore:
     """A store that is only read, without locks: the cache of another machine may be changed meanwhile.
 
     A row that is read while it is changed fails its checksum, and counts as missing.
@@ -41,11 +41,11 @@ class _Unlocked:
         raise error
 
 
-class UnlockedAnswers(_Unlocked, AnswerStore):
+class UnlockedAnswers(_UnlockedStore, AnswerStore):
     """Answers in the cache of another machine."""
 
 
-class UnlockedReplies(_Unlocked, ReplyStore):
+class UnlockedReplies(_UnlockedStore, ReplyStore):
     """Replies in the cache of another machine."""
 
 
@@ -54,7 +54,7 @@ class JobAnswers(AnswerStore):
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / ANSWERS, journal="TRUNCATE")
-        self._cache = _cache_of(AnswerStore if same_machine else UnlockedAnswers, ANSWERS)
+        self._cache = _open_cache(AnswerStore if same_machine else UnlockedAnswers, ANSWERS)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers that are stored here or in the cache."""
@@ -67,10 +67,10 @@ class JobAnswers(AnswerStore):
                     found.update(known)
         return found
 
-    def get_loading(self, fingerprint: str) -> Loading:
+    def get_loading(self, fingerprint: str) -> LoadFindings:
         """What was found when the model was loaded; nothing if that is not known."""
         found = super().get_loading(fingerprint)
-        if found == Loading() and self._cache is not None:
+        if found == LoadFindings() and self._cache is not None:
             with suppress(StoreError):
                 found = self._cache.get_loading(fingerprint)
         return found
@@ -87,7 +87,7 @@ class JobReplies(ReplyStore):
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / REPLIES, journal="TRUNCATE")
-        self._cache = _cache_of(ReplyStore if same_machine else UnlockedReplies, REPLIES)
+        self._cache = _open_cache(ReplyStore if same_machine else UnlockedReplies, REPLIES)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
         """The replies that are stored here or in the cache."""
@@ -107,9 +107,9 @@ class JobReplies(ReplyStore):
             self._cache.close()
 
 
-def _cache_of(kind: Any, name: str) -> Any:
+def _open_cache(kind: Any, name: str) -> Any:
     """The store of the cache; None if there is none, or it cannot be read."""
-    path = cache_dir() / name
+    path = get_cache_folder() / name
     if path.is_file():
         with suppress(StoreError):
             return kind(path)
@@ -131,9 +131,9 @@ def merge_stores(folder: Path, *, remove: bool) -> None:
         if not path.is_file():
             continue
         # A job may have been killed in the middle of a transaction, or before its store had any tables.
-        with kind(path, journal="TRUNCATE") as own, kind(cache_dir() / name) as cache:
+        with kind(path, journal="TRUNCATE") as own, kind(get_cache_folder() / name) as cache:
             merge = partial(cache.merge, path)
-            cache.undamaged(partial(own.undamaged, merge))  # either file may be damaged
+            cache.retry_after_rescue(partial(own.retry_after_rescue, merge))  # either file may be damaged
         if remove:
             for left in (path, *(path.with_name(f"{name}-{end}") for end in ("journal", "wal", "shm"))):
                 left.unlink(missing_ok=True)

@@ -11,10 +11,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tiltmeter.cluster.engine_slurm import submitted
+from tiltmeter.cluster.engine_slurm import read_submitted_job
 from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.plan_cells import ModelCells
-from tiltmeter.printable import plain_console
+from tiltmeter.printable_text import create_plain_console
 
 # Rows of the table while jobs run; those that run or failed come first.
 _MOST_ROWS = 30
@@ -38,7 +38,7 @@ class JobRow:
     host: str
 
 
-def job_row(entry: ModelCells) -> JobRow:
+def build_job_row(entry: ModelCells) -> JobRow:
     """A job by the state it wrote last; `waiting` if it has none yet, `lost` if it wrote nothing for long."""
     state: dict[str, Any] = read_state(entry.folder)
     told = str(state.get("state", "waiting"))
@@ -64,7 +64,7 @@ def job_row(entry: ModelCells) -> JobRow:
 
 def _is_queued(entry: ModelCells, state: Mapping[str, Any]) -> bool:
     """Whether the last that is known of a job is that Slurm has it; Slurm may have ended it, as the next call finds."""
-    in_slurm = submitted(entry)
+    in_slurm = read_submitted_job(entry)
     if in_slurm is None:
         return False
     if state.get("slurm") == in_slurm.id:
@@ -72,12 +72,12 @@ def _is_queued(entry: ModelCells, state: Mapping[str, Any]) -> bool:
     return float(state.get("began", 0.0)) < in_slurm.time
 
 
-def job_rows(entries: Sequence[ModelCells]) -> list[JobRow]:
+def build_job_rows(entries: Sequence[ModelCells]) -> list[JobRow]:
     """All jobs, those that run first."""
-    return sorted(map(job_row, entries), key=lambda row: _ORDER.index(row.state) if row.state in _ORDER else 0)
+    return sorted(map(build_job_row, entries), key=lambda row: _ORDER.index(row.state) if row.state in _ORDER else 0)
 
 
-def job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
+def build_job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
     """The table of jobs; with `most`, the rest is counted in its caption."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model", overflow="fold")
@@ -88,39 +88,48 @@ def job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
     table.add_column("questions", justify="right")
     table.add_column("machine")
     for row in rows[:most]:
-        values = (row.model, row.state, f"{row.finished}/{row.cells}", str(len(row.failed) or ""), row.now, _asked(row))
+        values = (
+            row.model,
+            row.state,
+            f"{row.finished}/{row.cells}",
+            str(len(row.failed) or ""),
+            row.now,
+            _format_answered(row),
+        )
         table.add_row(*(Text(value) for value in (*values, row.host)))
     if most is not None and len(rows) > most:
         table.caption = f"and {len(rows) - most} more models"
     return table
 
 
-def _asked(row: JobRow) -> str:
+def _format_answered(row: JobRow) -> str:
     """How many questions of the cell are answered; empty before they are counted."""
     return f"{row.answered:,}/{row.questions:,}" if row.questions else ""
 
 
-def summary(rows: Sequence[JobRow]) -> str:
+def summarize_jobs(rows: Sequence[JobRow]) -> str:
     """All jobs in a line.
 
-    >>> summary([JobRow("a", "running", 4, 1, {}, "starter.en.published", 20, 80, "host")])
+    >>> summarize_jobs([JobRow("a", "running", 4, 1, {}, "starter.en.published", 20, 80, "host")])
     '1 of 4 cells complete, 0 failed; models: 1 running. a: starter.en.published 20/80'
-    >>> summary([JobRow("a", "running", 4, 0, {}, "starter.en.published", 0, 0, "host")])
+    >>> summarize_jobs([JobRow("a", "running", 4, 0, {}, "starter.en.published", 0, 0, "host")])
     '0 of 4 cells complete, 0 failed; models: 1 running. a: starter.en.published loading'
     """
     cells, finished = sum(row.cells for row in rows), sum(row.finished for row in rows)
     states = Counter(row.state for row in rows)
     told = ", ".join(f"{states[state]} {state}" for state in _ORDER if states[state])
-    running = [f"{row.model}: {row.now} {_asked(row) or 'loading'}" for row in rows if row.state == "running"]
+    running = [f"{row.model}: {row.now} {_format_answered(row) or 'loading'}" for row in rows if row.state == "running"]
     failed = sum(len(row.failed) for row in rows)
     more = f". {'; '.join(running[:4])}" if running else ""
     return f"{finished} of {cells} cells complete, {failed} failed; models: {told}{more}"
 
 
 @contextmanager
-def shown_jobs() -> Iterator[Callable[[Sequence[ModelCells]], None]]:
+def show_jobs() -> Iterator[Callable[[Sequence[ModelCells]], None]]:
     """A table on standard error that is drawn again every second; without a terminal, a line every minute."""
-    console = plain_console(stderr=True, soft_wrap=not plain_console(stderr=True).is_terminal, highlight=False)
+    console = create_plain_console(
+        stderr=True, soft_wrap=not create_plain_console(stderr=True).is_terminal, highlight=False
+    )
     drawn = time.monotonic() - _SECONDS_BETWEEN
     told = time.monotonic()
     with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -130,9 +139,9 @@ def shown_jobs() -> Iterator[Callable[[Sequence[ModelCells]], None]]:
             now = time.monotonic()
             if console.is_terminal and now - drawn >= _SECONDS_BETWEEN:
                 drawn = now
-                live.update(job_table(job_rows(entries), _MOST_ROWS), refresh=True)
+                live.update(build_job_table(build_job_rows(entries), _MOST_ROWS), refresh=True)
             elif not console.is_terminal and now - told >= _SECONDS_BETWEEN_LINES:
                 told = now
-                console.print(summary(job_rows(entries)), markup=False)
+                console.print(summarize_jobs(build_job_rows(entries)), markup=False)
 
         yield show

@@ -6,33 +6,33 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.cluster.job_state import read_state
-from tiltmeter.cluster.plan_cells import ModelCells, forms_of
-from tiltmeter.cluster.timings import Timing, Timings
-from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.cluster.plan_cells import ModelCells, list_forms
+from tiltmeter.cluster.timing_store import Timing, TimingStore
+from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
-from tiltmeter.reading import read_json
 from tiltmeter.runs.run_files import MANIFEST
+from tiltmeter.text_files import read_json
 
 _TIMINGS = "timings.sqlite"
 # Which jobs' timings are kept already, in the folder of the matrix.
 _RECORDED = "recorded.json"
 
 
-def keep_timings(out: Path, entry: ModelCells) -> None:
+def save_timings(out: Path, entry: ModelCells) -> None:
     """Keep how fast a job's model answered, for estimates of the time."""
     state = read_state(entry.folder)
     with suppress(TiltmeterError, OSError, KeyError, TypeError, ValueError):
         known = read_json(out / _RECORDED) if (out / _RECORDED).is_file() else []
         if state.get("job") in known:
             return
-        found = [_timing(entry, values) for values in state.get("timings", []) if values["asked"]]
-        with Timings(cache_dir() / _TIMINGS) as timings:
+        found = [_build_timing(entry, values) for values in state.get("timings", []) if values["asked"]]
+        with TimingStore(get_cache_folder() / _TIMINGS) as timings:
             timings.add(found)
         write_text(out / _RECORDED, json.dumps([*known, state["job"]]))
 
 
-def _timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
+def _build_timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
     """What a cell took, from the state of its job and the manifest of its run."""
     manifest = read_json(entry.folder / values["cell"] / MANIFEST)
     model = manifest["models"][0]
@@ -42,7 +42,7 @@ def _timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
         kind=str(model.get("kind", "chat")),
         bytes=model.get("bytes"),
         device=", ".join(compute.get("hardware") or [str(model.get("device", "server"))]),
-        forms=" ".join(forms_of(manifest["request"]["on"])),
+        forms=" ".join(list_forms(manifest["request"]["on"])),
         protocol=str(manifest["request"]["protocol"]),
         items=sum(int(portion["items"]) for portion in manifest["data"]),
         questions=values["questions"],
@@ -53,9 +53,9 @@ def _timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
     )
 
 
-def known_timings() -> list[Timing]:
+def load_timings() -> list[Timing]:
     """What runs took before; empty if nothing is known."""
-    if not (cache_dir() / _TIMINGS).is_file():
+    if not (get_cache_folder() / _TIMINGS).is_file():
         return []
-    with Timings(cache_dir() / _TIMINGS) as timings:
-        return timings.newest()
+    with TimingStore(get_cache_folder() / _TIMINGS) as timings:
+        return timings.list_newest()

@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from tiltmeter.cluster.engine import Engine
-from tiltmeter.cluster.job_lock import JobLock, JobTakenError, held_elsewhere
+from tiltmeter.cluster.job_engine import JobEngine
+from tiltmeter.cluster.job_lock import JobLock, JobTakenError, find_held_folders
 from tiltmeter.cluster.job_stores import has_stores, merge_stores
-from tiltmeter.cluster.job_timings import keep_timings
-from tiltmeter.cluster.model_job import Outcome, write_job
+from tiltmeter.cluster.job_timings import save_timings
+from tiltmeter.cluster.model_job import JobOutcome, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
 from tiltmeter.cluster.plan_file import PLAN_COPY
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.files import check_folder, make_folder, write_text
-from tiltmeter.reading import read_text
+from tiltmeter.files import create_folder, reject_unwritable_folder, write_text
+from tiltmeter.text_files import read_text
 
 # Seconds between two looks at the jobs.
 _LOOK = 0.5
@@ -36,18 +36,18 @@ Show = Callable[[Sequence[ModelCells]], None]
 
 
 def run_matrix(
-    matrix: RunMatrix, engine: Engine, *, show: Show = lambda _entries: None, wait: bool = True, look: float = _LOOK
+    matrix: RunMatrix, engine: JobEngine, *, show: Show = lambda _entries: None, wait: bool = True, look: float = _LOOK
 ) -> MatrixResult:
     """Start a job for each model that has unfinished cells, and wait until all have ended.
 
     If the call is interrupted, what jobs have stored is kept; calling again goes on from there.
     """
-    check_folder(matrix.out)
-    make_folder(matrix.out)
+    reject_unwritable_folder(matrix.out)
+    create_folder(matrix.out)
     write_text(matrix.out / PLAN_COPY, read_text(matrix.plan.path))
     result = MatrixResult(matrix.cells)
-    to_do = _jobs_to_do(matrix, engine, result)
-    ended: dict[str, Outcome] = {}
+    to_do = _select_jobs(matrix, engine, result)
+    ended: dict[str, JobOutcome] = {}
     try:
         engine.start(to_do)
         while wait and len(ended) < len(to_do):
@@ -56,8 +56,8 @@ def run_matrix(
                 if outcome["state"] == "busy":
                     result.elsewhere.append(entry.label)
                 else:
-                    _merge(entry, result)
-                    keep_timings(matrix.out, entry)
+                    _merge_stores(entry, result)
+                    save_timings(matrix.out, entry)
             show(matrix.models)
             if len(ended) < len(to_do):
                 time.sleep(look)
@@ -66,16 +66,16 @@ def run_matrix(
         if not engine.goes_on:
             for entry in to_do:
                 with suppress(Exception):
-                    _merge(entry, result)
+                    _merge_stores(entry, result)
         raise
     engine.stop()
-    _conclude(matrix, ended, result)
+    _process_ended_jobs(matrix, ended, result)
     return result
 
 
-def _jobs_to_do(matrix: RunMatrix, engine: Engine, result: MatrixResult) -> list[ModelCells]:
+def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> list[ModelCells]:
     """The models whose jobs are to be started or waited for, and what they are to do in their folders."""
-    held = held_elsewhere(entry.folder for entry in matrix.models)
+    held = find_held_folders(entry.folder for entry in matrix.models)
     to_do = []
     for entry in matrix.models:
         if not (started := engine.is_started(entry)) and entry.folder in held:
@@ -87,12 +87,12 @@ def _jobs_to_do(matrix: RunMatrix, engine: Engine, result: MatrixResult) -> list
             except (TiltmeterError, OSError) as error:
                 result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished}
         else:  # an earlier call was interrupted, or did not wait
-            _merge(entry, result)
-            keep_timings(matrix.out, entry)
+            _merge_stores(entry, result)
+            save_timings(matrix.out, entry)
     return to_do
 
 
-def _conclude(matrix: RunMatrix, ended: dict[str, Outcome], result: MatrixResult) -> None:
+def _process_ended_jobs(matrix: RunMatrix, ended: dict[str, JobOutcome], result: MatrixResult) -> None:
     for entry in matrix.models:
         left = entry.unfinished
         result.complete += len(entry.cells) - len(left)
@@ -105,7 +105,7 @@ def _conclude(matrix: RunMatrix, ended: dict[str, Outcome], result: MatrixResult
             result.failed[entry.label, cell.folder] = reason
 
 
-def _merge(entry: ModelCells, result: MatrixResult) -> None:
+def _merge_stores(entry: ModelCells, result: MatrixResult) -> None:
     """Add what a job stored to the cache; the job's stores are removed once its cells are complete.
 
     No job can start meanwhile: its store is used by one process at a time.

@@ -16,17 +16,17 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from tiltmeter.addresses import without_secrets
-from tiltmeter.cluster.cell_pace import CellPace
-from tiltmeter.cluster.job_lock import JobLock, JobTakenError, this_machine
+from tiltmeter.cluster.job_lock import JobLock, JobTakenError, get_machine_id
 from tiltmeter.cluster.job_state import JobState
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
-from tiltmeter.cluster.plan_file import planned_model
-from tiltmeter.datasets.hashing import hashed_once
+from tiltmeter.cluster.plan_file import build_planned_model
+from tiltmeter.cluster.throughput import CellThroughput
+from tiltmeter.datasets.file_hashes import cache_hashes
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.files import make_folder, write_text
-from tiltmeter.guarded_output import guarded_output
-from tiltmeter.reading import read_json
+from tiltmeter.files import create_folder, write_text
+from tiltmeter.redaction import redact_secrets
+from tiltmeter.safe_output import guard_output
+from tiltmeter.text_files import read_json
 
 if TYPE_CHECKING:
     from tiltmeter.cluster.cell_run import OpenModel
@@ -38,7 +38,7 @@ JOB, LOG = "job.json", "log.txt"
 _TAKEN_OVER = 75
 
 
-class Outcome(TypedDict):
+class JobOutcome(TypedDict):
     """How a job ended: `finished`, `failed` or `busy` (it runs elsewhere); the cells that failed, with the reasons."""
 
     state: str
@@ -47,47 +47,49 @@ class Outcome(TypedDict):
 
 def write_job(entry: ModelCells) -> None:
     """Write what a job is to do."""
-    make_folder(entry.folder)
+    create_folder(entry.folder)
     values = {
         "model": entry.model.to_dict(),
         "cells": [asdict(cell) for cell in entry.cells],
-        "caller": this_machine(),
+        "caller": get_machine_id(),
         "directory": str(Path.cwd()),
     }
     write_text(entry.folder / JOB, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
 
 
-def failure(reason: str) -> Outcome:
+def build_failure(reason: str) -> JobOutcome:
     """The outcome of a job that ended without one, or could not begin."""
     return {"state": "failed", "failed": {"": reason}}
 
 
-@hashed_once()
-def run_job(folder: Path, call: str = "", **about: Any) -> Outcome:
+@cache_hashes()
+def run_job(folder: Path, call: str = "", **about: Any) -> JobOutcome:
     """Do the job of a folder, or what is left of it; `about` is added to its state.
 
     `call` identifies the start of the job: an engine that starts it again gives the same. It raises nothing but
     interrupts: what goes wrong is the reason of a failure.
     """
-    outcome: Outcome | None = None
+    outcome: JobOutcome | None = None
 
     def done() -> None:
         nonlocal outcome
         outcome = _run_job(folder, call, about)
 
-    reason = _reason(done)
-    return outcome if outcome is not None else failure(reason or "Its job ended without a word.")
+    reason = _run_safely(done)
+    return outcome if outcome is not None else build_failure(reason or "Its job ended without a word.")
 
 
-def _run_job(folder: Path, call: str, about: dict[str, Any]) -> Outcome:
+def _run_job(folder: Path, call: str, about: dict[str, Any]) -> JobOutcome:
     values = read_json(folder / JOB)
     directory = Path(values["directory"])
     if directory.is_dir():  # names of models and files may be relative to it
         os.chdir(directory)
-    entry = ModelCells(planned_model(values["model"]), tuple(PlannedCell(**cell) for cell in values["cells"]), folder)
+    entry = ModelCells(
+        build_planned_model(values["model"]), tuple(PlannedCell(**cell) for cell in values["cells"]), folder
+    )
     with ExitStack() as stack:
         try:
-            lock = stack.enter_context(JobLock(folder, call, on_lost=_taken_over))
+            lock = stack.enter_context(JobLock(folder, call, on_lost=_on_taken_over))
         except JobTakenError as error:
             return {"state": "busy", "failed": {"": str(error)}}
         entry.finish_saves()
@@ -95,7 +97,7 @@ def _run_job(folder: Path, call: str, about: dict[str, Any]) -> Outcome:
         kept = {"model": entry.model.name, "cells": len(entry.cells), "finished": len(entry.cells) - len(cells)}
         kept |= {"plan": entry.digest, "failed": {}, "timings": []}
         state = stack.enter_context(JobState(lock, {**about, **kept}))
-        is_at_home = values["caller"] == this_machine()
+        is_at_home = values["caller"] == get_machine_id()
         outcome = _run_cells(entry, cells, state, same_machine=is_at_home)
         if is_at_home:
             _merge_own_stores(entry)
@@ -114,7 +116,7 @@ def _merge_own_stores(entry: ModelCells) -> None:
             merge_stores(entry.folder, remove=not entry.unfinished)
 
 
-def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, same_machine: bool) -> Outcome:
+def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, same_machine: bool) -> JobOutcome:
     failed: dict[str, str] = {}
     done = len(entry.cells) - len(cells)
     try:
@@ -129,12 +131,12 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
                         from tiltmeter.cluster.cell_run import open_for_cells  # torch takes seconds
 
                         model = stack.enter_context(open_for_cells(entry, same_machine=same_machine))
-                    pace = CellPace(state)
+                    pace = CellThroughput(state)
                     model.measure(cell, pace.watch)
                     timings = state.values["timings"]
                     state.update(timings=[*timings, {"cell": cell.folder, **pace.summary()}])
 
-                reason = _reason(measured)
+                reason = _run_safely(measured)
                 if reason is None:
                     done += 1
                 elif model is None:  # it cannot be opened, which is so for all its cells
@@ -146,12 +148,12 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
     except BaseException:
         state.update(state="stopped", finished=done, failed=failed)
         raise
-    outcome: Outcome = {"state": "failed" if failed else "finished", "failed": failed}
+    outcome: JobOutcome = {"state": "failed" if failed else "finished", "failed": failed}
     state.update(**outcome, finished=done, cell="", stage="")
     return outcome
 
 
-def _reason(work: Callable[[], None]) -> str | None:
+def _run_safely(work: Callable[[], None]) -> str | None:
     """Do the work; None, or why it failed, in a sentence."""
     try:
         work()
@@ -162,16 +164,16 @@ def _reason(work: Callable[[], None]) -> str | None:
     except OSError as error:
         about = f"{error.filename}: " if error.filename is not None else ""
         told = f"{about}{error.strerror or error}; check the path, its permissions and the space on its disk."
-        return without_secrets(told)
+        return redact_secrets(told)
     except Exception as error:
         logger.exception("A cell failed.")
         first, *_ = [*str(error).strip().splitlines(), ""]
-        told = without_secrets(f"{type(error).__name__}{f' ({first[:200]})' if first else ''}")
+        told = redact_secrets(f"{type(error).__name__}{f' ({first[:200]})' if first else ''}")
         return f"{told}; {LOG} of its folder says more."
     return None
 
 
-def _taken_over() -> None:
+def _on_taken_over() -> None:
     logger.error("Another process has taken this job over, since this one did not write its state for long.")
     os._exit(_TAKEN_OVER)  # stored answers are safe: each batch is one transaction
 
@@ -186,7 +188,7 @@ def main(folder: Path) -> int:
     signal.signal(signal.SIGINT, _stop)
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as output:
         os.dup2(2, 1)  # what libraries print, those that are not written in Python among them
-        with guarded_output():
+        with guard_output():
             logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
             try:
                 outcome = run_job(folder)

@@ -10,19 +10,19 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.cluster.plan_file import Plan, PlannedModel
 from tiltmeter.datasets import parse_spec
-from tiltmeter.datasets.by_name import dataset, load_file
-from tiltmeter.datasets.cache import cache_dir
-from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.datasets.cache_folder import get_cache_folder
+from tiltmeter.datasets.dataset_loader import get_dataset, load_file
+from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
-from tiltmeter.forms import form_of
-from tiltmeter.models.option_scope import source_of
-from tiltmeter.reading import home_path, read_json
+from tiltmeter.forms import get_item_form
+from tiltmeter.models.option_scope import find_source
 from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
-from tiltmeter.runs.preparing import RunSettings, checked_request
+from tiltmeter.runs.preparation import RunSettings, build_request
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
+from tiltmeter.text_files import expand_home, read_json
 
 # Options that change results, in the name of a model's folder: their own name, or their value.
 _BY_NAME, _BY_VALUE = ("plain", "chat_template"), ("kind", "dtype", "quantize", "tokenizer")
@@ -53,22 +53,22 @@ class ModelCells:
     @property
     def label(self) -> str:
         """The model's name for people, with the options that set it apart from others of the same name."""
-        chosen = _chosen(self.model)
+        chosen = _format_options(self.model)
         return f"{self.model.name} ({', '.join(chosen)})" if chosen else self.model.name
 
     @property
     def is_served(self) -> bool:
         """Whether the model is behind a server, so that its job needs no GPU."""
-        return source_of(self.model.name) in ("endpoint", "chat server")
+        return find_source(self.model.name) in ("endpoint", "chat server")
 
     def settings(self, cell: PlannedCell) -> RunSettings:
         """How the cell's model is asked."""
-        return RunSettings(protocol=cell.protocol, limit=cell.limit, chat=self.model.chat_options())
+        return RunSettings(protocol=cell.protocol, limit=cell.limit, chat=self.model.build_chat_options())
 
     def request(self, cell: PlannedCell) -> dict[str, Any]:
         """The request of the cell's run, the same as that of `tiltmeter run`; an error for what cannot be asked."""
-        options = self.model.model_options(cache_dir())
-        return checked_request([self.model.name], [cell.on], self.settings(cell), options)
+        options = self.model.build_model_options(get_cache_folder())
+        return build_request([self.model.name], [cell.on], self.settings(cell), options)
 
     def is_finished(self, cell: PlannedCell) -> bool:
         """Whether the cell's folder holds a complete run with the same request, of files that are as they were then."""
@@ -79,15 +79,15 @@ class ModelCells:
             made = read_json(folder / MANIFEST).get("request")
             if made != json.loads(json.dumps(self.request(cell))):
                 return False
-            return not any(changed_since(folder / MANIFEST, path) for path in self.local_files(cell))
+            return not any(has_changed_since(folder / MANIFEST, path) for path in self.list_local_files(cell))
         except (TiltmeterError, OSError, AttributeError):
             return False
 
-    def local_files(self, cell: PlannedCell) -> list[Path]:
+    def list_local_files(self, cell: PlannedCell) -> list[Path]:
         """The files and folders that a cell's run is made from: of the model, its tokenizer and the items."""
         names = [self.model.name, *self.model.name.split("+"), str(self.model.options.get("tokenizer", ""))]
         items = parse_spec(cell.on).path
-        return [*filter(Path.exists, map(home_path, filter(None, dict.fromkeys(names)))), *([items] if items else [])]
+        return [*filter(Path.exists, map(expand_home, filter(None, dict.fromkeys(names)))), *([items] if items else [])]
 
     @property
     def unfinished(self) -> list[PlannedCell]:
@@ -134,12 +134,12 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
     cells: dict[str, PlannedCell] = {}
     lacking: dict[str, tuple[str, ...]] = {}
     for text in plan.benchmarks:
-        specs, missing = _by_language(text, plan)
+        specs, missing = _split_by_language(text, plan)
         if missing:
             lacking[text] = missing
         for benchmark, language, on in specs:
             for protocol in plan.protocols:
-                folder = ".".join(safe_name(part) for part in (benchmark, language, protocol))
+                folder = ".".join(build_safe_name(part) for part in (benchmark, language, protocol))
                 cell = cells.setdefault(folder, PlannedCell(on, protocol, plan.limit, folder))
                 if (cell.on, cell.protocol) != (on, protocol):
                     raise DataError(
@@ -150,40 +150,42 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
         raise UsageError(
             f"{plan.path} has no cells: no benchmark has one of its languages {', '.join(plan.languages)}."
         )
-    models = tuple(ModelCells(model, tuple(cells.values()), home_path(out) / folder_of(model)) for model in plan.models)
-    _refuse_one_folder(plan, models)
-    _refuse_unknown_protocols(plan)
+    models = tuple(
+        ModelCells(model, tuple(cells.values()), expand_home(out) / get_folder_name(model)) for model in plan.models
+    )
+    _reject_shared_folder(plan, models)
+    _reject_unknown_protocols(plan)
     for entry in models:
         for cell in entry.cells[:1]:
             try:
                 entry.request(cell)
             except UsageError as error:
                 raise DataError(f"{plan.path}, model {entry.model.name}: {error}") from error
-    return RunMatrix(plan, home_path(out), models, lacking)
+    return RunMatrix(plan, expand_home(out), models, lacking)
 
 
-def folder_of(model: PlannedModel) -> str:
+def get_folder_name(model: PlannedModel) -> str:
     """The name of a model's folder: its own, and the options that change its results.
 
-    >>> folder_of(PlannedModel(name="google-bert/bert-base-cased@main", options={"dtype": "bfloat16"}))
+    >>> get_folder_name(PlannedModel(name="google-bert/bert-base-cased@main", options={"dtype": "bfloat16"}))
     'google-bert--bert-base-cased@main.bfloat16'
     """
-    return ".".join(safe_name(part) for part in (model.name, *_chosen(model)))
+    return ".".join(build_safe_name(part) for part in (model.name, *_format_options(model)))
 
 
-def _chosen(model: PlannedModel) -> list[str]:
+def _format_options(model: PlannedModel) -> list[str]:
     """The options that change results."""
     chosen = [name.replace("_", "-") for name in _BY_NAME if model.options.get(name)]
     chosen += [str(model.options[name]) for name in _BY_VALUE if name in model.options]
     return chosen + [f"{key.replace('_', '-')}-{model.chat[key]}" for key in _OF_CHATS if key in model.chat]
 
 
-def safe_name(text: str) -> str:
+def build_safe_name(text: str) -> str:
     """A name for a folder. Paths are cut to their last part, and models of servers to their name, with a hash.
 
-    >>> safe_name("google-bert/bert-base-cased"), safe_name("published/single")
+    >>> build_safe_name("google-bert/bert-base-cased"), build_safe_name("published/single")
     ('google-bert--bert-base-cased', 'published--single')
-    >>> safe_name("chat:small@http://localhost:8000/v1")
+    >>> build_safe_name("chat:small@http://localhost:8000/v1")
     'chat-small-f403c4'
     """
     whole = text
@@ -199,14 +201,14 @@ def safe_name(text: str) -> str:
     return name
 
 
-def _by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]], tuple[str, ...]]:
+def _split_by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]], tuple[str, ...]]:
     """The benchmark, language and specification of each language, and the languages that the benchmark lacks."""
     try:
         spec = parse_spec(text)
         if spec.path is not None:
             available = tuple(dict.fromkeys(item.language for item in load_file(spec.path)))
         else:
-            available = tuple(dict.fromkeys(s.language for s in dataset(spec.name).select(spec.part)))
+            available = tuple(dict.fromkeys(s.language for s in get_dataset(spec.name).select(spec.part)))
     except UsageError as error:
         raise DataError(f"{plan.path}: {error}") from error
     wanted = spec.languages or plan.languages or available
@@ -215,7 +217,7 @@ def _by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]], tup
     return found, tuple(language for language in wanted if language not in available)
 
 
-def _refuse_one_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
+def _reject_shared_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
     seen: dict[str, str] = {}
     for entry in models:
         name = entry.folder.name.casefold()  # some file systems do not tell capitals from small letters
@@ -230,32 +232,32 @@ def _refuse_one_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
         seen[name] = entry.model.name
 
 
-def _refuse_unknown_protocols(plan: Plan) -> None:
+def _reject_unknown_protocols(plan: Plan) -> None:
     """A DataError for a protocol by which none of the benchmarks is asked: before any model is."""
     known = {*(OF_CHAT_MODELS if any(model.name.startswith("chat:") for model in plan.models) else ())}
-    for form in forms_of(plan.benchmarks):
-        known |= benchmark_for(form).protocols.keys()
+    for form in list_forms(plan.benchmarks):
+        known |= get_benchmark(form).protocols.keys()
     for protocol in plan.protocols:
         if protocol not in known and _CASE.sub("", protocol) not in known:
             raise DataError(
-                f"{plan.path}: none of its benchmarks has the protocol {protocol!r}{did_you_mean(protocol, known)}; "
+                f"{plan.path}: none of its benchmarks has the protocol {protocol!r}{suggest_name(protocol, known)}; "
                 f"there is {', '.join(sorted(known))}."
             )
 
 
-def forms_of(specs: Iterable[str]) -> list[str]:
+def list_forms(specs: Iterable[str]) -> list[str]:
     """The forms of the items of these benchmarks; of a file, that of its first item."""
     found = set()
     for text in specs:
         spec = parse_spec(text)
         if spec.path is None:
-            found.add(dataset(spec.name).form)
+            found.add(get_dataset(spec.name).form)
         else:
-            found |= {form_of(item).name for item in load_file(spec.path)[:1]}
+            found |= {get_item_form(item).name for item in load_file(spec.path)[:1]}
     return sorted(found)
 
 
-def changed_since(made: Path, path: Path) -> bool:
+def has_changed_since(made: Path, path: Path) -> bool:
     """Whether a file, or one of a folder's, was written, copied or moved there after another file was made.
 
     By the time at which its entry in the file system changed, which no program sets to an earlier one.

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.addresses import public_name
-from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.models.protocol import DTYPES, ModelOptions
+from tiltmeter.models.model_protocol import DTYPES, ModelOptions
 from tiltmeter.questions import KINDS
-from tiltmeter.reading import home_path, read_toml
-from tiltmeter.runs.budget import ChatOptions
+from tiltmeter.redaction import redact_model_name
+from tiltmeter.runs.chat_budget import ChatOptions
+from tiltmeter.text_files import expand_home, read_toml
 
 PLAN_COPY = "plan.toml"
 
@@ -59,11 +59,11 @@ class PlannedModel:
     cpus: int = 1
     memory_gb: float | None = None
 
-    def model_options(self, cache: Path) -> ModelOptions:
+    def build_model_options(self, cache: Path) -> ModelOptions:
         """The options with which it is opened."""
         return ModelOptions(**self.options, cache=cache, keep_heads=True)
 
-    def chat_options(self) -> ChatOptions | None:
+    def build_chat_options(self) -> ChatOptions | None:
         """How it is asked if it is a chat model; None if the plan sets nothing of that."""
         values = {("full" if key == "full_design" else key): value for key, value in self.chat.items()}
         return ChatOptions(**values) if values else None
@@ -87,41 +87,41 @@ class Plan:
 
 def read_plan(path: Path) -> Plan:
     """Read and check a plan; whether its benchmarks exist is checked by `plan_cells`. Nothing is downloaded."""
-    values = read_toml(home_path(path))
-    _refuse_unknown(path, values, _PLAN_KEYS)
+    values = read_toml(expand_home(path))
+    _reject_unknown(path, values, _PLAN_KEYS)
     tables = values.get("models", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise DataError(f'{path} names no model; add a table [[models]] with name = "bert-base-cased".')
     limit = values.get("limit")
     if limit is not None:
-        _check(f"{path}: limit", limit, _COUNT)
-    benchmarks = _texts(path, values, "benchmarks")
+        _validate(f"{path}: limit", limit, _COUNT)
+    benchmarks = _parse_texts(path, values, "benchmarks")
     if not benchmarks:
         raise DataError(f'{path} names no benchmark; add benchmarks = ["stereoset", "starter"].')
-    models = tuple(_model(f"{path}, model {number}", table) for number, table in enumerate(tables, 1))
+    models = tuple(_parse_model(f"{path}, model {number}", table) for number, table in enumerate(tables, 1))
     return Plan(
         Path(path),
         benchmarks,
-        _texts(path, values, "languages"),
-        _texts(path, values, "protocols") or ("published",),
+        _parse_texts(path, values, "languages"),
+        _parse_texts(path, values, "protocols") or ("published",),
         limit,
         models,
     )
 
 
-def _model(where: str, table: Mapping[str, Any]) -> PlannedModel:
-    _refuse_unknown(where, table, _MODEL_KEYS)
+def _parse_model(where: str, table: Mapping[str, Any]) -> PlannedModel:
+    _reject_unknown(where, table, _MODEL_KEYS)
     if "name" not in table:
         raise DataError(f'{where} has no name; add name = "bert-base-cased".')
     for key, value in table.items():
-        _check(f"{where}: {key}", value, _MODEL_KEYS[key])
+        _validate(f"{where}: {key}", value, _MODEL_KEYS[key])
     for key, known in (("kind", KINDS), ("dtype", DTYPES)):
         if table.get(key) is not None and table[key] not in known:
             raise DataError(f"{where}: {key} {table[key]!r} is not known; choose {', '.join(known)}.")
     if not isinstance(table.get("attributes", {}), dict):
         raise DataError(f'{where}: attributes should be a table, as in attributes = {{ family = "bert" }}.')
     name = table["name"]
-    if public_name(name) != name:
+    if redact_model_name(name) != name:
         raise DataError(
             f"{where}: the address of its server holds a password or key, which would be copied to all jobs; take it "
             "out, and set TILTMETER_API_KEY."
@@ -139,20 +139,20 @@ def _model(where: str, table: Mapping[str, Any]) -> PlannedModel:
         **{key: table[key] for key in ("gpus", "cpus", "memory_gb") if key in table},
     )
     try:
-        model.chat_options()
+        model.build_chat_options()
     except UsageError as error:
         raise DataError(f"{where}: {error}") from error
     return model
 
 
-def _refuse_unknown(where: object, table: Mapping[str, Any], known: Iterable[str]) -> None:
+def _reject_unknown(where: object, table: Mapping[str, Any], known: Iterable[str]) -> None:
     known = list(known)
     for key in table:
         if key not in known:
-            raise DataError(f"{where}: {key!r} is not known{did_you_mean(key, known)}; there is {', '.join(known)}.")
+            raise DataError(f"{where}: {key!r} is not known{suggest_name(key, known)}; there is {', '.join(known)}.")
 
 
-def _texts(path: Path, values: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def _parse_texts(path: Path, values: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """A list of texts, each once."""
     found = values.get(key, [])
     if not isinstance(found, list) or not all(isinstance(text, str) and text.strip() for text in found):
@@ -163,7 +163,7 @@ def _texts(path: Path, values: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _check(where: str, value: object, wanted: str) -> None:
+def _validate(where: str, value: object, wanted: str) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     whole = isinstance(value, int) and not isinstance(value, bool)
     fine = {
@@ -181,6 +181,6 @@ def _check(where: str, value: object, wanted: str) -> None:
         raise DataError(f"{where} should be {told}, and is {value!r}.")
 
 
-def planned_model(values: Mapping[str, Any]) -> PlannedModel:
+def build_planned_model(values: Mapping[str, Any]) -> PlannedModel:
     """The model with these JSON values, as `PlannedModel.to_dict` gives them."""
     return PlannedModel(**{known.name: values[known.name] for known in fields(PlannedModel) if known.name in values})

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix
-from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.errors import DataError, TiltmeterError
-from tiltmeter.files import check_folder, make_folder, write_text
-from tiltmeter.models.opening import opened
-from tiltmeter.reading import read_json
-from tiltmeter.runs.portions import portions
+from tiltmeter.files import create_folder, reject_unwritable_folder, write_text
+from tiltmeter.models.model_opener import use_model
+from tiltmeter.runs.portions import load_portions
+from tiltmeter.text_files import read_json
 
 _PREFETCHED = "prefetched.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Prefetched:
+class PrefetchedFiles:
     """The models and benchmarks that were brought here."""
 
     models: frozenset[str]
@@ -28,7 +28,7 @@ class Prefetched:
         return entry.model.name in self.models and {cell.on for cell in entry.cells} <= self.benchmarks
 
 
-NOTHING = Prefetched(frozenset(), frozenset())
+NOTHING = PrefetchedFiles(frozenset(), frozenset())
 
 
 def prefetch(matrix: RunMatrix, tell: Callable[[str], None]) -> dict[str, str]:
@@ -36,13 +36,13 @@ def prefetch(matrix: RunMatrix, tell: Callable[[str], None]) -> dict[str, str]:
 
     Jobs of the models that are here then run without a network.
     """
-    check_folder(matrix.out)
+    reject_unwritable_folder(matrix.out)
     failed: dict[str, str] = {}
     benchmarks, models = [], []
     for on in dict.fromkeys(cell.on for entry in matrix.models for cell in entry.cells):
         tell(on)
         try:
-            for _ in portions(on):
+            for _ in load_portions(on):
                 pass
             benchmarks.append(on)
         except (TiltmeterError, OSError) as error:
@@ -53,23 +53,23 @@ def prefetch(matrix: RunMatrix, tell: Callable[[str], None]) -> dict[str, str]:
             continue
         tell(name)
         try:
-            with opened(name, entry.model.model_options(cache_dir())):
+            with use_model(name, entry.model.build_model_options(get_cache_folder())):
                 models.append(name)
         except (TiltmeterError, OSError) as error:
             failed[name] = str(error)
-    make_folder(matrix.out)
+    create_folder(matrix.out)
     here = {"models": models, "benchmarks": benchmarks}
     write_text(matrix.out / _PREFETCHED, json.dumps(here, ensure_ascii=False, indent=1) + "\n")
     return failed
 
 
-def prefetched(out: Path) -> Prefetched:
+def read_prefetched(out: Path) -> PrefetchedFiles:
     """What was brought here for a matrix, so that its jobs need no network."""
     path = out / _PREFETCHED
     if not path.is_file():
         return NOTHING
     values = read_json(path)
     try:
-        return Prefetched(frozenset(values["models"]), frozenset(values["benchmarks"]))
+        return PrefetchedFiles(frozenset(values["models"]), frozenset(values["benchmarks"]))
     except (KeyError, TypeError):
         raise DataError(f"{path} was not written by --prefetch; delete it, or call --prefetch again.") from None

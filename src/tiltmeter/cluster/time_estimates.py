@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltmeter.cluster.timings import Timing
-from tiltmeter.reports.formatting import count_of
+from tiltmeter.cluster.timing_store import Timing
+from tiltmeter.reports.formatting import format_count
 
 # By how much a run may be faster or slower than one like it: the same model and forms of items; the same model on
 # other forms; another model of the same kind, scaled by size. Assumed, not measured.
@@ -49,7 +49,11 @@ def estimate_model(
     own = [timing for timing in timings if timing.model == name]
     scale = 1.0
     if alike := [timing for timing in own if (timing.forms, timing.protocol) == (forms, protocol)]:
-        chosen, basis, spread = alike, f"it took part in {count_of(len(alike), 'run')} like this", _SPREAD["like it"]
+        chosen, basis, spread = (
+            alike,
+            f"it took part in {format_count(len(alike), 'run')} like this",
+            _SPREAD["like it"],
+        )
     elif own:
         chosen, basis, spread = own, "it was measured on other items", _SPREAD["same model"]
     elif size.bytes and (others := [t for t in timings if t.bytes and t.kind == size.kind]):
@@ -60,11 +64,11 @@ def estimate_model(
         basis, spread = f"scaled by size from {nearest.model}", _SPREAD["same kind"]
     else:
         return ModelEstimate(name)
-    seconds = [_seconds(timing, items, scale * unanswered, runs) for timing in chosen]
+    seconds = [_estimate_seconds(timing, items, scale * unanswered, runs) for timing in chosen]
     return ModelEstimate(name, min(seconds) / spread, max(seconds) * spread, basis)
 
 
-def _seconds(timing: Timing, items: int, scale: float, runs: int) -> float:
+def _estimate_seconds(timing: Timing, items: int, scale: float, runs: int) -> float:
     """The time for so many items at the pace of an earlier run."""
     questions = items * timing.questions / max(1, timing.items)
     pace = timing.asking_seconds / max(1, timing.asked)
@@ -72,14 +76,14 @@ def _seconds(timing: Timing, items: int, scale: float, runs: int) -> float:
     return start + runs * timing.end_seconds + questions * pace * scale
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time in words, rounded.
 
-    >>> duration(0.4), duration(42), duration(200), duration(9000)
+    >>> format_duration(0.4), format_duration(42), format_duration(200), format_duration(9000)
     ('1 second', '42 seconds', '3 minutes', '2.5 hours')
     """
     if seconds < 90:
-        return count_of(max(1, round(seconds)), "second")
+        return format_count(max(1, round(seconds)), "second")
     if seconds < 5400:
-        return count_of(round(seconds / 60), "minute")
+        return format_count(round(seconds / 60), "minute")
     return f"{seconds / 3600:.1f} hours"

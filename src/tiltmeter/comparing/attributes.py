@@ -18,9 +18,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.datasets.language_facts import language
+from tiltmeter.datasets.language_facts import get_language_facts
 from tiltmeter.errors import DataError
-from tiltmeter.reading import read_toml
+from tiltmeter.text_files import read_toml
 
 AttributeValue = str | bool | int | float
 
@@ -56,7 +56,7 @@ class DescribedModel:
         >>> DescribedModel("bert", {"family": "bert", "multilingual": True, "layers": 12}).texts()
         {'family': 'bert', 'multilingual': 'true', 'layers': '12'}
         """
-        return {name: attribute_text(value) for name, value in self.attributes.items()}
+        return {name: format_attribute(value) for name, value in self.attributes.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,13 @@ class ModelAttributes:
         """A model with the attributes given for it and those that its entry in a manifest has; given ones win."""
         given = self.models.get(model) or DescribedModel(model)
         return DescribedModel(
-            model, {**_measured(measured or {}), **given.attributes}, series=given.series, step=given.step
+            model,
+            {**_get_manifest_attributes(measured or {}), **given.attributes},
+            series=given.series,
+            step=given.step,
         )
 
-    def without_run(self, models: Iterable[str]) -> list[str]:
+    def list_unmeasured(self, models: Iterable[str]) -> list[str]:
         """The described models that are not among these, as a misspelt name is."""
         measured = set(models)
         return [name for name in self.models if name not in measured]
@@ -86,7 +89,7 @@ def read_attributes(path: Path) -> ModelAttributes:
         raise DataError(f'{path} has no [[models]] table; begin one with [[models]] and name = "…".')
     models: dict[str, DescribedModel] = {}
     for number, table in enumerate(tables, 1):
-        model = _model(f"{path}, model {number}", table)
+        model = _parse_model(f"{path}, model {number}", table)
         if models.setdefault(model.name, model) != model:
             raise DataError(
                 f"{path} describes {model.name} twice, with different attributes, series or steps; give it the same."
@@ -94,12 +97,12 @@ def read_attributes(path: Path) -> ModelAttributes:
     return ModelAttributes(models, (path,))
 
 
-def attributes_of_runs(folders: Iterable[Path], given: Path | None = None) -> ModelAttributes:
+def find_run_attributes(folders: Iterable[Path], given: Path | None = None) -> ModelAttributes:
     """The attributes of the models of runs: from a file that is given, or from the plans beside or above the runs."""
     if given is not None:
         return read_attributes(given)
     known: dict[Path, bool] = {}
-    plans = list(dict.fromkeys(plan for folder in folders if (plan := _plan_of(folder, known)) is not None))
+    plans = list(dict.fromkeys(plan for folder in folders if (plan := _find_plan(folder, known)) is not None))
     models: dict[str, DescribedModel] = {}
     named_in: dict[str, Path] = {}
     for path in plans:
@@ -113,26 +116,26 @@ def attributes_of_runs(folders: Iterable[Path], given: Path | None = None) -> Mo
     return ModelAttributes(models, tuple(plans))
 
 
-def language_attributes(code: str) -> dict[str, str]:
+def get_language_attributes(code: str) -> dict[str, str]:
     """The attributes of a language that are known, with its name.
 
-    >>> language_attributes("de")["script"], language_attributes("tlh")
+    >>> get_language_attributes("de")["script"], get_language_attributes("tlh")
     ('Latin', {'language': 'tlh'})
     """
-    known = language(code)
+    known = get_language_facts(code)
     return {"language": known.name, **known.attributes()}
 
 
-def attribute_text(value: AttributeValue) -> str:
+def format_attribute(value: AttributeValue) -> str:
     """The value of an attribute as a text, as TOML writes it.
 
-    >>> attribute_text(False), attribute_text(7_000_000_000), attribute_text(0.5)
+    >>> format_attribute(False), format_attribute(7_000_000_000), format_attribute(0.5)
     ('false', '7000000000', '0.5')
     """
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _plan_of(folder: Path, known: dict[Path, bool]) -> Path | None:
+def _find_plan(folder: Path, known: dict[Path, bool]) -> Path | None:
     """The nearest plan in a run's folder or above it; `known` says of files of that name whether they are plans."""
     folder = folder.resolve()
     for place in (folder, *folder.parents[:_LEVELS]):
@@ -144,12 +147,12 @@ def _plan_of(folder: Path, known: dict[Path, bool]) -> Path | None:
     return None
 
 
-def _model(where: str, table: Mapping[str, Any]) -> DescribedModel:
+def _parse_model(where: str, table: Mapping[str, Any]) -> DescribedModel:
     for key in table:
         near = get_close_matches(key, _KEYS, n=1, cutoff=_CLOSE)
         if near and key not in _KEYS:
             raise DataError(f"{where}: {key!r} is not known (did you mean {near[0]}?).")
-    name, revision, series = (_text(where, table, key) for key in ("name", "revision", "series"))
+    name, revision, series = (_parse_text(where, table, key) for key in ("name", "revision", "series"))
     if not name:
         raise DataError(f'{where} has no name; add name = "…", as the runs name the model.')
     step = table.get("step")
@@ -161,17 +164,19 @@ def _model(where: str, table: Mapping[str, Any]) -> DescribedModel:
     if revision and "@" in name:
         raise DataError(f"{where} has a revision in its name and another; leave one of them out.")
     named = f"{name}@{revision}" if revision else name
-    return DescribedModel(named, _given(where, table.get("attributes", {})), series, None if step is None else step)
+    return DescribedModel(
+        named, _validate_attributes(where, table.get("attributes", {})), series, None if step is None else step
+    )
 
 
-def _text(where: str, table: Mapping[str, Any], key: str) -> str:
+def _parse_text(where: str, table: Mapping[str, Any], key: str) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
         raise DataError(f"{where}: {key} is {value!r}; it should be a text in quotation marks.")
     return value
 
 
-def _given(where: str, attributes: Any) -> dict[str, AttributeValue]:
+def _validate_attributes(where: str, attributes: Any) -> dict[str, AttributeValue]:
     if not isinstance(attributes, dict):
         raise DataError(f'{where}: attributes is {attributes!r}; it should be a table such as {{ family = "bert" }}.')
     for name, value in attributes.items():
@@ -182,7 +187,7 @@ def _given(where: str, attributes: Any) -> dict[str, AttributeValue]:
     return attributes
 
 
-def _measured(entry: Mapping[str, Any]) -> dict[str, AttributeValue]:
+def _get_manifest_attributes(entry: Mapping[str, Any]) -> dict[str, AttributeValue]:
     """What a manifest's entry of a model says of it."""
     found = {name: entry.get(key) for key, name in _MEASURED.items()}
     return {name: value for name, value in found.items() if isinstance(value, str | int | float)}

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from tiltmeter.comparing.cells import Cell
-from tiltmeter.comparing.comparability import differing
-from tiltmeter.measures.contrasts import contrast
+from tiltmeter.comparing.comparability import list_differing_conditions
+from tiltmeter.measures.contrasts import compute_contrast
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.rule import ALPHA
+from tiltmeter.measures.verdict_rule import ALPHA
 
 
-def best_told_apart(cells: Sequence[Cell], measure: str) -> Cell | None:
+def find_best_model(cells: Sequence[Cell], measure: str) -> Cell | None:
     """The cell that is significantly closer to the ideal of a measure than every other one; None if there is none.
 
     Each test is on the items that the two have, and its p-value is multiplied by the number of other models. That is
@@ -17,24 +17,24 @@ def best_told_apart(cells: Sequence[Cell], measure: str) -> Cell | None:
     best has to fail, and there are as many such tests as there are other models. Measures that are no function of means
     of items, and cells that are not comparable, have no best.
     """
-    quantities = [_quantity(cell, measure) for cell in cells]
+    quantities = [_get_quantity(cell, measure) for cell in cells]
     first = quantities[0] if quantities else None
     if first is None or len(cells) < 2 or first.measure.ideal is None or any(other != first for other in quantities):
         return None
-    best = min(cells, key=lambda cell: _distance(cell, first))
+    best = min(cells, key=lambda cell: _compute_distance(cell, first))
     others = [cell for cell in cells if cell is not best]
     return best if all(_is_closer(best, other, first, len(others)) for other in others) else None
 
 
-def _quantity(cell: Cell, measure: str) -> Quantity | None:
+def _get_quantity(cell: Cell, measure: str) -> Quantity | None:
     """The measure as it is compared item by item; of g_s, which is a ratio, that is its logarithm."""
-    found = {quantity.name: quantity for quantity in cell.quantities()}
+    found = {quantity.name: quantity for quantity in cell.list_quantities()}
     return found.get(measure) or found.get(f"log {measure}")
 
 
-def _distance(cell: Cell, quantity: Quantity) -> float:
+def _compute_distance(cell: Cell, quantity: Quantity) -> float:
     items = cell.items(quantity)
-    if not len(items) or not cell.defines(quantity, items):
+    if not len(items) or not cell.supports_quantity(quantity, items):
         return float("inf")
     values, labels = cell.values(quantity, items), cell.labels(quantity, items)
     means = values.mean(axis=1)
@@ -45,9 +45,13 @@ def _distance(cell: Cell, quantity: Quantity) -> float:
 
 def _is_closer(best: Cell, other: Cell, quantity: Quantity, tests: int) -> bool:
     items = best.items(quantity).intersection(other.items(quantity)).sort_values()
-    if differing(best, other, quantity.measure) or not len(items) or not best.defines(quantity, items):
+    if (
+        list_differing_conditions(best, other, quantity.measure)
+        or not len(items)
+        or not best.supports_quantity(quantity, items)
+    ):
         return False
-    result = contrast(
+    result = compute_contrast(
         quantity,
         best.values(quantity, items),
         other.values(quantity, items),

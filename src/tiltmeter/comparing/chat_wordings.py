@@ -6,36 +6,36 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.benchmarks.choosing.design import Arrangement
-from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
-from tiltmeter.runs.measuring import measure_again
+from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer, compute_item_scores
+from tiltmeter.benchmarks.forced_choice.option_orders import Arrangement
+from tiltmeter.runs.measurement import remeasure_scores
 from tiltmeter.runs.result import Result
 
 _ITEM = ["model", "benchmark", "part", "language", "protocol", "item"]
 _REFUSAL = "refusal"
 
 
-def by_wording(result: Result) -> Iterator[tuple[str, Result]]:
+def split_by_wording(result: Result) -> Iterator[tuple[str, Result]]:
     """A run of chat models as if each of its wordings had been the only one."""
     answers = result.answers
     if answers is None or answers["wording"].nunique() < 2:
         return
     for wording, chosen in answers.groupby("wording"):
-        scores = _scores(chosen, result.scores)
-        yield f"wording {wording}", replace(result, scores=scores, records=measure_again(scores, result.manifest))
+        scores = _build_scores(chosen, result.scores)
+        yield f"wording {wording}", replace(result, scores=scores, records=remeasure_scores(scores, result.manifest))
 
 
-def _scores(answers: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+def _build_scores(answers: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """The table of scores of these answers; the items' attributes are those of a table that has them."""
     rows = []
     for key, asked in answers.groupby(_ITEM, sort=False):
-        for role, score in item_scores([_answer(row) for row in asked.to_dict("records")]):
+        for role, score in compute_item_scores([_parse_answer(row) for row in asked.to_dict("records")]):
             rows.append({**dict(zip(_ITEM, key, strict=True)), "candidate": role, "role": role, "score": score})
     attributes = known.drop(columns=["candidate", "role", "score"]).drop_duplicates(_ITEM)
     return pd.DataFrame(rows).merge(attributes, on=_ITEM, how="left")
 
 
-def _answer(row: Mapping[Any, Any]) -> ItemAnswer:
+def _parse_answer(row: Mapping[Any, Any]) -> ItemAnswer:
     roles = tuple(str(row["order"]).split(", "))
     order = tuple(sorted(roles).index(role) for role in roles)
     shares = tuple(float(share) for share in row["shares"])

@@ -60,14 +60,14 @@ def parse_rule(kind: RuleKind, text: str) -> Rule:
     """
     text = " ".join(text.split())
     if kind == "no-worse-than" and " " not in text:
-        return Rule(kind, text, _limit(kind, text, text))
+        return Rule(kind, text, _parse_limit(kind, text, text))
     match = _RULE.fullmatch(text)
     if match is None:
         raise UsageError(f"The rule {text!r} cannot be read; write {GRAMMAR}.")
     if kind == "no-worse-than" and match["distance"]:
         raise UsageError(f"The rule {text!r} is about the distance already; leave out the word.")
-    benchmark, part, languages = _location(match["location"], text)
-    limit = _limit(kind, match["number"], text)
+    benchmark, part, languages = _parse_location(match["location"], text)
+    limit = _parse_limit(kind, match["number"], text)
     if match["distance"] and limit < 0:
         raise UsageError(f"The rule {text!r} asks for a distance below 0, but distances are at least 0.")
     return Rule(
@@ -84,7 +84,7 @@ def parse_rule(kind: RuleKind, text: str) -> Rule:
     )
 
 
-def _location(text: str, rule: str) -> tuple[str, str | None, tuple[str, ...]]:
+def _parse_location(text: str, rule: str) -> tuple[str, str | None, tuple[str, ...]]:
     before, dot, after = text.rpartition(".jsonl") if ".jsonl" in text else ("", "", text)
     rest, colon, tail = after.partition(":")
     languages = tuple(filter(None, (language.strip() for language in tail.split(","))))
@@ -96,7 +96,7 @@ def _location(text: str, rule: str) -> tuple[str, str | None, tuple[str, ...]]:
     return before + dot + name, part or None, languages
 
 
-def _limit(kind: RuleKind, text: str, rule: str) -> float:
+def _parse_limit(kind: RuleKind, text: str, rule: str) -> float:
     try:
         limit = float(text)
     except ValueError:

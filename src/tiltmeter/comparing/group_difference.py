@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.comparing.cells import shortened
+from tiltmeter.comparing.cells import shorten_names
 from tiltmeter.comparing.paired_difference import PairedDifference
-from tiltmeter.measures.crossed import OverMembers
-from tiltmeter.measures.families import grouped, holm
+from tiltmeter.measures.crossed_effects import MemberInference
+from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.printable import visible_values
+from tiltmeter.printable_text import escape_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class GroupDifference(PairedDifference):
     right: Group
     members: str
     left_out: int
-    over_members: OverMembers | None
+    over_members: MemberInference | None
 
     def to_dict(self) -> dict[str, Any]:
         """The difference for JSON output."""
@@ -104,30 +104,30 @@ class GroupComparison:
                     "verdict": one.verdict,
                 }
             )
-        return pd.DataFrame([visible_values(row) for row in rows])
+        return pd.DataFrame([escape_row(row) for row in rows])
 
     def _repr_html_(self) -> str:
         """The differences as a table, for notebooks."""
         return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))
 
 
-def with_members_corrected(differences: Sequence[GroupDifference]) -> list[GroupDifference]:
+def correct_member_tests(differences: Sequence[GroupDifference]) -> list[GroupDifference]:
     """The differences with the p-values over members corrected by Holm's method, in the same families.
 
     Not every contrast has enough members, so that these families may be smaller. A difference of members like these is
     no more certain than that of these members, whose corrected p-value comes first.
     """
     corrected = list(differences)
-    for indexes in grouped(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
+    for indexes in group_indexes(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
         found = [(index, over) for index in indexes if (over := differences[index].over_members) is not None]
-        p_values = holm([over.p_value for _, over in found])
+        p_values = adjust_holm([over.p_value for _, over in found])
         for (index, over), p_holm in zip(found, p_values, strict=True):
             of_members = replace(over, p_holm=max(p_holm, differences[index].p_holm))
             corrected[index] = replace(corrected[index], over_members=of_members)
     return corrected
 
 
-def on_relatives(differences: Sequence[GroupDifference], families: Mapping[str, str]) -> Iterator[str]:
+def describe_related_members(differences: Sequence[GroupDifference], families: Mapping[str, str]) -> Iterator[str]:
     """A note on members of one family in a group, which intervals over members take for independent of each other."""
     most: Counter[str] = Counter()
     for difference in differences:
@@ -139,5 +139,5 @@ def on_relatives(differences: Sequence[GroupDifference], families: Mapping[str, 
         members = differences[0].members
         yield (
             f"The intervals for {members} like these take {members} for independent of each other. Those of one family "
-            f"in a group are not, and make them too narrow: {shortened(related)}."
+            f"in a group are not, and make them too narrow: {shorten_names(related)}."
         )

@@ -9,36 +9,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from tiltmeter.comparing.attributes import ModelAttributes, language_attributes
-from tiltmeter.comparing.cells import Cell, cells_of, restrict, shortened
-from tiltmeter.comparing.comparability import Across, refusal, warnings
+from tiltmeter.comparing.attributes import ModelAttributes, get_language_attributes
+from tiltmeter.comparing.cells import Cell, build_cells, restrict_cells, shorten_names
+from tiltmeter.comparing.comparability import Across, explain_incomparable, list_comparison_warnings
 from tiltmeter.comparing.comparable_cells import (
-    AskedAlike,
-    asked_alike,
-    common_quantities,
-    key_of,
-    refuse_lacking,
-    refuse_twice,
-    uninterpretable,
+    ComparableCells,
+    find_uninterpretable_cells,
+    get_cell_key,
+    group_comparable_cells,
+    list_common_quantities,
+    reject_duplicates,
+    reject_missing_measures,
 )
-from tiltmeter.comparing.comparison import By, known_measures
+from tiltmeter.comparing.comparison import By, complete_measure_names
 from tiltmeter.comparing.group_difference import (
     Group,
     GroupComparison,
     GroupDifference,
-    on_relatives,
-    with_members_corrected,
+    correct_member_tests,
+    describe_related_members,
 )
-from tiltmeter.comparing.paired_difference import contradicted, corrected_over_families
-from tiltmeter.comparing.shared_answers import shared_answers
-from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.comparing.paired_difference import correct_test_families, mark_contradictions
+from tiltmeter.comparing.shared_answers import build_shared_answers
+from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.group_contrasts import group_contrast
+from tiltmeter.measures.group_contrasts import compute_group_contrast
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.runs.file_digests import on_changed
+from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import sample_notes
+from tiltmeter.runs.sample_notes import list_sample_notes
 
 
 def compare_groups(
@@ -57,30 +57,34 @@ def compare_groups(
     """
     if by == "any":
         raise UsageError("Groups are of models or of languages; use --by model or --by language.")
-    measures = known_measures(measures)
-    cells = [cell for name, result in runs for cell in cells_of(name, result)]
-    cells = restrict(cells, where) if where else cells
+    measures = complete_measure_names(measures)
+    cells = [cell for name, result in runs for cell in build_cells(name, result)]
+    cells = restrict_cells(cells, where) if where else cells
     name, _, wanted = group.partition("=")
-    of_models, of_languages = _texts(runs, cells, attributes)
-    source = _source(name.strip(), of_models, of_languages, attributes, by)
+    of_models, of_languages = _collect_attributes(runs, cells, attributes)
+    source = _select_source(name.strip(), of_models, of_languages, attributes, by)
     values = {member: texts[name.strip()] for member, texts in source.items() if name.strip() in texts}
-    chosen = _chosen(name.strip(), wanted, values)
-    refuse_lacking(cells, measures)
-    notes = [sentence for run, result in runs for sentence in on_changed(result.changed, run)]
+    chosen = _select_values(name.strip(), wanted, values)
+    reject_missing_measures(cells, measures)
+    notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
     by_language = source is of_languages
-    question = _Question(name.strip(), values, chosen, by_language, measures, across, uninterpretable(runs))
+    question = _GroupQuery(
+        name.strip(), values, chosen, by_language, measures, across, find_uninterpretable_cells(runs)
+    )
     differences = list(question.differences(cells, notes))
     if not differences:
-        raise UsageError(question.why_none(cells, notes))
-    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
-    corrected = with_members_corrected(corrected_over_families(differences))
+        raise UsageError(question.explain_empty(cells, notes))
+    notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest))
+    corrected = correct_member_tests(correct_test_families(differences))
     if name.strip() != "family":
-        notes += on_relatives(corrected, {member: texts.get("family", "") for member, texts in source.items()})
-    return GroupComparison(contradicted(corrected), list(dict.fromkeys(notes)))
+        notes += describe_related_members(
+            corrected, {member: texts.get("family", "") for member, texts in source.items()}
+        )
+    return GroupComparison(mark_contradictions(corrected), list(dict.fromkeys(notes)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _GroupQuery:
     """What is asked: the attribute, its value for each member, and the values that are compared."""
 
     attribute: str
@@ -91,43 +95,49 @@ class _Question:
     across: Sequence[Across]
     doubtful: set[tuple[str, ...]]
 
-    def member(self, cell: Cell) -> str:
+    def get_member(self, cell: Cell) -> str:
         return cell.language if self.of_languages else cell.model
 
-    def places(self, cells: Sequence[Cell]) -> list[list[AskedAlike]]:
+    def group_cells(self, cells: Sequence[Cell]) -> list[list[ComparableCells]]:
         """The cells of each contrast: those of a language, or of a model if languages are grouped."""
-        used = [cell for cell in cells if self.values.get(self.member(cell)) in self.chosen]
-        return asked_alike(
+        used = [cell for cell in cells if self.values.get(self.get_member(cell)) in self.chosen]
+        return group_comparable_cells(
             used, self.across, lambda cell: (cell.benchmark, cell.model if self.of_languages else cell.language)
         )
 
     def differences(self, cells: Sequence[Cell], notes: list[str]) -> Iterator[GroupDifference]:
-        unknown = list(dict.fromkeys(self.member(cell) for cell in cells if self.member(cell) not in self.values))
+        unknown = list(
+            dict.fromkeys(self.get_member(cell) for cell in cells if self.get_member(cell) not in self.values)
+        )
         if unknown:
-            notes.append(f"Left out, for no {self.attribute} is given for them: {shortened(unknown)}.")
-        for place in self.places(cells):
+            notes.append(f"Left out, for no {self.attribute} is given for them: {shorten_names(unknown)}.")
+        for place in self.group_cells(cells):
             for alike in place:
-                refuse_twice(alike.cells)
-                yield from self._contrasts(alike, notes)
+                reject_duplicates(alike.cells)
+                yield from self._build_contrasts(alike, notes)
             if len(place) > 1:
                 one, other = place[0].cells[0], place[1].cells[0]
-                notes.append(f"Not averaged or compared together: {refusal(one, other, self.across)}")
+                notes.append(f"Not averaged or compared together: {explain_incomparable(one, other, self.across)}")
 
-    def _contrasts(self, alike: AskedAlike, notes: list[str]) -> Iterator[GroupDifference]:
+    def _build_contrasts(self, alike: ComparableCells, notes: list[str]) -> Iterator[GroupDifference]:
         cells = alike.cells
-        sides = {value: [cell for cell in cells if self.values[self.member(cell)] == value] for value in self.chosen}
+        sides = {
+            value: [cell for cell in cells if self.values[self.get_member(cell)] == value] for value in self.chosen
+        }
         for one, other in combinations([value for value in self.chosen if sides[value]], 2):
-            for quantity in common_quantities([*sides[one], *sides[other]], self.measures):
+            for quantity in list_common_quantities([*sides[one], *sides[other]], self.measures):
                 doubtful = self.doubtful if quantity.measure.stereotype else set()
-                both = [[cell for cell in sides[value] if key_of(cell) not in doubtful] for value in (one, other)]
-                kept = [self.member(cell) for side in both for cell in side]
-                members = [self.member(cell) for value in (one, other) for cell in sides[value]]
+                both = [[cell for cell in sides[value] if get_cell_key(cell) not in doubtful] for value in (one, other)]
+                kept = [self.get_member(cell) for side in both for cell in side]
+                members = [self.get_member(cell) for value in (one, other) for cell in sides[value]]
                 if dropped := [member for member in members if member not in kept]:
                     of_place = f"{self._place(cells[0])} in {quantity.name}"
-                    notes.append(f"Left out of {of_place}, as not interpretable: {shortened(dropped)}.")
+                    notes.append(f"Left out of {of_place}, as not interpretable: {shorten_names(dropped)}.")
                 if all(both) and (difference := self._difference(quantity, (one, other), both, notes)):
-                    notes += warnings((both[0][0], cell, quantity.measure) for side in both for cell in side)
-                    yield replace(difference, subject=alike.named(difference.subject))
+                    notes += list_comparison_warnings(
+                        (both[0][0], cell, quantity.measure) for side in both for cell in side
+                    )
+                    yield replace(difference, subject=alike.qualify_subject(difference.subject))
 
     def _place(self, cell: Cell) -> str:
         part = "" if cell.part in ("all", OVERALL) else f"/{cell.part}"
@@ -142,13 +152,13 @@ class _Question:
     ) -> GroupDifference | None:
         cells = [cell for side in both for cell in side]
         first, count = cells[0], len(both[0])
-        found = shared_answers(cells, quantity, self.across, f"on {self._place(first)}", self.member, notes)
+        found = build_shared_answers(cells, quantity, self.across, f"on {self._place(first)}", self.get_member, notes)
         if found is None:
             return None
-        result, over = group_contrast(
+        result, over = compute_group_contrast(
             quantity, found.answers[:count], found.answers[count:], found.labels, found.clusters, found.sides
         )
-        members = dict(zip(map(self.member, cells), map(float, found.values), strict=True))
+        members = dict(zip(map(self.get_member, cells), map(float, found.values), strict=True))
         split = list(members.items())
         return GroupDifference(
             subject=self._place(replace(first, part="all")),
@@ -163,12 +173,12 @@ class _Question:
             over_members=over,
         )
 
-    def why_none(self, cells: Sequence[Cell], notes: Sequence[str]) -> str:
+    def explain_empty(self, cells: Sequence[Cell], notes: Sequence[str]) -> str:
         """Why there is no difference at all."""
-        for place in self.places(cells):
-            groups = {self.values[self.member(cell)] for alike in place for cell in alike.cells}
+        for place in self.group_cells(cells):
+            groups = {self.values[self.get_member(cell)] for alike in place for cell in alike.cells}
             if len(groups) > 1 and len(place) > 1:
-                return refusal(place[0].cells[0], place[1].cells[0], self.across)
+                return explain_incomparable(place[0].cells[0], place[1].cells[0], self.across)
         if notes:
             return next((note for note in notes if note.startswith("Not compared")), notes[-1])
         what = "language" if self.of_languages else "model"
@@ -179,7 +189,7 @@ class _Question:
 _Texts = Mapping[str, Mapping[str, str]]
 
 
-def _texts(
+def _collect_attributes(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes
 ) -> tuple[_Texts, _Texts]:
     """The attributes of each model, and of each language."""
@@ -188,10 +198,12 @@ def _texts(
     }
     models = dict.fromkeys(cell.model for cell in cells)
     of_models = {model: attributes.of(model, entries.get(model)).texts() for model in models}
-    return of_models, {cell.language: language_attributes(cell.language) for cell in cells}
+    return of_models, {cell.language: get_language_attributes(cell.language) for cell in cells}
 
 
-def _source(name: str, of_models: _Texts, of_languages: _Texts, attributes: ModelAttributes, by: By | None) -> _Texts:
+def _select_source(
+    name: str, of_models: _Texts, of_languages: _Texts, attributes: ModelAttributes, by: By | None
+) -> _Texts:
     """The attributes of models or those of languages, whichever have one of this name; those of models first."""
     sources = {"model": [of_models], "language": [of_languages]}.get(by or "", [of_models, of_languages])
     for source in sources:
@@ -200,37 +212,38 @@ def _source(name: str, of_models: _Texts, of_languages: _Texts, attributes: Mode
     known = list(dict.fromkeys(key for source in sources for texts in source.values() for key in texts))
     given = ", ".join(str(path) for path in attributes.sources) or "no plan.toml beside or above the runs"
     raise UsageError(
-        f"No model or language here has the attribute {name!r}{did_you_mean(name, known)}; there is "
-        f"{shortened(known) or 'none'} (attributes of models from {given}; name another file with --attributes)."
+        f"No model or language here has the attribute {name!r}{suggest_name(name, known)}; there is "
+        f"{shorten_names(known) or 'none'} (attributes of models from {given}; name another file with --attributes)."
     )
 
 
-def _chosen(attribute: str, wanted: str, values: Mapping[str, str]) -> list[str]:
+def _select_values(attribute: str, wanted: str, values: Mapping[str, str]) -> list[str]:
     known = list(dict.fromkeys(values.values()))
     spelt: dict[str, str] = {}
     for value in known:
         if spelt.setdefault(value.casefold(), value) != value:
             raise UsageError(f"{attribute} is given as {spelt[value.casefold()]} and as {value}; write it in one way.")
-    named = values_named(wanted, known)
+    named = parse_values(wanted, known)
     for value in named:
         if value not in known:
             raise UsageError(
-                f"Nothing here has the {attribute} {value!r}{did_you_mean(value, known)}; there is {shortened(known)}."
+                f"Nothing here has the {attribute} {value!r}{suggest_name(value, known)}; "
+                f"there is {shorten_names(known)}."
             )
     chosen = list(dict.fromkeys(named)) or sorted(known)
     if len(chosen) < 2:
         raise UsageError(
-            f"The only {attribute} here is {chosen[0]}, of {shortened(list(values))}; a contrast needs two."
+            f"The only {attribute} here is {chosen[0]}, of {shorten_names(list(values))}; a contrast needs two."
             if not named
-            else f"--group {attribute}={chosen[0]} names one value; name two or more, of {shortened(known)}."
+            else f"--group {attribute}={chosen[0]} names one value; name two or more, of {shorten_names(known)}."
         )
     return chosen
 
 
-def values_named(text: str, known: Sequence[str]) -> list[str]:
+def parse_values(text: str, known: Sequence[str]) -> list[str]:
     """The values in a text, separated by commas; known values may have commas of their own.
 
-    >>> values_named("none,masculine, feminine", ["masculine, feminine", "none"])
+    >>> parse_values("none,masculine, feminine", ["masculine, feminine", "none"])
     ['none', 'masculine, feminine']
     """
     of_pieces = {tuple(piece.strip() for piece in value.split(",")): value for value in known}

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from tiltmeter.benchmarks import benchmarks
+from tiltmeter.benchmarks import get_benchmarks
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.records import OVERALL
@@ -63,13 +63,13 @@ class ItemPanel:
         table = self.contributions if chosen is None else self.contributions[:, chosen]
         return np.asarray(table @ weights, dtype=np.float64)
 
-    def strengths(self) -> Floats | None:
+    def compute_strengths(self) -> Floats | None:
         """How strongly models prefer the first side of each item, as mean ranks within a model from 0 to 1.
 
         Probabilities of different models are not on one scale, but their ranks are. None if the form of the items does
         not say which scores show a preference, as with choices of chat models.
         """
-        found = [preferences(cell, self.items) for cell in self.cells]
+        found = [compute_preferences(cell, self.items) for cell in self.cells]
         known = [values for values in found if values is not None]
         if len(known) < len(found):
             return None
@@ -81,7 +81,7 @@ class ItemPanel:
         return self.cells[0].clusters(self.quantity, self.items)
 
 
-def panels_of(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
+def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
     """The panels of runs: for each part and language the measures that decide, and those with a best value.
 
     Pooled parts are left out, since their items are those of the parts. A model that occurs in several runs with the
@@ -96,17 +96,17 @@ def panels_of(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
         by_measure: dict[str, list[tuple[Cell, Quantity]]] = {}
         for cell in models.values():
             decided = False
-            for quantity in cell.quantities():
+            for quantity in cell.list_quantities():
                 if quantity.values.is_mean and (
                     quantity.measure.ideal_at_bound or (quantity.measure.decides and not decided)
                 ):
                     decided |= quantity.measure.decides
                     by_measure.setdefault(quantity.name, []).append((cell, quantity))
         for members in by_measure.values():
-            yield _panel([cell for cell, _ in members], members[0][1])
+            yield _build_panel([cell for cell, _ in members], members[0][1])
 
 
-def _panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
+def _build_panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
     items = cells[0].items(quantity)
     seen = set(items)
     for cell in cells[1:]:
@@ -117,10 +117,10 @@ def _panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
     return ItemPanel(quantity, tuple(cells), items, contributions, len(seen) - len(items))
 
 
-def preferences(cell: Cell, items: pd.Index) -> Floats | None:
+def compute_preferences(cell: Cell, items: pd.Index) -> Floats | None:
     """A number for each item that grows with the preference for its first side; None if no scores show it."""
     form = str(cell.texts["form"].iat[0]) if cell.texts is not None and len(cell.texts) else ""
-    shown = benchmarks()[form].shown if form in benchmarks() else None
+    shown = get_benchmarks()[form].shown if form in get_benchmarks() else None
     if shown is None or not set(shown.roles[:2]) <= set(cell.scores.columns):
         return None
     scores = [cell.scores[role].loc[items].to_numpy(dtype=float) for role in shown.roles[:2]]

@@ -4,29 +4,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tiltmeter.comparing.cells import Cell, cells_of
-from tiltmeter.comparing.item_panels import ItemPanel, panels_of
+from tiltmeter.comparing.cells import Cell, build_cells
+from tiltmeter.comparing.item_panels import ItemPanel, build_panels
 from tiltmeter.comparing.item_statistics import (
     FEWEST_MODELS,
     ItemStatistics,
     LanguageAgreement,
     Reliability,
-    all_wrong,
-    item_statistics,
-    language_agreement,
-    reliability,
+    compute_item_statistics,
+    compute_language_agreement,
+    estimate_reliability,
+    find_all_wrong,
 )
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import ItemText
-from tiltmeter.runs.items import texts_by_id
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_items import get_item_texts
 
 # A separation that is negative with this error rate over all items makes an item suspect.
 _ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class SuspectItem:
     """An item that a person should look at, and why."""
 
     benchmark: str
@@ -59,7 +59,7 @@ class PanelQuality:
         """The items on which models do the opposite of what they do on the others, beyond chance."""
         return [one for one in self.items if one.p_negative is not None and one.p_negative < _ALPHA]
 
-    def strongest(self, count: int) -> list[ItemStatistics]:
+    def select_strongest(self, count: int) -> list[ItemStatistics]:
         """The items on which models prefer the first side most, the stereotype: by strength, or else by mean."""
         return sorted(self.items, key=lambda one: (-(one.strength or 0.0), -one.mean, one.item))[:count]
 
@@ -91,24 +91,24 @@ class ItemQuality:
     languages: dict[tuple[str, str, str], list[LanguageAgreement]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def suspects(self) -> list[Suspect]:
+    def list_suspects(self) -> list[SuspectItem]:
         """The items that a person should look at; each once for each reason."""
-        found: dict[Suspect, None] = {}
+        found: dict[SuspectItem, None] = {}
         for quality in self.panels:
             first, models = quality.panel.cells[0], len(quality.panel.cells)
             name = quality.panel.quantity.name
             for part, item in quality.wrong:
                 reason = f"all {models} models get it wrong ({name})"
-                found[Suspect(first.benchmark, first.language, part, item, reason)] = None
+                found[SuspectItem(first.benchmark, first.language, part, item, reason)] = None
             for one in quality.against:
                 reason = f"models do the opposite of what they do on the other items ({name}, {one.separation:.2f})"
-                found[Suspect(first.benchmark, first.language, *one.item, reason)] = None
+                found[SuspectItem(first.benchmark, first.language, *one.item, reason)] = None
         return list(found)
 
     def texts(self, quality: PanelQuality) -> Mapping[str, ItemText]:
         """The texts of a panel's items by id; empty if no run has them."""
         table = next((cell.texts for cell in quality.panel.cells if cell.texts is not None), None)
-        return {} if table is None else texts_by_id(table)
+        return {} if table is None else get_item_texts(table)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -119,15 +119,15 @@ class ItemQuality:
                 for (benchmark, part, measure), found in self.languages.items()
                 for one in found
             ],
-            "suspects": [asdict(suspect) for suspect in self.suspects()],
+            "suspects": [asdict(suspect) for suspect in self.list_suspects()],
             "notes": self.notes,
         }
 
 
-def item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
+def assess_item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
     """The quality of the items that these runs, by name, have measured."""
-    cells = [cell for name, result in runs for cell in cells_of(name, result)]
-    panels = list(panels_of(cells))
+    cells = [cell for name, result in runs for cell in build_cells(name, result)]
+    panels = list(build_panels(cells))
     if not panels:
         raise UsageError("The runs have no measure to which items contribute one by one.")
     if max(len(panel.cells) for panel in panels) < FEWEST_MODELS:
@@ -143,17 +143,21 @@ def item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
         for panel in kept
         if panel.left_out
     ]
-    notes += _mixed(kept)
-    return ItemQuality([_quality(panel) for panel in kept], _between_languages(panels), notes)
+    notes += _describe_mixed_protocols(kept)
+    return ItemQuality([_assess_panel(panel) for panel in kept], _compare_languages(panels), notes)
 
 
-def _quality(panel: ItemPanel) -> PanelQuality:
+def _assess_panel(panel: ItemPanel) -> PanelQuality:
     return PanelQuality(
-        panel, reliability(panel), reliability(panel, clustered=True), item_statistics(panel), all_wrong(panel)
+        panel,
+        estimate_reliability(panel),
+        estimate_reliability(panel, clustered=True),
+        compute_item_statistics(panel),
+        find_all_wrong(panel),
     )
 
 
-def _mixed(panels: Sequence[ItemPanel]) -> list[str]:
+def _describe_mixed_protocols(panels: Sequence[ItemPanel]) -> list[str]:
     """A note where models were asked in different ways: part of what separates them may be that."""
     found = {}
     for panel in panels:
@@ -163,10 +167,10 @@ def _mixed(panels: Sequence[ItemPanel]) -> list[str]:
     return list(found.values())
 
 
-def _between_languages(panels: Sequence[ItemPanel]) -> dict[tuple[str, str, str], list[LanguageAgreement]]:
+def _compare_languages(panels: Sequence[ItemPanel]) -> dict[tuple[str, str, str], list[LanguageAgreement]]:
     groups: dict[tuple[str, str, str], list[ItemPanel]] = {}
     for panel in panels:
         first: Cell = panel.cells[0]
         groups.setdefault((first.benchmark, first.part, panel.quantity.name), []).append(panel)
-    found = {key: list(language_agreement(group)) for key, group in groups.items() if len(group) > 1}
+    found = {key: list(compute_language_agreement(group)) for key, group in groups.items() if len(group) > 1}
     return {key: agreements for key, agreements in found.items() if agreements}

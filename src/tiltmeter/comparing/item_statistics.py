@@ -15,7 +15,7 @@ from scipy.stats import norm, t
 
 from tiltmeter.comparing.item_panels import ItemPanel
 from tiltmeter.measures.estimates import LEVEL, Interval
-from tiltmeter.measures.families import holm
+from tiltmeter.measures.multiple_testing import adjust_holm
 from tiltmeter.measures.standard_errors import Floats
 
 FEWEST_MODELS = 3
@@ -69,16 +69,16 @@ class LanguageAgreement:
     kappa: float | None
 
 
-def spearman_brown(correlation: float) -> float:
+def compute_spearman_brown(correlation: float) -> float:
     """The reliability of a test from the correlation of its halves.
 
-    >>> spearman_brown(0.5)
+    >>> compute_spearman_brown(0.5)
     0.6666666666666666
     """
     return 2 * correlation / (1 + correlation) if correlation > -1 else -math.inf
 
 
-def reliability(panel: ItemPanel, *, clustered: bool = False, splits: int = SPLITS) -> Reliability | None:
+def estimate_reliability(panel: ItemPanel, *, clustered: bool = False, splits: int = SPLITS) -> Reliability | None:
     """The split-half reliability; None if there are too few models or items, or all models have the same value.
 
     `clustered` splits targets or templates instead of items: reliability for other targets than those in the data.
@@ -96,7 +96,7 @@ def reliability(panel: ItemPanel, *, clustered: bool = False, splits: int = SPLI
         first = np.zeros(count, dtype=bool)
         first[random.permutation(count)[: count // 2]] = True
         chosen = first if of_item is None else first[of_item]
-        correlation = _correlation(panel.values(chosen), panel.values(~chosen))
+        correlation = _compute_correlation(panel.values(chosen), panel.values(~chosen))
         if correlation is not None:
             found.append(correlation)
     if len(found) < splits / 2:
@@ -104,19 +104,19 @@ def reliability(panel: ItemPanel, *, clustered: bool = False, splits: int = SPLI
     # The mean of Fisher's z, so that correlations near 1 are not averaged on a compressed scale.
     mean = math.tanh(float(np.mean(np.arctanh(np.clip(found, -0.999999, 0.999999)))))
     return Reliability(
-        spearman_brown(mean), _interval_of_reliability(mean, len(panel.cells)), len(panel.cells), clustered
+        compute_spearman_brown(mean), _compute_reliability_interval(mean, len(panel.cells)), len(panel.cells), clustered
     )
 
 
-def _interval_of_reliability(correlation: float, models: int) -> Interval | None:
-    interval = fisher_interval(correlation, models)
-    return None if interval is None else (spearman_brown(interval[0]), spearman_brown(interval[1]))
+def _compute_reliability_interval(correlation: float, models: int) -> Interval | None:
+    interval = compute_fisher_interval(correlation, models)
+    return None if interval is None else (compute_spearman_brown(interval[0]), compute_spearman_brown(interval[1]))
 
 
-def fisher_interval(correlation: float, n: int) -> Interval | None:
+def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
     """Fisher's interval of a correlation of `n` pairs; None for fewer than five.
 
-    >>> low, high = fisher_interval(0.5, 28)
+    >>> low, high = compute_fisher_interval(0.5, 28)
     >>> round(low, 3), round(high, 3)
     (0.156, 0.736)
     """
@@ -126,7 +126,7 @@ def fisher_interval(correlation: float, n: int) -> Interval | None:
     return math.tanh(z - half), math.tanh(z + half)
 
 
-def item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
+def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
     """All items of a panel, in its order."""
     table = panel.contributions
     models, count = table.shape
@@ -136,8 +136,8 @@ def item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
     spread = np.sqrt((own**2).sum(axis=0) * (others**2).sum(axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
         separation = np.where(spread > 1e-9, (own * others).sum(axis=0) / spread, np.nan)
-    p_values = _holm(_p_negative(separation, models))
-    strengths = panel.strengths()
+    p_values = _adjust_holm(_compute_negative_p(separation, models))
+    strengths = panel.compute_strengths()
     strong: list[float | None] = [None] * count if strengths is None else strengths.tolist()
     return [
         ItemStatistics(
@@ -153,7 +153,7 @@ def item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
     ]
 
 
-def _p_negative(separation: Floats, models: int) -> Floats:
+def _compute_negative_p(separation: Floats, models: int) -> Floats:
     """The probability of a correlation as low as this one, if there is none."""
     if models < FEWEST_FOR_INTERVAL:
         return np.full(len(separation), np.nan)
@@ -161,14 +161,14 @@ def _p_negative(separation: Floats, models: int) -> Floats:
     return np.asarray(t.cdf(clipped * np.sqrt((models - 2) / (1 - clipped**2)), models - 2))
 
 
-def _holm(p_values: Floats) -> Floats:
+def _adjust_holm(p_values: Floats) -> Floats:
     known = ~np.isnan(p_values)
     corrected = np.full(len(p_values), np.nan)
-    corrected[known] = holm(p_values[known].tolist())
+    corrected[known] = adjust_holm(p_values[known].tolist())
     return corrected
 
 
-def all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
+def find_all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
     """The items that every model gets wrong: the worst possible contribution to a measure that has a best value."""
     bounds = panel.quantity.measure.bounds
     if not panel.is_quality or bounds is None or len(panel.cells) < FEWEST_MODELS:
@@ -178,33 +178,33 @@ def all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
     return [(str(part), str(item)) for part, item in panel.items[wrong]]
 
 
-def language_agreement(panels: Sequence[ItemPanel]) -> Iterator[LanguageAgreement]:
+def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[LanguageAgreement]:
     """Each two of several panels, which are the same benchmark part and measure in different languages."""
     for one, two in combinations(panels, 2):
         items = one.items[one.items.isin(two.items)]
         if not len(items):
             continue
         first, second = (panel.contributions[:, panel.items.get_indexer(items)] for panel in (one, two))
-        correlation = _correlation(first.mean(axis=0), second.mean(axis=0))
+        correlation = _compute_correlation(first.mean(axis=0), second.mean(axis=0))
         both = [
             (first[one.models.index(model)], second[two.models.index(model)])
             for model in one.models
             if model in two.models
         ]
-        kappas = [kappa for left, right in both if (kappa := _kappa(left, right)) is not None]
+        kappas = [kappa for left, right in both if (kappa := _compute_kappa(left, right)) is not None]
         yield LanguageAgreement(
             one.language,
             two.language,
             len(items),
             correlation,
-            None if correlation is None else fisher_interval(correlation, len(items)),
+            None if correlation is None else compute_fisher_interval(correlation, len(items)),
             len(both),
             100 * float(np.mean([np.mean(left == right) for left, right in both])) if both else None,
             float(np.mean(kappas)) if kappas else None,
         )
 
 
-def _kappa(left: Floats, right: Floats) -> float | None:
+def _compute_kappa(left: Floats, right: Floats) -> float | None:
     """Cohen's kappa of one model's preferences; None if it has only one preference in both languages."""
     outcomes = np.unique(np.concatenate([left, right]))
     agreed = float(np.mean(left == right))
@@ -212,7 +212,7 @@ def _kappa(left: Floats, right: Floats) -> float | None:
     return None if expected >= 1 - 1e-12 else (agreed - expected) / (1 - expected)
 
 
-def _correlation(left: Floats, right: Floats) -> float | None:
+def _compute_correlation(left: Floats, right: Floats) -> float | None:
     """Pearson's correlation; None if one side does not vary, or a value is missing."""
     if len(left) < FEWEST_MODELS or np.isnan(left).any() or np.isnan(right).any():
         return None

@@ -7,12 +7,12 @@ from typing import Any, Literal, Protocol, TypeVar
 import pandas as pd
 
 from tiltmeter.comparing.cells import Cell
-from tiltmeter.measures.contrasts import Contrast, disagreements
-from tiltmeter.measures.families import grouped, holm
+from tiltmeter.measures.contrasts import Contrast, find_disagreements
 from tiltmeter.measures.measure import Quantity
+from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.rule import ALPHA
-from tiltmeter.printable import visible, visible_values
+from tiltmeter.measures.verdict_rule import ALPHA
+from tiltmeter.printable_text import escape_row, escape_unsafe
 
 DifferenceKind = Literal[
     "not interpretable", "contradictory", "identical", "significant", "no difference", "inconclusive"
@@ -55,7 +55,7 @@ class PairedDifference:
         """The two sides, the measure, the difference and its verdict, in a line."""
         sides = f"{self.left.label} and {self.right.label}"
         part = "" if self.part in ("all", OVERALL) else f", {self.part}"
-        return visible(
+        return escape_unsafe(
             f"<{type(self).__name__}: {self.subject}{part}, {sides}: {self.quantity.name} "
             f"{self.contrast.difference:+.4g} [{self.contrast.low:+.4g}, {self.contrast.high:+.4g}], {self.verdict}>"
         )
@@ -112,10 +112,10 @@ class Difference(PairedDifference):
         sides = (self.left.label, self.left.cell.run, self.right.label, self.right.cell.run)
         return (self.subject, self.quantity.name, *sides)
 
-    def disagreed(self) -> list[tuple[tuple[str, str], float]]:
+    def list_disagreements(self) -> list[tuple[tuple[str, str], float]]:
         """The items on which the two sides disagree, by part and id, with their difference, largest first."""
         ours, theirs = (side.cell.values(self.quantity, self.items) for side in (self.left, self.right))
-        apart = disagreements(self.quantity, ours, theirs)
+        apart = find_disagreements(self.quantity, ours, theirs)
         gaps = (ours - theirs).sum(axis=0)
         disagreed = [(self.items[index], float(gaps[index])) for index in map(int, apart.nonzero()[0])]
         return sorted(disagreed, key=lambda entry: (-abs(entry[1]), entry[0]))
@@ -173,7 +173,7 @@ class Comparison:
         """The differences as a table, one row each."""
         return pd.DataFrame(
             [
-                visible_values(
+                escape_row(
                     {
                         "subject": one.subject,
                         "part": one.part,
@@ -202,19 +202,21 @@ class Comparison:
 Corrected = TypeVar("Corrected", bound=PairedDifference)
 
 
-def corrected_over_families(differences: Sequence[Corrected]) -> list[Corrected]:
+def correct_test_families(differences: Sequence[Corrected]) -> list[Corrected]:
     """The differences with p-values corrected by Holm's method over all of one measure and benchmark."""
     corrected = list(differences)
-    for indexes in grouped(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
-        for index, p_holm in zip(indexes, holm([differences[i].contrast.p_value for i in indexes]), strict=True):
+    for indexes in group_indexes(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
+        for index, p_holm in zip(indexes, adjust_holm([differences[i].contrast.p_value for i in indexes]), strict=True):
             corrected[index] = replace(differences[index], p_holm=p_holm, tests=len(indexes))
-        for index, p_value in zip(indexes, holm([_equivalence(differences[i]) for i in indexes]), strict=True):
+        for index, p_value in zip(
+            indexes, adjust_holm([_compute_equivalence_p(differences[i]) for i in indexes]), strict=True
+        ):
             if differences[index].contrast.p_equivalence is not None:
                 corrected[index] = replace(corrected[index], p_equivalence=p_value)
     return corrected
 
 
-def contradicted(differences: Sequence[Corrected]) -> list[Corrected]:
+def mark_contradictions(differences: Sequence[Corrected]) -> list[Corrected]:
     """The differences, those of pooled parts with the contradiction added if parts differ in both directions."""
     parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
     for difference in differences:
@@ -234,5 +236,5 @@ def contradicted(differences: Sequence[Corrected]) -> list[Corrected]:
     return checked
 
 
-def _equivalence(difference: PairedDifference) -> float:
+def _compute_equivalence_p(difference: PairedDifference) -> float:
     return 1.0 if difference.contrast.p_equivalence is None else difference.contrast.p_equivalence

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from tiltmeter.measures.families import holm
-from tiltmeter.measures.rule import ALPHA
+from tiltmeter.measures.multiple_testing import adjust_holm
 from tiltmeter.measures.standard_errors import Floats
+from tiltmeter.measures.verdict_rule import ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +25,19 @@ class RankRange:
     last: int
 
 
-def holm_over_pairs(p_values: Floats) -> Floats:
+def adjust_pairs_holm(p_values: Floats) -> Floats:
     """The p-values of all pairs, corrected over the pairs; a symmetric matrix, with ones on its diagonal."""
     upper = np.triu_indices(len(p_values), 1)
     corrected = np.ones_like(p_values)
-    corrected[upper] = holm(p_values[upper].tolist())
+    corrected[upper] = adjust_holm(p_values[upper].tolist())
     return np.minimum(corrected, corrected.T)
 
 
-def rank_ranges(distances: Floats, corrected: Floats) -> list[RankRange]:
+def compute_rank_ranges(distances: Floats, corrected: Floats) -> list[RankRange]:
     """The ranks of models with these distances from the ideal, from the corrected p-values of all pairs.
 
     >>> p_values = np.array([[1.0, 0.5, 0.01], [0.5, 1.0, 0.3], [0.01, 0.3, 1.0]])
-    >>> rank_ranges(np.array([1.0, 2.0, 6.0]), p_values)
+    >>> compute_rank_ranges(np.array([1.0, 2.0, 6.0]), p_values)
     [RankRange(first=1, last=2), RankRange(first=1, last=3), RankRange(first=2, last=3)]
     """
     apart: NDArray[np.bool_] = corrected < ALPHA
@@ -47,7 +47,7 @@ def rank_ranges(distances: Floats, corrected: Floats) -> list[RankRange]:
     return [RankRange(int(low), int(high)) for low, high in zip(first, last, strict=True)]
 
 
-def separate_tests(values: Floats, ideal: float, errors: Floats, df: Floats) -> Floats:
+def compute_unpaired_p_values(values: Floats, ideal: float, errors: Floats, df: Floats) -> Floats:
     """The p-values of all pairs for being equally far from the ideal, where their items cannot be paired.
 
     Estimates on the same items are correlated, and the correlation is not known here: the standard error of a

@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.comparing.cells import Cell, cells_of
-from tiltmeter.comparing.chat_wordings import by_wording
-from tiltmeter.comparing.comparison import differences_between
+from tiltmeter.benchmarks import get_benchmark
+from tiltmeter.comparing.cells import Cell, build_cells
+from tiltmeter.comparing.chat_wordings import split_by_wording
+from tiltmeter.comparing.comparison import compute_differences
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
-from tiltmeter.measures.measure import deciding, measure_named
+from tiltmeter.measures.measure import get_measure, select_deciding_record
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.runs.asking_models import Watch
 from tiltmeter.runs.evaluate import evaluate
-from tiltmeter.runs.notebook_progress import notebook_bar
-from tiltmeter.runs.portions import Portion, portions
-from tiltmeter.runs.preparing import limited
+from tiltmeter.runs.language_model_run import Watch
+from tiltmeter.runs.notebook_progress import show_notebook_bar
+from tiltmeter.runs.portions import Portion, load_portions
+from tiltmeter.runs.preparation import limit_items
 from tiltmeter.runs.result import Result
 
 NOTE = "Sensitivity: "
@@ -71,7 +71,7 @@ class SensitivityRow:
     @property
     def sentence(self) -> str:
         """What moves, in a sentence."""
-        number = measure_named(self.measure).number
+        number = get_measure(self.measure).number
         low, high = map(number, self.range)
         part = "" if self.part in ("all", OVERALL) else f"/{self.part}"
         where = f"{self.benchmark}{part}:{self.language}"
@@ -88,12 +88,12 @@ class SensitivityRow:
         return {**asdict(self), "range": self.range, "sentence": self.sentence}
 
 
-def sensitivity(
+def measure_sensitivity(
     result: Result,
     *,
     only: Sequence[str] = (),
     limit: int | None = None,
-    watch: Watch = notebook_bar,
+    watch: Watch = show_notebook_bar,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> list[SensitivityRow]:
     """Ask the models of a run again about changed items; `only` names the changes, `limit` takes a sample of the items.
@@ -101,43 +101,43 @@ def sensitivity(
     A UsageError says why a run's models cannot be asked again.
     """
     if result.answers is not None:
-        return _of_wordings(result)
-    options = _options(result)
-    given = {spec: list(portions(spec)) for spec in options["on"]}
-    chosen = [limited(portion, options["limit"]) for found in given.values() for portion in found]
-    known = list(dict.fromkeys(name for portion in chosen for name in benchmark_for(portion.form).perturbations))
+        return _measure_wordings(result)
+    options = _get_run_options(result)
+    given = {spec: list(load_portions(spec)) for spec in options["on"]}
+    chosen = [limit_items(portion, options["limit"]) for found in given.values() for portion in found]
+    known = list(dict.fromkeys(name for portion in chosen for name in get_benchmark(portion.form).perturbations))
     if missing := [name for name in only if name not in known]:
         raise UsageError(f"There is no change {missing[0]!r} for these items; there is {', '.join(known) or 'none'}.")
     sampled = limit is not None and (options["limit"] is None or limit < options["limit"])
     if sampled:
         options["limit"] = limit
-        chosen = [limited(portion, limit) for portion in chosen]
-    changed = {name: _changed(chosen, name) for name in only or known}
+        chosen = [limit_items(portion, limit) for portion in chosen]
+    changed = {name: _compute_changed_shares(chosen, name) for name in only or known}
     base = evaluate(**options, watch=watch, tell=tell) if sampled else result
     varied = []
     for name, shares in changed.items():
         specs = [
             spec
             for spec, found in given.items()
-            if all(name in benchmark_for(portion.form).perturbations for portion in found)
+            if all(name in get_benchmark(portion.form).perturbations for portion in found)
         ]
         if specs and any(shares.values()):
             tell(f"Asking again with {name}.")
             again = evaluate(**options | {"on": specs, "perturb": name}, watch=watch, tell=tell)
             varied.append((name, again, shares))
-    rows = list(rows_of(base, varied))
+    rows = list(build_sensitivity_rows(base, varied))
     if not rows:
         raise UsageError("Nothing that should not matter can be changed in the items of this run.")
     return rows
 
 
-def with_notes(manifest: Mapping[str, Any], rows: Sequence[SensitivityRow]) -> dict[str, Any]:
+def with_sensitivity_notes(manifest: Mapping[str, Any], rows: Sequence[SensitivityRow]) -> dict[str, Any]:
     """A manifest whose notes, which are printed with the numbers, say how sensitive they are."""
     kept = [note for note in manifest.get("notes", ()) if not str(note).startswith(NOTE)]
     return {**manifest, "notes": [*kept, *(f"{NOTE}{row.sentence}" for row in rows)]}
 
 
-def _options(result: Result) -> dict[str, Any]:
+def _get_run_options(result: Result) -> dict[str, Any]:
     """The arguments of `evaluate` that made a run; a UsageError if it cannot be made again."""
     request = result.manifest["request"]
     if "models" not in request:
@@ -152,12 +152,12 @@ def _options(result: Result) -> dict[str, Any]:
     return {"limit": None} | {name: request[name] for name in taken if request.get(name) is not None}
 
 
-def _of_wordings(result: Result) -> list[SensitivityRow]:
+def _measure_wordings(result: Result) -> list[SensitivityRow]:
     """Of chat models, whose wordings are varied in every run."""
     places: dict[tuple[str, str], float | None] = dict.fromkeys(
         (record.benchmark, record.language) for record in result.records
     )
-    rows = list(rows_of(result, [(name, again, places) for name, again in by_wording(result)]))
+    rows = list(build_sensitivity_rows(result, [(name, again, places) for name, again in split_by_wording(result)]))
     if not rows:
         raise UsageError(
             "The run asked its chat models with one wording only; --full-design asks with all of them, in all orders."
@@ -165,27 +165,27 @@ def _of_wordings(result: Result) -> list[SensitivityRow]:
     return rows
 
 
-def _changed(chosen: Sequence[Portion], name: str) -> dict[tuple[str, str], float | None]:
+def _compute_changed_shares(chosen: Sequence[Portion], name: str) -> dict[tuple[str, str], float | None]:
     """The share of the items of each benchmark and language that a perturbation changes."""
     shares: dict[tuple[str, str], float | None] = {}
     for portion in chosen:
-        perturb = benchmark_for(portion.form).perturbations.get(name)
+        perturb = get_benchmark(portion.form).perturbations.get(name)
         if perturb is not None and portion.items:
             count = sum(perturb(item) != item for item in portion.items)
             shares[portion.name, portion.language] = count / len(portion.items)
     return shares
 
 
-def rows_of(
+def build_sensitivity_rows(
     base: Result, varied: Sequence[tuple[str, Result, Mapping[tuple[str, str], float | None]]]
 ) -> Iterator[SensitivityRow]:
     """The results of a run beside those on changed items, with the share of items changed by data set and language."""
-    cells = {_place(cell): cell for cell in cells_of("unchanged", base)}
+    cells = {_get_place(cell): cell for cell in build_cells("unchanged", base)}
     others = [
-        (name, _deciding(again), {_place(cell): cell for cell in cells_of(name, again)}, changed)
+        (name, _index_deciding_records(again), {_get_place(cell): cell for cell in build_cells(name, again)}, changed)
         for name, again, changed in varied
     ]
-    decided = _deciding(base)
+    decided = _index_deciding_records(base)
     for place, record in decided.items():
         variations = []
         for name, records, other_cells, changed in others:
@@ -193,8 +193,8 @@ def rows_of(
             found = records.get(place)
             if share != 0.0 and found is not None and found.measure == record.measure:
                 pair = cells.get(place), other_cells.get(place)
-                variations.append(_variation(name, found, *pair, share))
-        variations += _templates(record, decided)
+                variations.append(_build_variation(name, found, *pair, share))
+        variations += _list_template_variations(record, decided)
         if variations:
             yield SensitivityRow(
                 record.model,
@@ -204,43 +204,45 @@ def rows_of(
                 record.measure,
                 record.value,
                 record.interval,
-                _verdict(record),
+                _format_verdict(record),
                 tuple(variations),
             )
 
 
-def _variation(name: str, record: Record, base: Cell | None, other: Cell | None, share: float | None) -> Variation:
+def _build_variation(
+    name: str, record: Record, base: Cell | None, other: Cell | None, share: float | None
+) -> Variation:
     difference, ends = None, None
     if base is not None and other is not None:
-        for found in differences_between(other, base, [record.measure], ["protocols"]):
+        for found in compute_differences(other, base, [record.measure], ["protocols"]):
             difference, ends = found.contrast.difference, (found.contrast.low, found.contrast.high)
-    return Variation(name, record.value, record.interval, _verdict(record), difference, ends, share)
+    return Variation(name, record.value, record.interval, _format_verdict(record), difference, ends, share)
 
 
-def _templates(record: Record, decided: Mapping[tuple[str, ...], Record]) -> Iterator[Variation]:
+def _list_template_variations(record: Record, decided: Mapping[tuple[str, ...], Record]) -> Iterator[Variation]:
     """The parts of a result over all parts, if these are templates of the same items."""
     if record.part != OVERALL:
         return
     for (model, benchmark, part, language), found in decided.items():
         same = (model, benchmark, language) == (record.model, record.benchmark, record.language)
         if same and part != OVERALL and part.startswith("template") and found.measure == record.measure:
-            yield Variation(part, found.value, found.interval, _verdict(found))
+            yield Variation(part, found.value, found.interval, _format_verdict(found))
 
 
-def _deciding(result: Result) -> dict[tuple[str, ...], Record]:
+def _index_deciding_records(result: Result) -> dict[tuple[str, ...], Record]:
     """The record that decides the verdict of all items, by model, benchmark, part and language."""
     groups: dict[tuple[str, ...], dict[str, Record]] = {}
     for record in result.records:
         if record.view == "all":
             place = (record.model, record.benchmark, record.part, record.language)
             groups.setdefault(place, {})[record.measure] = record
-    found = {place: deciding(row) for place, row in groups.items()}
+    found = {place: select_deciding_record(row) for place, row in groups.items()}
     return {place: record for place, record in found.items() if record is not None}
 
 
-def _place(cell: Cell) -> tuple[str, ...]:
+def _get_place(cell: Cell) -> tuple[str, ...]:
     return (cell.model, cell.benchmark, cell.part, cell.language)
 
 
-def _verdict(record: Record) -> str:
+def _format_verdict(record: Record) -> str:
     return record.verdict.short if record.verdict is not None else "no verdict"

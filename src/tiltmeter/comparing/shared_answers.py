@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.comparing.cells import Cell
-from tiltmeter.comparing.comparability import Across, differing
+from tiltmeter.comparing.comparability import Across, list_differing_conditions
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import Floats, Labels
 
@@ -29,7 +29,7 @@ class SharedAnswers:
     left_out: int
 
 
-def shared_answers(
+def build_shared_answers(
     cells: Sequence[Cell],
     quantity: Quantity,
     across: Sequence[Across],
@@ -45,19 +45,19 @@ def shared_answers(
     if not quantity.values.is_mean:
         notes.append(f"Not compared: {quantity.name}, which is not a mean over items.")
         return None
-    if not _same_tokens(cells, quantity, across):
+    if not _have_same_tokenizer(cells, quantity, across):
         notes.append(
             f"Not compared: {quantity.name}, a mean over the tokens of different tokenizers; to compare it all the "
             "same, add --across tokenizers."
         )
         return None
-    items, left_out = _shared_items(cells, quantity)
+    items, left_out = _find_shared_items(cells, quantity)
     fewest = min(cells, key=lambda cell: len(cell.items(quantity)))
     has_fewest = f"{member(fewest)} has the fewest ({len(fewest.items(quantity)):,})"
     if not len(items):
         notes.append(f"Not compared: {quantity.name}, {where}, as no item is there for all {len(cells)}; {has_fewest}.")
         return None
-    if not first.defines(quantity, items):
+    if not first.supports_quantity(quantity, items):
         notes.append(f"Not compared: {quantity.name}, {where}, as it is not defined on the items that all have.")
         return None
     if left_out:
@@ -69,13 +69,13 @@ def shared_answers(
     return SharedAnswers(answers, answers @ weights, weights, labels, clusters, sides, left_out)
 
 
-def _same_tokens(cells: Sequence[Cell], quantity: Quantity, across: Sequence[Across]) -> bool:
+def _have_same_tokenizer(cells: Sequence[Cell], quantity: Quantity, across: Sequence[Across]) -> bool:
     if not quantity.measure.per_token or "tokenizers" in across:
         return True
-    return all("tokenizers" not in differing(cells[0], other, quantity.measure) for other in cells[1:])
+    return all("tokenizers" not in list_differing_conditions(cells[0], other, quantity.measure) for other in cells[1:])
 
 
-def _shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
+def _find_shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
     """The items that all cells have, sorted, and the number of items that only some have."""
     items = cells[0].items(quantity)
     every = items

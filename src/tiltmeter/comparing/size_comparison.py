@@ -12,30 +12,30 @@ from dataclasses import replace
 import numpy as np
 
 from tiltmeter.comparing.attributes import DescribedModel, ModelAttributes
-from tiltmeter.comparing.cells import Cell, cells_of, restrict, shortened
-from tiltmeter.comparing.comparability import Across, refusal, warnings
+from tiltmeter.comparing.cells import Cell, build_cells, restrict_cells, shorten_names
+from tiltmeter.comparing.comparability import Across, explain_incomparable, list_comparison_warnings
 from tiltmeter.comparing.comparable_cells import (
-    AskedAlike,
-    asked_alike,
-    common_quantities,
-    key_of,
-    refuse_lacking,
-    refuse_twice,
-    uninterpretable,
+    ComparableCells,
+    find_uninterpretable_cells,
+    get_cell_key,
+    group_comparable_cells,
+    list_common_quantities,
+    reject_duplicates,
+    reject_missing_measures,
 )
-from tiltmeter.comparing.comparison import known_measures
-from tiltmeter.comparing.shared_answers import SharedAnswers, shared_answers
+from tiltmeter.comparing.comparison import complete_measure_names
+from tiltmeter.comparing.shared_answers import SharedAnswers, build_shared_answers
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizedModel, SizeSlope
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.contrasts import mean_of_items
+from tiltmeter.measures.contrasts import estimate_item_mean
 from tiltmeter.measures.estimates import Mean, Share
-from tiltmeter.measures.families import grouped, holm
 from tiltmeter.measures.measure import Quantity
+from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.slopes import slope_of
-from tiltmeter.runs.file_digests import on_changed
+from tiltmeter.measures.size_regression import estimate_slope
+from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
-from tiltmeter.runs.samples import sample_notes
+from tiltmeter.runs.sample_notes import list_sample_notes
 
 _SIZE = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*([kmbt]?)", re.IGNORECASE)
 # Models of a family that differ by less have the same size, as with another vocabulary: a slope would extrapolate far.
@@ -52,34 +52,34 @@ def compare_sizes(
     across: Sequence[Across] = (),
 ) -> SizeComparison:
     """The slopes of measures by size, for each family of models with two sizes or more, and within families."""
-    measures = known_measures(measures)
-    cells = [cell for name, result in runs for cell in cells_of(name, result)]
-    cells = restrict(cells, where) if where else cells
-    refuse_lacking(cells, measures)
-    notes = [sentence for run, result in runs for sentence in on_changed(result.changed, run)]
-    sized = _sized(runs, cells, attributes, notes)
-    doubtful = uninterpretable(runs)
+    measures = complete_measure_names(measures)
+    cells = [cell for name, result in runs for cell in build_cells(name, result)]
+    cells = restrict_cells(cells, where) if where else cells
+    reject_missing_measures(cells, measures)
+    notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
+    sized = _collect_sizes(runs, cells, attributes, notes)
+    doubtful = find_uninterpretable_cells(runs)
     slopes: list[SizeSlope] = []
     used = (cell for cell in cells if cell.model in sized)
-    for place in asked_alike(used, across, lambda cell: (cell.benchmark, cell.language)):
+    for place in group_comparable_cells(used, across, lambda cell: (cell.benchmark, cell.language)):
         if len(place) > 1:
             one, other = place[0].cells[0], place[1].cells[0]
-            notes.append(f"Not regressed together: {refusal(one, other, across)}")
+            notes.append(f"Not regressed together: {explain_incomparable(one, other, across)}")
         for alike in place:
-            refuse_twice(alike.cells)
-            for quantity in common_quantities(alike.cells, measures):
-                slopes += _slopes(quantity, alike, sized, doubtful, across, notes)
+            reject_duplicates(alike.cells)
+            for quantity in list_common_quantities(alike.cells, measures):
+                slopes += _estimate_slopes(quantity, alike, sized, doubtful, across, notes)
     if not slopes:
         why = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
         raise UsageError(why or "The runs hold no scores; make them again.")
-    notes += dict.fromkeys(sample for _, result in runs for sample in sample_notes(result.manifest))
-    return SizeComparison(_corrected(slopes), list(dict.fromkeys(notes)))
+    notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest))
+    return SizeComparison(_correct_slopes(slopes), list(dict.fromkeys(notes)))
 
 
-def number_of_parameters(model: DescribedModel) -> float | None:
+def parse_parameter_count(model: DescribedModel) -> float | None:
     """The number of parameters of a model: its attribute `parameters` or `size`; None if it has neither.
 
-    >>> number_of_parameters(DescribedModel("m", {"size": "1.4b"})), number_of_parameters(DescribedModel("m"))
+    >>> parse_parameter_count(DescribedModel("m", {"size": "1.4b"})), parse_parameter_count(DescribedModel("m"))
     (1400000000.0, None)
     """
     given = model.attributes.get("parameters", model.attributes.get("size"))
@@ -92,7 +92,7 @@ def number_of_parameters(model: DescribedModel) -> float | None:
     return number
 
 
-def _sized(
+def _collect_sizes(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes, notes: list[str]
 ) -> dict[str, tuple[str, float]]:
     """The family and the number of parameters of each model that has both."""
@@ -101,7 +101,7 @@ def _sized(
     lacking: dict[str, list[str]] = {"family": [], "number of parameters": []}
     for model in dict.fromkeys(cell.model for cell in cells):
         described = attributes.of(model, entries.get(model))
-        family, parameters = described.texts().get("family"), number_of_parameters(described)
+        family, parameters = described.texts().get("family"), parse_parameter_count(described)
         if family is None or parameters is None:
             lacking["number of parameters" if family else "family"].append(model)
         else:
@@ -109,15 +109,16 @@ def _sized(
     for what, models in lacking.items():
         if models:
             notes.append(
-                f"Left out, for no {what} is given for them: {shortened(models)}; give it in plan.toml, or in a file "
+                f"Left out, for no {what} is given for them: {shorten_names(models)}; "
+                "give it in plan.toml, or in a file "
                 "named with --attributes."
             )
     return found
 
 
-def _slopes(
+def _estimate_slopes(
     quantity: Quantity,
-    alike: AskedAlike,
+    alike: ComparableCells,
     sized: Mapping[str, tuple[str, float]],
     doubtful: set[tuple[str, ...]],
     across: Sequence[Across],
@@ -125,10 +126,10 @@ def _slopes(
 ) -> Iterator[SizeSlope]:
     together = alike.cells
     where = f"on {together[0].location}"
-    cells = [cell for cell in together if not (quantity.measure.stereotype and key_of(cell) in doubtful)]
+    cells = [cell for cell in together if not (quantity.measure.stereotype and get_cell_key(cell) in doubtful)]
     if len(cells) < len(together):
         dropped = [cell.model for cell in together if cell not in cells]
-        notes.append(f"Left out {where} in {quantity.name}, as not interpretable: {shortened(dropped)}.")
+        notes.append(f"Left out {where} in {quantity.name}, as not interpretable: {shorten_names(dropped)}.")
     sizes_of: dict[str, list[float]] = {}
     for cell in cells:
         family, parameters = sized[cell.model]
@@ -136,22 +137,22 @@ def _slopes(
     single = [family for family, sizes in sizes_of.items() if max(sizes) < ONE_SIZE * min(sizes)]
     if single:
         notes.append(
-            f"Left out {where}, as families with one size only, up to a factor of {ONE_SIZE}: {shortened(single)}."
+            f"Left out {where}, as families with one size only, up to a factor of {ONE_SIZE}: {shorten_names(single)}."
         )
     cells = [cell for cell in cells if sized[cell.model][0] not in single]
     if not cells:
         return
-    found = shared_answers(cells, quantity, across, where, lambda cell: cell.model, notes)
+    found = build_shared_answers(cells, quantity, across, where, lambda cell: cell.model, notes)
     if found is None:
         return
-    notes += warnings((cells[0], cell, quantity.measure) for cell in cells[1:])
+    notes += list_comparison_warnings((cells[0], cell, quantity.measure) for cell in cells[1:])
     families = np.array([sized[cell.model][0] for cell in cells], dtype=object)
     sizes = np.log10([sized[cell.model][1] for cell in cells])
-    models = tuple(_sized_model(quantity, cell, found, row, *sized[cell.model]) for row, cell in enumerate(cells))
+    models = tuple(_build_sized_model(quantity, cell, found, row, *sized[cell.model]) for row, cell in enumerate(cells))
     names = list(dict.fromkeys(families.tolist()))
     for family in [*names, *([POOLED] if len(names) > 1 else [])]:
         rows = np.full(len(cells), True) if family == POOLED else np.asarray(families == family)
-        estimate = slope_of(
+        estimate = estimate_slope(
             found.answers[rows],
             sizes[rows],
             families[rows],
@@ -169,7 +170,7 @@ def _slopes(
             notes.append(f"Left out {where}: {family}, whose {same} in {quantity.name}.")
             continue
         yield SizeSlope(
-            subject=alike.named(f"{cells[0].benchmark}:{cells[0].language}"),
+            subject=alike.qualify_subject(f"{cells[0].benchmark}:{cells[0].language}"),
             benchmark=cells[0].benchmark,
             part=cells[0].part,
             quantity=quantity,
@@ -180,28 +181,30 @@ def _slopes(
         )
 
 
-def _sized_model(
+def _build_sized_model(
     quantity: Quantity, cell: Cell, found: SharedAnswers, row: int, family: str, parameters: float
 ) -> SizedModel:
     """A model with its value; a percentage has the interval that it has in a run, which ends at 0 and 100."""
     answers = found.answers[row]
-    estimate: Mean | Share = mean_of_items(answers, found.weights, found.clusters, found.labels)
+    estimate: Mean | Share = estimate_item_mean(answers, found.weights, found.clusters, found.labels)
     if quantity.values.preference:
         estimate = Share.from_values(answers, found.clusters)
     return SizedModel(cell.model, family, parameters, estimate.value, *estimate.interval())
 
 
-def _corrected(slopes: Sequence[SizeSlope]) -> list[SizeSlope]:
+def _correct_slopes(slopes: Sequence[SizeSlope]) -> list[SizeSlope]:
     """The slopes with p-values corrected by Holm's method; those within families are families of tests of their own.
 
     A slope of models like these is no more certain than that of these models.
     """
     corrected = list(slopes)
-    for indexes in grouped(slopes, lambda s: (s.benchmark, s.quantity.name, s.part == OVERALL, s.family == POOLED)):
-        for index, p_holm in zip(indexes, holm([slopes[i].estimate.p_value for i in indexes]), strict=True):
+    for indexes in group_indexes(
+        slopes, lambda s: (s.benchmark, s.quantity.name, s.part == OVERALL, s.family == POOLED)
+    ):
+        for index, p_holm in zip(indexes, adjust_holm([slopes[i].estimate.p_value for i in indexes]), strict=True):
             corrected[index] = replace(corrected[index], p_holm=p_holm, tests=len(indexes))
         members = [(index, over) for index in indexes if (over := slopes[index].estimate.over_members) is not None]
-        for (index, over), p_holm in zip(members, holm([over.p_value for _, over in members]), strict=True):
+        for (index, over), p_holm in zip(members, adjust_holm([over.p_value for _, over in members]), strict=True):
             of_models = replace(over, p_holm=max(p_holm, corrected[index].p_holm))
             estimate = replace(slopes[index].estimate, over_members=of_models)
             corrected[index] = replace(corrected[index], estimate=estimate)

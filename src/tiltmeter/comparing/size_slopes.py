@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.rule import ALPHA
-from tiltmeter.measures.slopes import Slope
-from tiltmeter.printable import visible_values
+from tiltmeter.measures.size_regression import Slope
+from tiltmeter.measures.verdict_rule import ALPHA
+from tiltmeter.printable_text import escape_row
 
 # The name of the slope that all families have in common.
 POOLED = "within families"
@@ -103,7 +103,7 @@ class SizeComparison:
                     "p over members": over.p_holm if over else None,
                 }
             )
-        return pd.DataFrame([visible_values(row) for row in rows])
+        return pd.DataFrame([escape_row(row) for row in rows])
 
     def _repr_html_(self) -> str:
         """The slopes as a table, for notebooks."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 from urllib.parse import quote
 
-from tiltmeter.database.connection import Connection, StoreError, told
+from tiltmeter.database.connection import Connection, StoreError, translate_errors
 from tiltmeter.database.rescue import finish_rescue, rescue
-from tiltmeter.database.table_columns import has_columns, table_columns
-from tiltmeter.files import make_shared_folder, share_like_folder
+from tiltmeter.database.table_columns import has_columns, list_table_columns
+from tiltmeter.files import create_shared_folder, share_like_folder
 
 logger = logging.getLogger(__name__)
 
@@ -54,13 +54,13 @@ class Database:
         self.journal: Journal = journal
         self._words = (path, contents, remedy)
         if path != ":memory:":
-            make_shared_folder(Path(path).parent)
+            create_shared_folder(Path(path).parent)
         try:
             self._open()
         except StoreError as error:
             if is_cache and (error.is_damaged or error.is_of_schema):
                 self._rescue(error)
-            elif not (error.is_not_writable and self._open_to_read()):
+            elif not (error.is_not_writable and self._open_read_only()):
                 raise
             else:
                 self._check_rows()
@@ -75,7 +75,7 @@ class Database:
         self._choose_journal()
         self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
         if self._is_cache:
-            self._refuse_foreign()
+            self._reject_foreign()
         self._check_rows()
         self._add_columns(self._schema)
         self._db.executescript(self._schema)
@@ -84,12 +84,12 @@ class Database:
             raise StoreError("its tables are damaged", self._words, sqlite3.SQLITE_CORRUPT)
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
-        with told(self._words):
+        with translate_errors(self._words):
             db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None, factory=Connection, uri=uri)
         db.words = self._words
         return db
 
-    def _open_to_read(self) -> bool:
+    def _open_read_only(self) -> bool:
         """Open a file that cannot be written, or whose disk is full; whether that can be done."""
         self.close()
         if not Path(self._file).is_file():
@@ -109,7 +109,7 @@ class Database:
         logger.warning("%s", rescue(Path(self._file), self._schema, *self._words[1:2], str(error.reason)))
         self._open()
 
-    def undamaged(self, work: Callable[[], _Found]) -> _Found:
+    def retry_after_rescue(self, work: Callable[[], _Found]) -> _Found:
         """What `work` returns; if it meets damage in a cache, what can be read is kept and it is done once more."""
         try:
             return work()
@@ -124,14 +124,14 @@ class Database:
 
     def _try_tables(self) -> None:
         """Read a row of each table, so that a file that lacks pages or columns is found when it is opened."""
-        for table, columns in table_columns(self._schema).items():
+        for table, columns in list_table_columns(self._schema).items():
             self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT 1").fetchall()
 
-    def _refuse_foreign(self) -> None:
+    def _reject_foreign(self) -> None:
         """A StoreError if the file belongs to another program: it has tables, and none of ours."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         there = {str(name) for (name,) in self._db.execute(query)}
-        if there and not there & set(table_columns(self._schema)):
+        if there and not there & set(list_table_columns(self._schema)):
             raise StoreError("it is the database of another program", self._words, sqlite3.SQLITE_ERROR)
 
     def _choose_journal(self) -> None:
@@ -153,20 +153,20 @@ class Database:
 
     def _add_columns(self, schema: str) -> None:
         """Add the columns that the tables of a file from an earlier version lack."""
-        for table, name, rules in self._missing_columns(schema):
+        for table, name, rules in self._list_missing_columns(schema):
             try:
                 self._db.execute(f"ALTER TABLE {table} ADD COLUMN {name} {rules}")
             except StoreError:
-                if name not in self._columns(table):  # another process may have added it meanwhile
+                if name not in self._list_columns(table):  # another process may have added it meanwhile
                     raise
 
-    def _missing_columns(self, schema: str) -> list[tuple[str, str, str]]:
+    def _list_missing_columns(self, schema: str) -> list[tuple[str, str, str]]:
         """Table, name and rules of the columns that the file lacks; not of tables that it lacks."""
         wanted = sqlite3.connect(":memory:")
         wanted.executescript(schema)
         missing = []
-        for table in table_columns(schema):
-            there = self._columns(table)
+        for table in list_table_columns(schema):
+            there = self._list_columns(table)
             for _, name, kind, required, default, _ in wanted.execute(f"PRAGMA table_info({table})").fetchall():
                 if there and name not in there:
                     rules = (" NOT NULL" if required else "") + (f" DEFAULT {default}" if default is not None else "")
@@ -174,7 +174,7 @@ class Database:
         wanted.close()
         return missing
 
-    def _columns(self, table: str) -> set[str]:
+    def _list_columns(self, table: str) -> set[str]:
         return {str(row[1]) for row in self._db.execute(f"PRAGMA table_info({table})")}
 
     def select_in(self, query: str, given: Sequence[object], values: Iterable[object]) -> Iterator[tuple[Any, ...]]:
@@ -185,7 +185,7 @@ class Database:
             yield from self._db.execute(f"{query} ({','.join('?' * len(chunk))})", [*given, *chunk])
 
     @contextmanager
-    def transaction(self, *, synced: bool = True) -> Iterator[None]:
+    def begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
         """Commit the statements of the block; roll them back on an exception.
 
         Of a file that is synced at every commit, one may be left to the next: what it writes survives the end of the
@@ -206,7 +206,7 @@ class Database:
             if not synced:
                 self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
 
-    def refuse_read_only(self, missing: int) -> None:
+    def reject_read_only(self, missing: int) -> None:
         """A StoreError if the file cannot be written, to be called before what is `missing` in it is asked for."""
         if self.is_read_only:
             reason = f"it cannot be written, and {missing:,} {self._words[1]} are not in it"

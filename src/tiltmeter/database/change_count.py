@@ -30,12 +30,12 @@ class ChangeCount:
     in_file: int
 
 
-def count_path(path: Path) -> Path:
+def get_count_path(path: Path) -> Path:
     """The file with the change count of a database."""
     return path.with_name(f"{path.name}-count")
 
 
-def log_path(path: Path) -> Path:
+def get_log_path(path: Path) -> Path:
     """The write-ahead log of a database."""
     return path.with_name(f"{path.name}-wal")
 
@@ -46,7 +46,7 @@ def is_database(path: Path) -> bool:
         return len(head := file.read(_SMALLEST_FILE)) == _SMALLEST_FILE and head.startswith(_HEADER)
 
 
-def changes_in_file(path: Path) -> int:
+def count_file_changes(path: Path) -> int:
     """The number of changes in a database file, without those that are only in its log."""
     with path.open("rb") as file:
         return int.from_bytes(file.read(64)[_VERSION])
@@ -55,7 +55,7 @@ def changes_in_file(path: Path) -> int:
 def read_count(path: Path) -> ChangeCount:
     """The confirmed changes of a database; none if the count is missing or unreadable."""
     try:
-        found = _parse(count_path(path).read_bytes())
+        found = _parse(get_count_path(path).read_bytes())
     except OSError:
         found = None
     return found or ChangeCount(0, 0)
@@ -69,7 +69,7 @@ def confirm_changes(path: Path, count: ChangeCount) -> None:
 
 def write_count(path: Path, count: ChangeCount) -> None:
     """Replace the count by a single write of always the same length: a killed process leaves the old or the new one."""
-    target = count_path(path)
+    target = get_count_path(path)
     is_new = not target.exists()
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:

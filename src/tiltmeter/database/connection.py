@@ -8,7 +8,7 @@ from typing import Any, Self
 from tiltmeter.errors import TiltmeterError
 
 # The path of the file, what it holds, and a remedy.
-Words = tuple[str, str, str]
+StoreLabels = tuple[str, str, str]
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
 _NOT_WRITABLE = (
@@ -25,7 +25,7 @@ _OF_STATEMENTS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.Inte
 class StoreError(TiltmeterError):
     """A database cannot be opened, read or written."""
 
-    def __init__(self, reason: str, words: Words, code: int) -> None:
+    def __init__(self, reason: str, words: StoreLabels, code: int) -> None:
         path, contents, remedy = words
         self.reason, self.code = reason, code & 0xFF  # the primary result code of an extended one
         if self.code == sqlite3.SQLITE_FULL:
@@ -59,7 +59,7 @@ class StoreError(TiltmeterError):
 class Connection(sqlite3.Connection):
     """A connection that raises a StoreError instead of SQLite's errors, except those that its caller has made."""
 
-    words: Words = ("", "", "")
+    words: StoreLabels = ("", "", "")
 
     def cursor(self, factory: Any = None) -> Any:
         """A cursor with the same errors."""
@@ -85,50 +85,50 @@ class _Cursor(sqlite3.Cursor):
     connection: Connection
 
     def execute(self, sql: str, parameters: Any = (), /) -> Self:
-        with told(self.connection.words):
+        with translate_errors(self.connection.words):
             return super().execute(sql, parameters)
 
     def executemany(self, sql: str, parameters: Any, /) -> Self:
-        with told(self.connection.words):
+        with translate_errors(self.connection.words):
             return super().executemany(sql, parameters)
 
     def executescript(self, script: str, /) -> sqlite3.Cursor:
-        with told(self.connection.words):
+        with translate_errors(self.connection.words):
             return super().executescript(script)
 
     def __next__(self) -> Any:
         try:
             return super().__next__()
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise _sentence(error, self.connection.words) from error
+            raise _build_store_error(error, self.connection.words) from error
 
     def fetchone(self) -> Any:
-        with told(self.connection.words):
+        with translate_errors(self.connection.words):
             return super().fetchone()
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        with told(self.connection.words):
+        with translate_errors(self.connection.words):
             return super().fetchmany(size)
 
     def fetchall(self) -> list[Any]:
-        with told(self.connection.words):
+        with translate_errors(self.connection.words):
             return super().fetchall()
 
 
 @contextmanager
-def told(words: Words) -> Iterator[None]:
+def translate_errors(words: StoreLabels) -> Iterator[None]:
     """Raise a StoreError for an error in a database file."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         if isinstance(error, _OF_STATEMENTS):
             raise
-        raise _sentence(error, words) from error
+        raise _build_store_error(error, words) from error
     except UnicodeDecodeError as error:
-        raise _sentence(error, words) from error
+        raise _build_store_error(error, words) from error
 
 
-def _sentence(error: sqlite3.Error | UnicodeDecodeError, words: Words) -> StoreError:
+def _build_store_error(error: sqlite3.Error | UnicodeDecodeError, words: StoreLabels) -> StoreError:
     if isinstance(error, UnicodeDecodeError):  # SQLite's own message, which quotes a damaged schema
         return StoreError("its tables are damaged", words, sqlite3.SQLITE_CORRUPT)
     return StoreError(str(error), words, getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from tiltmeter.database.table_columns import has_columns, table_columns
+from tiltmeter.database.table_columns import has_columns, list_table_columns
 from tiltmeter.errors import UsageError
-from tiltmeter.files import lock_mode, not_writable, share_like_folder
+from tiltmeter.files import build_write_error, get_lock_mode, share_like_folder
 
 # Errors of a damaged file: SQLite's, and those in reading its messages, which quote a damaged schema.
 _BROKEN = (sqlite3.Error, UnicodeDecodeError)
@@ -33,14 +33,14 @@ def rescue(path: Path, schema: str, contents: str, reason: str) -> str:
     damaged file or the copy.
     """
     try:
-        with FileLock(f"{path}.rescue.lock", mode=lock_mode(path)):
+        with FileLock(f"{path}.rescue.lock", mode=get_lock_mode(path)):
             if _is_sound(path, schema):
                 return f"The store of {contents} {path} was damaged ({reason}); another process has mended it."
-            kept = _copied(path, _beside(path, _COPYING), schema)
-            _beside(path, _COPYING).replace(_beside(path, _COPIED))
+            kept = _copy_rows(path, _add_suffix(path, _COPYING), schema)
+            _add_suffix(path, _COPYING).replace(_add_suffix(path, _COPIED))
             aside = _replace(path)
     except OSError as error:
-        raise not_writable(path, error) from error
+        raise build_write_error(path, error) from error
     except _BROKEN as error:
         raise UsageError(f"The store of {contents} {path} is damaged and cannot be replaced ({error}).") from error
     return (
@@ -51,27 +51,27 @@ def rescue(path: Path, schema: str, contents: str, reason: str) -> str:
 
 def finish_rescue(path: Path) -> None:
     """Put the complete copy of a damaged file in its place, if a process was killed before it did so."""
-    if not _beside(path, _COPIED).exists():
+    if not _add_suffix(path, _COPIED).exists():
         return
     try:
-        with FileLock(f"{path}.rescue.lock", mode=lock_mode(path)):
-            if _beside(path, _COPIED).exists():
+        with FileLock(f"{path}.rescue.lock", mode=get_lock_mode(path)):
+            if _add_suffix(path, _COPIED).exists():
                 _replace(path)
     except OSError as error:
-        raise not_writable(path, error) from error
+        raise build_write_error(path, error) from error
 
 
 def _is_sound(path: Path, schema: str) -> bool:
     try:
         with closing(sqlite3.connect(path)) as db:
-            for table, names in table_columns(schema).items():
+            for table, names in list_table_columns(schema).items():
                 db.execute(f"SELECT {', '.join(names)} FROM {table} LIMIT 1").fetchall()
             return has_columns(db, schema) and all(row == ("ok",) for row in db.execute("PRAGMA quick_check"))
     except _BROKEN:
         return False
 
 
-def _beside(path: Path, suffix: str) -> Path:
+def _add_suffix(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
@@ -81,21 +81,21 @@ def _replace(path: Path) -> Path:
     All of it may have been done in part before.
     """
     number = 1
-    while _beside(path, f".damaged-{number}").exists():
+    while _add_suffix(path, f".damaged-{number}").exists():
         number += 1
     if path.exists():
-        path.rename(_beside(path, f".damaged-{number}"))
+        path.rename(_add_suffix(path, f".damaged-{number}"))
     else:
         number = max(1, number - 1)
-    aside = _beside(path, f".damaged-{number}")
+    aside = _add_suffix(path, f".damaged-{number}")
     for suffix in _BESIDE:  # what belongs to the damaged file would be taken for the copy's
         with suppress(FileNotFoundError):
-            _beside(path, suffix).rename(_beside(aside, suffix))
-    _beside(path, _COPIED).rename(path)
+            _add_suffix(path, suffix).rename(_add_suffix(aside, suffix))
+    _add_suffix(path, _COPIED).rename(path)
     return aside
 
 
-def _copied(damaged: Path, path: Path, schema: str) -> int:
+def _copy_rows(damaged: Path, path: Path, schema: str) -> int:
     """Copy the rows that can be read to a new file; returns the number of rows of the last table of the schema."""
     _restore_length(damaged)
     path.unlink(missing_ok=True)
@@ -148,7 +148,7 @@ class _Table:
         order = ", ".join(f"{key} {direction}" for key, _ in self.keys) or f"rowid {direction}"
         return self._insert(f"SELECT {', '.join(self.columns)} FROM {self.name} ORDER BY {order}", [])
 
-    def _first_keys(self) -> list[object]:
+    def _list_first_keys(self) -> list[object]:
         """The values of the first column of the key, from what was copied or from the table that it refers to."""
         first = self.keys[0][0]
         for _, _, table, here, there, *_ in self.new.execute(f"PRAGMA foreign_key_list({self.name})").fetchall():
@@ -158,7 +158,7 @@ class _Table:
 
     def _read_around_damage(self) -> None:
         """Copy ranges of the second key; those with damage are halved, the largest of all first keys before others."""
-        ranges = deque((first, 0, 1 << 64, _SPLITS) for first in self._first_keys())
+        ranges = deque((first, 0, 1 << 64, _SPLITS) for first in self._list_first_keys())
         damaged = 0
         while ranges and damaged < _MOST_DAMAGED:
             first, low, high, splits = ranges.popleft()
@@ -181,10 +181,10 @@ class _Table:
         try:
             for row in self.old.execute(query, values):
                 with suppress(sqlite3.Error, UnicodeDecodeError):  # a value of another type, or half a character
-                    self.new.execute(insert, [self._value(index, value) for index, value in enumerate(row)])
+                    self.new.execute(insert, [self._decode_value(index, value) for index, value in enumerate(row)])
         except _BROKEN:
             return False
         return True
 
-    def _value(self, index: int, value: object) -> object:
+    def _decode_value(self, index: int, value: object) -> object:
         return value.decode() if index in self.texts and isinstance(value, bytes) else value

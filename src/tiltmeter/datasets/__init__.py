@@ -7,8 +7,8 @@
 64
 """
 
-from tiltmeter.datasets.by_name import DATASETS, load, load_file, load_spec, names
-from tiltmeter.datasets.description import Dataset
-from tiltmeter.datasets.spec import Spec, parse_spec
+from tiltmeter.datasets.dataset_definition import Dataset
+from tiltmeter.datasets.dataset_loader import DATASETS, load, load_file, load_spec, names
+from tiltmeter.datasets.dataset_spec import Spec, parse_spec
 
 __all__ = ["DATASETS", "Dataset", "Spec", "load", "load_file", "load_spec", "names", "parse_spec"]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from tiltmeter.datasets.description import Dataset
-from tiltmeter.registry import by_name, package_objects
+from tiltmeter.datasets.dataset_definition import Dataset
+from tiltmeter.registry import collect_components, find_package_objects
 
 
 class Catalogue(Mapping[str, Dataset]):
@@ -15,9 +15,11 @@ class Catalogue(Mapping[str, Dataset]):
 
     @cached_property
     def _datasets(self) -> dict[str, Dataset]:
-        entries = [data for listed in package_objects("tiltmeter.datasets.entries", "ENTRIES") for data in listed]
+        entries = [
+            data for listed in find_package_objects("tiltmeter.datasets.builtin_datasets", "ENTRIES") for data in listed
+        ]
         entries.sort(key=lambda data: not data.name.startswith("starter"))  # what to try first is listed first
-        return by_name(entries, "datasets", Dataset, lambda data: str(data.name))
+        return collect_components(entries, "datasets", Dataset, lambda data: str(data.name))
 
     def __getitem__(self, name: str) -> Dataset:
         return self._datasets[name]

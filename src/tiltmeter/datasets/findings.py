@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from tiltmeter.forms import forms
+from tiltmeter.forms import get_forms
 
 Severity = Literal["error", "warning"]
 
@@ -67,24 +67,24 @@ class Finding:
 
 
 @cache
-def errors() -> dict[str, str]:
+def list_error_codes() -> dict[str, str]:
     """The codes of findings that make an item or a file unusable, with their meanings."""
-    return _sorted(_ERRORS, *(form.errors for form in forms().values()))
+    return _merge_codes(_ERRORS, *(form.errors for form in get_forms().values()))
 
 
 @cache
-def warnings() -> dict[str, str]:
+def list_warning_codes() -> dict[str, str]:
     """The codes of findings about usable items, with their meanings."""
-    return _sorted(_WARNINGS, *(form.warnings for form in forms().values()))
+    return _merge_codes(_WARNINGS, *(form.warnings for form in get_forms().values()))
 
 
-def _sorted(*codes: Mapping[str, str]) -> dict[str, str]:
+def _merge_codes(*codes: Mapping[str, str]) -> dict[str, str]:
     return dict(sorted((code, meaning) for mapping in codes for code, meaning in mapping.items()))
 
 
-def severity_of(code: str) -> Severity:
+def get_severity(code: str) -> Severity:
     """Whether `code` names an error or a warning."""
-    return "error" if code in errors() else "warning"
+    return "error" if code in list_error_codes() else "warning"
 
 
 def changes_meaning(code: str) -> bool:
@@ -93,9 +93,9 @@ def changes_meaning(code: str) -> bool:
     >>> changes_meaning("identical-pair"), changes_meaning("unknown-field")
     (True, False)
     """
-    return code in _codes_changing_meaning()
+    return code in _list_meaning_changes()
 
 
 @cache
-def _codes_changing_meaning() -> frozenset[str]:
-    return frozenset(_CHANGING_MEANING).union(*(form.changing_meaning for form in forms().values()))
+def _list_meaning_changes() -> frozenset[str]:
+    return frozenset(_CHANGING_MEANING).union(*(form.changing_meaning for form in get_forms().values()))

@@ -3,10 +3,10 @@
 import re
 
 
-def reference_names(name: str) -> tuple[str, str]:
+def list_reference_names(name: str) -> tuple[str, str]:
     """The names of the files with the correct and the incorrect references of a file of sources.
 
-    >>> reference_names("geneval-sentences-feminine-test.en_es.en")[1]
+    >>> list_reference_names("geneval-sentences-feminine-test.en_es.en")[1]
     'geneval-sentences-masculine-test.en_es.es'
     """
     stem = name.removesuffix(".en")

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class LanguageFacts:
     """A language. `gender` lists the genders of nouns, or is `none`; what is not known is empty."""
 
     code: str
@@ -22,26 +22,26 @@ class Language:
         return {name: value for name, value in known.items() if value}
 
 
-def language(code: str) -> Language:
+def get_language_facts(code: str) -> LanguageFacts:
     """The language with this code; a code with a region is the same language.
 
-    >>> language("sk")
+    >>> get_language_facts("sk")
     Language(code='sk', name='Slovak', family='Slavic', script='Latin', gender='masculine, feminine, neuter')
-    >>> language("pt-BR").name, language("tlh").name
+    >>> get_language_facts("pt-BR").name, get_language_facts("tlh").name
     ('Portuguese (BR)', 'tlh')
     """
-    known = _languages()
+    known = _load_languages()
     if code in known:
         return known[code]
     base, _, region = code.partition("-")
     return (
         replace(known[base], code=code, name=f"{known[base].name} ({region})")
         if base in known
-        else Language(code, code)
+        else LanguageFacts(code, code)
     )
 
 
 @cache
-def _languages() -> dict[str, Language]:
+def _load_languages() -> dict[str, LanguageFacts]:
     text = files(__package__).joinpath("languages.toml").read_text(encoding="utf-8")
-    return {code: Language(code, **facts) for code, facts in tomllib.loads(text).items()}
+    return {code: LanguageFacts(code, **facts) for code, facts in tomllib.loads(text).items()}

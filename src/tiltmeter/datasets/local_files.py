@@ -3,33 +3,33 @@
 import os
 from pathlib import Path
 
-from tiltmeter.datasets.cache import cache_dir
-from tiltmeter.datasets.no_licence import is_accepted
-from tiltmeter.datasets.upstream import UpstreamFile
+from tiltmeter.datasets.cache_folder import get_cache_folder
+from tiltmeter.datasets.licence_consent import is_accepted
+from tiltmeter.datasets.upstream_files import UpstreamFile
 from tiltmeter.errors import UsageError
-from tiltmeter.reading import home_path
+from tiltmeter.text_files import expand_home
 
 
-def cached_path(file: UpstreamFile) -> Path:
+def get_cached_path(file: UpstreamFile) -> Path:
     """The path of `file` in the cache, whether it exists or not."""
-    return cache_dir() / "upstream" / file.repository / file.commit / file.path
+    return get_cache_folder() / "upstream" / file.repository / file.commit / file.path
 
 
 def is_local(file: UpstreamFile) -> bool:
     """Whether `file` is available without a download, and may be used."""
-    mirror = mirror_setting()
-    in_cache = cached_path(file).is_file() and (mirror is not None or is_accepted(file))
+    mirror = get_mirror()
+    in_cache = get_cached_path(file).is_file() and (mirror is not None or is_accepted(file))
     return in_cache or (isinstance(mirror, Path) and (mirror / file.name).is_file())
 
 
-def mirror_setting() -> Path | str | None:
+def get_mirror() -> Path | str | None:
     """The mirror: a folder, an http(s) address, or None."""
     setting = os.environ.get("TILTMETER_MIRROR")
     if not setting:
         return None
     if setting.startswith(("http://", "https://")):
         return setting
-    folder = home_path(setting)
+    folder = expand_home(setting)
     if not folder.is_dir():
         raise UsageError(f"TILTMETER_MIRROR is {setting!r}, which is neither a folder nor an http(s) address.")
     return folder

@@ -1,13 +1,13 @@
 """Raw records: unvalidated items as read from a file.
 
-Every reader converts its format to the same shape, that of our JSONL with the candidates in a list, and `build` makes
+Every reader converts its format to one shape, that of our JSONL with the candidates in a list, and `build_item` makes
 items of it, so validation is implemented once for all formats, by the form of the item.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tiltmeter.forms import Fields, Item, Problem, form_by_keys, forms
+from tiltmeter.forms import Fields, Item, Problem, detect_form, get_forms
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class BrokenFileError(Exception):
         self.problem = Problem(code, "", message)
 
 
-def build(values: Mapping[str, object]) -> tuple[Item | None, list[Problem]]:
+def build_item(values: Mapping[str, object]) -> tuple[Item | None, list[Problem]]:
     """The item and an empty list, or None and the problems.
 
-    >>> build({"id": "1", "language": "en", "stereotype": 17, "sentence": "I repaired the radio."})[1][0].message
+    >>> build_item({"id": "1", "language": "en", "stereotype": 17, "sentence": "I repaired the radio."})[1][0].message
     "17 is not one of GEST's, from 1 to 16, and needs a side, feminine or masculine"
     """
-    form = form_by_keys(values)
+    form = detect_form(values)
     if form is None:
-        known = [f"{' and '.join(form.distinctive)} ({form.name})" for form in forms().values()]
+        known = [f"{' and '.join(form.distinctive)} ({form.name})" for form in get_forms().values()]
         return None, [Problem("unknown-form", "", f"should have {', or '.join(known)}")]
     fields = Fields(values)
     item: Item | None = form.read(fields)

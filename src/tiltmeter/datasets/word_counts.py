@@ -14,13 +14,13 @@ _THAI = "th"
 
 
 @cache
-def word_counter(language: str) -> Callable[[str], int | None]:
+def build_word_counter(language: str) -> Callable[[str], int | None]:
     """A function from a sentence to the number of its words; None where they cannot be counted.
 
-    >>> word_counter("en")("Mrs. Lee knits, and sings."), word_counter("zh")("她织毛衣。")
+    >>> build_word_counter("en")("Mrs. Lee knits, and sings."), build_word_counter("zh")("她织毛衣。")
     (5, None)
     """
-    cut = _thai_words() if language.split("-")[0] == _THAI else None
+    cut = _build_thai_counter() if language.split("-")[0] == _THAI else None
 
     def count(sentence: str) -> int | None:
         if cut is not None:
@@ -30,7 +30,7 @@ def word_counter(language: str) -> Callable[[str], int | None]:
     return count
 
 
-def _thai_words() -> Callable[[str], int] | None:
+def _build_thai_counter() -> Callable[[str], int] | None:
     try:
         from pythainlp.tokenize import word_tokenize
     except ImportError:
@@ -38,7 +38,7 @@ def _thai_words() -> Callable[[str], int] | None:
     return lambda sentence: sum(bool(word.strip()) for word in word_tokenize(sentence, engine="newmm"))
 
 
-def why_not_counted(language: str) -> str:
+def explain_missing_count(language: str) -> str:
     """Why the words of a language are not counted, for a note."""
     if language.split("-")[0] == _THAI:
         return "Thai is written without spaces; words are counted with `pip install 'tiltmeter[thai]'`"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tiltmeter.database import Journal
-from tiltmeter.database.checked import CheckedDatabase
+from tiltmeter.database.cache_database import CacheDatabase
 from tiltmeter.questions import NUMBER, Answer
 
 _SCHEMA = """
@@ -65,7 +65,7 @@ _MERGE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Loading:
+class LoadFindings:
     """What was found when a model was loaded.
 
     `unused_modules` are modules of its checkpoint that have no place in the model. `disabled` names speed-ups and
@@ -76,7 +76,7 @@ class Loading:
     disabled: dict[str, str] = field(default_factory=dict)
 
 
-class AnswerStore(CheckedDatabase):
+class AnswerStore(CacheDatabase):
     """Answers by model fingerprint and question digest, in one SQLite file that several runs can use at once.
 
     Each `put` is one transaction: a process killed at any moment loses only answers that it had not put yet.
@@ -99,7 +99,7 @@ class AnswerStore(CheckedDatabase):
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers to those of these questions (digests) that are stored and undamaged."""
         wanted = list(questions)
-        return self.undamaged(lambda: self._get(fingerprint, wanted))
+        return self.retry_after_rescue(lambda: self._get(fingerprint, wanted))
 
     def _get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         found = self._db.execute("SELECT id FROM models WHERE fingerprint = ?", [fingerprint]).fetchone()
@@ -114,10 +114,10 @@ class AnswerStore(CheckedDatabase):
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         """Store answers: all of them or, if the process is killed, none."""
-        self.undamaged(lambda: self._put(fingerprint, answers))
+        self.retry_after_rescue(lambda: self._put(fingerprint, answers))
 
     def _put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
-        with self.transaction():
+        with self.begin_transaction():
             model = self._model(fingerprint)
             by_length: dict[int, list[bytes]] = {}
             for digest, answer in answers.items():
@@ -131,7 +131,7 @@ class AnswerStore(CheckedDatabase):
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
         """Delete the answers of a model to these questions."""
         query = "DELETE FROM answers WHERE model = (SELECT id FROM models WHERE fingerprint = ?) AND question = ?"
-        with self.transaction():
+        with self.begin_transaction():
             for question in questions:
                 self._db.execute(query, [fingerprint, question])
 
@@ -139,30 +139,30 @@ class AnswerStore(CheckedDatabase):
         """Add the answers of another store; of a question that is answered in both, the sound answer here is kept."""
         self._db.execute("ATTACH ? AS other", [str(path)])
         try:
-            with self.transaction():
+            with self.begin_transaction():
                 for statement in _MERGE:
                     self._db.execute(statement)
         finally:
             self._db.execute("DETACH other")
 
-    def put_loading(self, fingerprint: str, loading: Loading) -> None:
+    def put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
         """Keep what was found when the model was loaded, for runs that do not load it again."""
-        self.undamaged(lambda: self._put_loading(fingerprint, loading))
+        self.retry_after_rescue(lambda: self._put_loading(fingerprint, loading))
 
-    def _put_loading(self, fingerprint: str, loading: Loading) -> None:
-        with self.transaction():
+    def _put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
+        with self.begin_transaction():
             values = [json.dumps(asdict(loading)), self._model(fingerprint)]
             self._db.execute("UPDATE models SET loading = ? WHERE id = ?", values)
 
-    def get_loading(self, fingerprint: str) -> Loading:
+    def get_loading(self, fingerprint: str) -> LoadFindings:
         """What was found when the model was loaded; nothing if that is not known, or damaged."""
         query = "SELECT CAST(loading AS BLOB) FROM models WHERE fingerprint = ? AND loading IS NOT NULL"
-        for (found,) in self.undamaged(lambda: self._db.execute(query, [fingerprint]).fetchall()):
+        for (found,) in self.retry_after_rescue(lambda: self._db.execute(query, [fingerprint]).fetchall()):
             with suppress(ValueError, TypeError, AttributeError, KeyError):
                 values = json.loads(found)
                 disabled = {str(name): str(reason) for name, reason in values["disabled"].items()}
-                return Loading([str(name) for name in values["unused_modules"]], disabled)
-        return Loading()
+                return LoadFindings([str(name) for name in values["unused_modules"]], disabled)
+        return LoadFindings()
 
     def _model(self, fingerprint: str) -> int:
         self._db.execute("INSERT OR IGNORE INTO models (fingerprint) VALUES (?)", [fingerprint])

@@ -12,16 +12,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from tiltmeter.engine.attention import mean_attention
+from tiltmeter.engine.attention import compute_mean_attention
+from tiltmeter.engine.attention_masks import AttentionMasks
 from tiltmeter.engine.batch_effects import BatchEffects
-from tiltmeter.engine.batch_layout import Layout
-from tiltmeter.engine.head import OnlyAt, VocabularyHead
-from tiltmeter.engine.input_limits import positions_of
-from tiltmeter.engine.masks import Masks
-from tiltmeter.engine.memory import batch_tokens
-from tiltmeter.engine.rows import Asks, Batch, Row
-from tiltmeter.engine.speedups import speed_up
-from tiltmeter.questions import Kind, Want
+from tiltmeter.engine.batch_layout import BatchLayout
+from tiltmeter.engine.batch_rows import Batch, NumberRequests, Row
+from tiltmeter.engine.batch_size import estimate_batch_tokens
+from tiltmeter.engine.input_limits import find_max_positions
+from tiltmeter.engine.speedups import apply_speedups
+from tiltmeter.engine.vocabulary_head import RestrictPositions, VocabularyHead
+from tiltmeter.questions import Kind, WantedQuantity
 
 # The width of packed rows on a GPU. Wider rows are filled better but cost more attention; with this width, padding is
 # at most 3% (docs/performance.md).
@@ -52,12 +52,12 @@ class Answerer(ABC):
         # Any id serves as padding: it is masked, or comes after every position that is read.
         self.pad = 0
         # A context in which the last layer need be computed at the given positions only.
-        self.only_at: OnlyAt = lambda _rows: nullcontext()
-        self.batch_tokens = batch_tokens(model, self.kind, device)
+        self.restrict_to_positions: RestrictPositions = lambda _rows: nullcontext()
+        self.batch_tokens = estimate_batch_tokens(model, self.kind, device)
         # The longest input, in tokens; None if there is no limit.
-        self.positions = positions_of(model)
-        self.masks = Masks.from_config(model.config, causal=self.kind in ("causal", "seq2seq"))
-        self.layout = Layout(batches=False)
+        self.positions = find_max_positions(model)
+        self.masks = AttentionMasks.from_config(model.config, causal=self.kind in ("causal", "seq2seq"))
+        self.layout = BatchLayout(batches=False)
         self.disabled: Mapping[str, str] = {}
         self.speedups: tuple[str, ...] = ()
         self.prepare()
@@ -72,11 +72,11 @@ class Answerer(ABC):
         """Find the batches that do not change numbers, then apply the speed-ups that do not."""
         effects = BatchEffects(self)
         self.layout, self.disabled = effects.find_layout()
-        self.speedups = speed_up(self, effects, without)
+        self.speedups = apply_speedups(self, effects, without)
 
     @abstractmethod
     def numbers(self, batch: Batch) -> Tensor:
-        """The numbers requested of a batch, in the order of `Asks`, as the first row; the second numbers below it."""
+        """The requested numbers of a batch, in the order of `NumberRequests`: first numbers, then second ones."""
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
@@ -102,20 +102,20 @@ class Answerer(ABC):
         """The numbers of a batch."""
         return self.start(batch)()
 
-    def width_of_packs(self) -> int:
+    def compute_pack_width(self) -> int:
         """The width of packed rows: what suits the device, but no more positions than the model has."""
         width = self.pack_width_on_cpu if self.device.type == "cpu" else _PACK_WIDTH_ON_GPU
         return min(width, self.positions or width)
 
-    def takes_positions(self) -> bool:
+    def accepts_positions(self) -> bool:
         """Whether the model accepts the positions of tokens as an argument."""
         return "position_ids" in inspect.signature(self.model.forward).parameters
 
-    def padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
+    def pad_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Token ids as one tensor, padded on the right."""
         lengths = np.array([len(row) for row in rows])
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
-        return self._rectangle(flat, lengths, self.pad)
+        return self._pad_to_rectangle(flat, lengths, self.pad)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
         """1 for tokens, 0 for padding; None if there is no padding, which allows faster attention kernels."""
@@ -124,13 +124,13 @@ class Answerer(ABC):
             return None
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
-    def depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def compute_depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The position of each token in its own input, and the end of its subtree; see `Row`."""
         depths = [row.depths or range(len(row.ids)) for row in batch]
         ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
-        return self.padded(depths), self.padded(ends)
+        return self.pad_rows(depths), self.pad_rows(ends)
 
-    def inputs_of_tokens(self, lengths: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    def locate_packed_tokens(self, lengths: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """For each token of packed rows with these input lengths: its position in its input, and the input's number.
 
         Inputs are numbered through all rows; the number of padding is -1.
@@ -139,9 +139,9 @@ class Answerer(ABC):
         of_rows = np.array([sum(row) for row in lengths])
         positions = np.arange(of_inputs.sum()) - np.repeat(of_inputs.cumsum() - of_inputs, of_inputs)
         numbers = np.repeat(np.arange(len(of_inputs)), of_inputs)
-        return self._rectangle(positions, of_rows, 0), self._rectangle(numbers, of_rows, -1)
+        return self._pad_to_rectangle(positions, of_rows, 0), self._pad_to_rectangle(numbers, of_rows, -1)
 
-    def _rectangle(self, flat: NDArray[np.int64], lengths: NDArray[np.int64], padding: int) -> Tensor:
+    def _pad_to_rectangle(self, flat: NDArray[np.int64], lengths: NDArray[np.int64], padding: int) -> Tensor:
         """Split a flat array into rows of these lengths, padded to one tensor."""
         table = np.full((len(lengths), lengths.max()), padding, dtype=np.int64)
         table[np.arange(table.shape[1]) < lengths[:, None]] = flat
@@ -165,19 +165,19 @@ class VocabularyAnswerer(Answerer):
         self.head = VocabularyHead(model)
         super().__init__(model, device, without)
         if self.head.projects_everywhere:
-            self.batch_tokens = batch_tokens(model, self.kind, device, logits_everywhere=True)
+            self.batch_tokens = estimate_batch_tokens(model, self.kind, device, logits_everywhere=True)
 
     @abstractmethod
-    def example(self) -> dict[str, Any]:
+    def build_example_inputs(self) -> dict[str, Any]:
         """The keyword arguments of the model's forward call for a small input."""
 
-    def read(self, inputs: dict[str, Any], width: int, asks: Asks) -> Tensor:
+    def read(self, inputs: dict[str, Any], width: int, asks: NumberRequests) -> Tensor:
         """The requested numbers from one forward pass; `width` is the (decoder's) padded row length."""
         positions = asks.lines * width + asks.positions
         rows, which = np.unique(positions, return_inverse=True)
-        states = self.head.read(inputs, self.to_device(rows), self.only_at)
+        states = self.head.read(inputs, self.to_device(rows), self.restrict_to_positions)
         numbers = torch.zeros((2, len(asks)), device=self.device)
-        logits = asks.wants == Want.LOGIT
+        logits = asks.wants == WantedQuantity.LOGIT
         for chosen, normalised in ((~logits, True), (logits, False)):
             if not chosen.any():
                 continue
@@ -190,9 +190,9 @@ class VocabularyAnswerer(Answerer):
                 numbers[: len(values)] = values
             else:
                 numbers[: len(values), self.to_device(np.flatnonzero(chosen))] = values
-        attended = np.flatnonzero(asks.wants == Want.LOG_PROB_AND_ATTENTION)
+        attended = np.flatnonzero(asks.wants == WantedQuantity.LOG_PROB_AND_ATTENTION)
         if len(attended):
-            attention = mean_attention(self.model, inputs).ravel()
+            attention = compute_mean_attention(self.model, inputs).ravel()
             numbers[1, self.to_device(attended)] = attention[self.to_device(positions[attended])]
         return numbers
 
@@ -204,10 +204,10 @@ class OneStackAnswerer(VocabularyAnswerer):
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""
 
-    def example(self) -> dict[str, Any]:
+    def build_example_inputs(self) -> dict[str, Any]:
         """The keyword arguments of the model's forward call for a small input."""
         return self.inputs([Row(ids=(1, 2, 3))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """The numbers requested of a batch, in the order of `Asks`, as the first row; the second numbers below it."""
-        return self.read(self.inputs(batch), max(len(row.ids) for row in batch), Asks.of(batch))
+        """The requested numbers of a batch, in the order of `NumberRequests`: first numbers, then second ones."""
+        return self.read(self.inputs(batch), max(len(row.ids) for row in batch), NumberRequests.of(batch))

@@ -11,12 +11,12 @@ from tiltmeter.errors import ModelError
 
 
 @torch.inference_mode()
-def mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
+def compute_mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
     """The attention to each position (inputs × positions): the mean over layers, heads and attending positions.
 
     This is the weight of a token in AULA (Kaneko and Bollegala 2022). Padding does not count as attending.
     """
-    with _eager_attention(model):
+    with _use_eager_attention(model):
         layers = model.base_model(**inputs, output_attentions=True).attentions  # type: ignore[operator]
     if not layers or any(layer is None for layer in layers):
         raise ModelError("The model does not give its attention weights, so protocol aula is not available; use aul.")
@@ -29,7 +29,7 @@ def mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
 
 
 @contextmanager
-def _eager_attention(model: Any) -> Iterator[None]:
+def _use_eager_attention(model: Any) -> Iterator[None]:
     """Use eager attention within the context: fused kernels do not return attention weights."""
     before = model.config._attn_implementation
     model.set_attn_implementation("eager")

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tiltmeter.engine.batch_layout import Layout
-from tiltmeter.engine.check_inputs import CheckInputs
-from tiltmeter.engine.plan import LARGEST_TREE, plan
-from tiltmeter.engine.rows import by_question
+from tiltmeter.engine.batch_layout import BatchLayout
+from tiltmeter.engine.batch_plan import LARGEST_TREE, plan_batches
+from tiltmeter.engine.batch_rows import split_by_question
+from tiltmeter.engine.synthetic_inputs import SyntheticInputs
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Answer, Question
 
@@ -66,67 +66,67 @@ class BatchEffects:
         # Short inputs come first: some models change their attention for good when they meet a short input.
         self.inputs, self._short, self._alone = self._ask_short_inputs()
 
-    def _ask_short_inputs(self) -> tuple[CheckInputs, list[Question], dict[bytes, Answer]]:
+    def _ask_short_inputs(self) -> tuple[SyntheticInputs, list[Question], dict[bytes, Answer]]:
         """The inputs of the checks, the questions about the short ones, and their numbers alone.
 
         If the model fails on short inputs, longer ones are tried.
         """
         for stretch in count(1, 5):
-            inputs = CheckInputs(self._answerer.model, self._answerer.kind, stretch)
+            inputs = SyntheticInputs(self._answerer.model, self._answerer.kind, stretch)
             short = inputs.questions(inputs.short())
             try:
-                return inputs, short, self._numbers(short, Layout(batches=False))
+                return inputs, short, self._numbers(short, BatchLayout(batches=False))
             except Exception:  # whatever a model raises for an input that is too short
                 if stretch > _MAX_STRETCH:
                     raise
         raise AssertionError("unreachable")
 
-    def find_layout(self) -> tuple[Layout, Reasons]:
+    def find_layout(self) -> tuple[BatchLayout, Reasons]:
         """The plain layout that keeps the numbers, and the reasons if it is not the fastest."""
-        long = self.inputs.questions([self.inputs.mixed(self.longest)], self._long_sources(0))
-        self._alone |= self._numbers(long, Layout(batches=False))
-        self._refuse_random_numbers()
+        long = self.inputs.questions([self.inputs.build_mixed_input(self.longest)], self._build_long_sources(0))
+        self._alone |= self._numbers(long, BatchLayout(batches=False))
+        self._reject_random_numbers()
         if self._answerer.kind == "seq2seq":
-            self._refuse_later_tokens()
-        fastest = Layout(longest=self.longest, truncates=self.allows(self._effect_of_truncation()))
-        padding = max(self._effect_of_much_padding(long), self._effect_of_some_padding())
-        experts = self._effect_of_full_batches() if self.has_experts else 0.0
+            self._reject_later_tokens()
+        fastest = BatchLayout(longest=self.longest, truncates=self.allows(self._measure_truncation()))
+        padding = max(self._measure_much_padding(long), self._measure_some_padding())
+        experts = self._measure_full_batches() if self.has_experts else 0.0
         if self.allows(max(padding, experts)):
             return fastest, {}
-        neighbours = max(self._effect_of_neighbours(), experts)
+        neighbours = max(self._measure_neighbours(), experts)
         if self.allows(neighbours):
             reason = f"padding changes the numbers of an input, by up to {padding:.2g}"
             return replace(fastest, pads=False), {"padding": reason}
         reason = f"the other inputs of a batch change the numbers of an input, by up to {max(neighbours, padding):.2g}"
         return replace(fastest, pads=False, batches=False), {"batches": reason}
 
-    def _refuse_random_numbers(self) -> None:
-        again = self._numbers(self._short, Layout(batches=False))
+    def _reject_random_numbers(self) -> None:
+        again = self._numbers(self._short, BatchLayout(batches=False))
         # Numbers that are not finite are reported with the first item that has one.
-        if self._max_tolerance < largest_difference(self._alone, again) < float("inf"):
+        if self._max_tolerance < find_largest_difference(self._alone, again) < float("inf"):
             raise ModelError(
                 f"{type(self._answerer.model).__name__} gives other numbers when the same input is sent again, so its "
                 "scores would be random; if its config has a seed (such as hash_seed), set it there."
             )
 
-    def _effect_of_truncation(self) -> float:
+    def _measure_truncation(self) -> float:
         """The largest difference that the tokens after the last read position make to a causal model.
 
         None by attention, but some position encodings depend on the length of the input.
         """
         if self._answerer.kind != "causal":
             return 0.0
-        ids = self.inputs.mixed(self.longest)
+        ids = self.inputs.build_mixed_input(self.longest)
         places = [self.longest // parts for parts in (2, 6, 16)]
         questions = [Question(ids, tuple((at, 1) for at in range(place))) for place in places if place]
-        self._alone |= self._numbers(questions, Layout(batches=False, truncates=False))
-        return self._difference(questions, Layout(batches=False))
+        self._alone |= self._numbers(questions, BatchLayout(batches=False, truncates=False))
+        return self._difference(questions, BatchLayout(batches=False))
 
-    def _refuse_later_tokens(self) -> None:
+    def _reject_later_tokens(self) -> None:
         """Raise an error if the decoder reads the tokens after the one that it is asked about."""
         whole = self._short[3]
         beginning = Question(whole.ids[:2], whole.wanted[:2], whole.source)
-        (numbers,) = self._numbers([beginning], Layout(batches=False)).values()
+        (numbers,) = self._numbers([beginning], BatchLayout(batches=False)).values()
         if np.abs(numbers - self._alone[whole.digest][:2]).max() > self._max_tolerance:
             raise ModelError(
                 f"The decoder of {type(self._answerer.model).__name__} reads the tokens after the one that it is asked "
@@ -138,61 +138,61 @@ class BatchEffects:
         is_open = max(self._tolerance, tolerance) < difference <= self._max_tolerance
         if is_open and not self._has_measured_rounding:
             self._has_measured_rounding = True
-            rounding = _TIMES_ROUNDING * self._effect_of_neighbours()
+            rounding = _TIMES_ROUNDING * self._measure_neighbours()
             self._tolerance = max(self._tolerance, min(rounding, self._max_tolerance))
         return difference <= max(self._tolerance, tolerance)
 
-    def _effect_of_neighbours(self) -> float:
+    def _measure_neighbours(self) -> float:
         """The largest difference between inputs alone and in batches of equal length."""
-        short = [self.inputs.mixed(len(self._short[1].ids), start) for start in range(_NEIGHBOURS)]
-        long = [self.inputs.mixed(self.longest, start) for start in (0, 90)]
+        short = [self.inputs.build_mixed_input(len(self._short[1].ids), start) for start in range(_NEIGHBOURS)]
+        long = [self.inputs.build_mixed_input(self.longest, start) for start in (0, 90)]
         questions = self.inputs.questions(short, self.inputs.sources()[:1])
-        questions += self.inputs.questions(long, self._long_sources(0) or [()])
+        questions += self.inputs.questions(long, self._build_long_sources(0) or [()])
         self._alone |= self._numbers(
-            [question for question in questions if question.digest not in self._alone], Layout(batches=False)
+            [question for question in questions if question.digest not in self._alone], BatchLayout(batches=False)
         )
-        return self._difference(questions, Layout(pads=False))
+        return self._difference(questions, BatchLayout(pads=False))
 
-    def _effect_of_much_padding(self, long: Sequence[Question]) -> float:
+    def _measure_much_padding(self, long: Sequence[Question]) -> float:
         """The largest difference between inputs of very different lengths alone and in one batch with a long one."""
         lengths = [max(1, self.longest // 6), max(1, self.longest // 16)]
-        others = self.inputs.questions([self.inputs.mixed(length, 80) for length in lengths])
-        self._alone |= self._numbers(others, Layout(batches=False))
-        return self._difference([*long, *others], Layout(longest=self.longest))
+        others = self.inputs.questions([self.inputs.build_mixed_input(length, 80) for length in lengths])
+        self._alone |= self._numbers(others, BatchLayout(batches=False))
+        return self._difference([*long, *others], BatchLayout(longest=self.longest))
 
-    def _effect_of_some_padding(self) -> float:
+    def _measure_some_padding(self) -> float:
         """The largest difference between short inputs alone and in one padded batch.
 
         Of an input for a next-sentence head only one output is seen, so more inputs are compared.
         """
         questions = self._short
         if self._answerer.kind == "next-sentence":
-            inputs = [self.inputs.mixed(4 + index, 13 * index) for index in range(_NEIGHBOURS)]
+            inputs = [self.inputs.build_mixed_input(4 + index, 13 * index) for index in range(_NEIGHBOURS)]
             questions = self.inputs.questions(inputs)
-            self._alone |= self._numbers(questions, Layout(batches=False))
-        return self._difference(questions, Layout())
+            self._alone |= self._numbers(questions, BatchLayout(batches=False))
+        return self._difference(questions, BatchLayout())
 
-    def _effect_of_full_batches(self) -> float:
+    def _measure_full_batches(self) -> float:
         """The largest difference that a batch of full size makes, in which every input repeats one token."""
         length = min(self.longest, LARGEST_TREE)
         rows = max(2, self._answerer.batch_tokens // length)
         inputs = [self.inputs.repeated(length, start) for start in range(rows)]
-        questions = self.inputs.questions_at_the_end(inputs)
-        self._alone |= self._numbers([questions[0], questions[-1]], Layout(batches=False))
-        return self._difference(questions, Layout(pads=False))
+        questions = self.inputs.build_end_questions(inputs)
+        self._alone |= self._numbers([questions[0], questions[-1]], BatchLayout(batches=False))
+        return self._difference(questions, BatchLayout(pads=False))
 
-    def _long_sources(self, start: int) -> list[tuple[int, ...]]:
+    def _build_long_sources(self, start: int) -> list[tuple[int, ...]]:
         """A long source for an encoder-decoder; none for other models."""
-        return [self.inputs.mixed(self.longest, start + 50)] if self._answerer.kind == "seq2seq" else []
+        return [self.inputs.build_mixed_input(self.longest, start + 50)] if self._answerer.kind == "seq2seq" else []
 
-    def _difference(self, questions: Sequence[Question], layout: Layout) -> float:
+    def _difference(self, questions: Sequence[Question], layout: BatchLayout) -> float:
         """The largest difference between the numbers in batches of this layout and those of the inputs alone."""
         try:
-            return largest_difference(self._alone, self._numbers(questions, layout))
+            return find_largest_difference(self._alone, self._numbers(questions, layout))
         except Exception:  # any error a model may raise for a shape that it does not support
             return float("inf")
 
-    def _numbers(self, questions: Sequence[Question], layout: Layout) -> dict[bytes, Answer]:
+    def _numbers(self, questions: Sequence[Question], layout: BatchLayout) -> dict[bytes, Answer]:
         answerer = self._answerer
         before = answerer.layout, answerer.batch_tokens
         # So large that inputs of very different lengths share a batch.
@@ -200,14 +200,14 @@ class BatchEffects:
         answerer.layout, answerer.batch_tokens = layout, tokens
         try:
             answers: dict[bytes, Answer] = {}
-            for batch in plan(questions, answerer.kind, tokens, layout):
-                answers |= by_question(batch, answerer.answer(batch))
+            for batch in plan_batches(questions, answerer.kind, tokens, layout):
+                answers |= split_by_question(batch, answerer.answer(batch))
             return answers
         finally:
             answerer.layout, answerer.batch_tokens = before
 
 
-def largest_difference(alone: Mapping[bytes, Answer], others: Mapping[bytes, Answer]) -> float:
+def find_largest_difference(alone: Mapping[bytes, Answer], others: Mapping[bytes, Answer]) -> float:
     """The largest difference between numbers for the same questions; infinite if one of them is not a number."""
     differences = [np.abs(alone[digest] - numbers).max() for digest, numbers in others.items() if digest in alone]
     largest = float(np.max(differences))
@@ -215,11 +215,11 @@ def largest_difference(alone: Mapping[bytes, Answer], others: Mapping[bytes, Ans
 
 
 def _has_experts(config: Any) -> bool:
-    return any(_EXPERTS.search(name) for name in _names(config.to_dict()))
+    return any(_EXPERTS.search(name) for name in _list_config_names(config.to_dict()))
 
 
-def _names(config: Mapping[str, Any]) -> Iterable[str]:
+def _list_config_names(config: Mapping[str, Any]) -> Iterable[str]:
     for name, value in config.items():
         yield str(name)
         if isinstance(value, Mapping):
-            yield from _names(value)
+            yield from _list_config_names(value)

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from tiltmeter.engine.lengths import of_equal_length, of_like_length
+from tiltmeter.engine.row_groups import group_equal_lengths, group_similar_lengths
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BatchLayout:
     """The layouts of rows and batches in which a model gives each input the numbers that it gets alone.
 
     `pack` is the width of packed rows in tokens; 0 if each input has a row of its own. `shares_prefixes`: inputs with a
@@ -25,10 +25,10 @@ class Layout:
     longest: int = 0
 
     @classmethod
-    def common(cls, layouts: Iterable[Self]) -> Self:
+    def combine(cls, layouts: Iterable[Self]) -> Self:
         """The layout that suits all of these.
 
-        >>> Layout.common([Layout(pack=64, longest=192), Layout(pack=128, longest=1024, pads=False)])
+        >>> BatchLayout.common([BatchLayout(pack=64, longest=192), BatchLayout(pack=128, longest=1024, pads=False)])
         Layout(pack=64, shares_prefixes=False, pads=False, batches=True, truncates=True, longest=192)
         """
         every = list(layouts)
@@ -48,9 +48,9 @@ class Layout:
 
         `sources` are the lengths of the rows' sources, for an encoder-decoder: they are padded, too.
 
-        >>> Layout(longest=8).divide([2, 5, 9, 2, 5], 20)
+        >>> BatchLayout(longest=8).divide([2, 5, 9, 2, 5], 20)
         [[2], [1, 4], [0, 3]]
-        >>> Layout(pads=False).divide([2, 5, 9, 2, 5], 20)
+        >>> BatchLayout(pads=False).divide([2, 5, 9, 2, 5], 20)
         [[2], [1, 4], [0, 3]]
         """
         if not self.batches:
@@ -60,7 +60,7 @@ class Layout:
         alone = [[index] for index, side in enumerate(sides) if max(side) > limit]
         together = [index for index, side in enumerate(sides) if max(side) <= limit]
         if self.pads:
-            divided = of_like_length([lengths[index] for index in together], batch_tokens)
+            divided = group_similar_lengths([lengths[index] for index in together], batch_tokens)
         else:
-            divided = of_equal_length([sides[index] for index in together], batch_tokens)
+            divided = group_equal_lengths([sides[index] for index in together], batch_tokens)
         return alone + [[together[index] for index in indices] for indices in divided]

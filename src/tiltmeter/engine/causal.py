@@ -3,8 +3,8 @@
 from typing import Any
 
 from tiltmeter.engine.answerer import OneStackAnswerer
-from tiltmeter.engine.masks import tree
-from tiltmeter.engine.rows import Batch
+from tiltmeter.engine.attention_masks import build_tree_mask
+from tiltmeter.engine.batch_rows import Batch
 
 
 class CausalAnswerer(OneStackAnswerer):
@@ -21,9 +21,9 @@ class CausalAnswerer(OneStackAnswerer):
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""
-        inputs: dict[str, Any] = {"input_ids": self.padded([row.ids for row in batch]), "use_cache": False}
+        inputs: dict[str, Any] = {"input_ids": self.pad_rows([row.ids for row in batch]), "use_cache": False}
         if any(row.has_several for row in batch):
-            depths, ends = self.depths_and_ends(batch)
+            depths, ends = self.compute_depths_and_ends(batch)
             inputs["position_ids"] = depths
-            inputs["attention_mask"] = self.masks.build(tree(ends), depths, self.dtype)
+            inputs["attention_mask"] = self.masks.build(build_tree_mask(ends), depths, self.dtype)
         return inputs

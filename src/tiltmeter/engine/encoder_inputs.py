@@ -3,20 +3,20 @@
 from typing import Any
 
 from tiltmeter.engine.answerer import Answerer
-from tiltmeter.engine.rows import Batch
+from tiltmeter.engine.batch_rows import Batch
 
 
-def encoder_inputs(answerer: Answerer, batch: Batch, first_position: int) -> dict[str, Any]:
+def build_encoder_inputs(answerer: Answerer, batch: Batch, first_position: int) -> dict[str, Any]:
     """The keyword arguments of the forward call; position ids start at `first_position`."""
     ids = [row.ids for row in batch]
-    inputs: dict[str, Any] = {"input_ids": answerer.padded(ids)}
+    inputs: dict[str, Any] = {"input_ids": answerer.pad_rows(ids)}
     if any(row.has_several for row in batch):
-        positions, numbers = answerer.inputs_of_tokens([row.lengths or (len(row.ids),) for row in batch])
+        positions, numbers = answerer.locate_packed_tokens([row.lengths or (len(row.ids),) for row in batch])
         inputs["position_ids"] = positions + first_position
         same_input = numbers[:, :, None] == numbers[:, None]
         inputs["attention_mask"] = answerer.masks.build(same_input, positions, answerer.dtype)
     else:
         inputs["attention_mask"] = answerer.mask(ids)
     if any(row.segments for row in batch):
-        inputs["token_type_ids"] = answerer.padded([row.segments or (0,) * len(row.ids) for row in batch])
+        inputs["token_type_ids"] = answerer.pad_rows([row.segments or (0,) * len(row.ids) for row in batch])
     return inputs

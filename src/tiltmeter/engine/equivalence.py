@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import torch
 
-from tiltmeter.engine.batch_effects import BatchEffects, largest_difference
-from tiltmeter.engine.batch_layout import Layout
-from tiltmeter.engine.check_inputs import CheckInputs
-from tiltmeter.engine.plan import LARGEST_TREE, plan
-from tiltmeter.engine.rows import by_question
-from tiltmeter.questions import Answer, Ids, Question, Want
+from tiltmeter.engine.batch_effects import BatchEffects, find_largest_difference
+from tiltmeter.engine.batch_layout import BatchLayout
+from tiltmeter.engine.batch_plan import LARGEST_TREE, plan_batches
+from tiltmeter.engine.batch_rows import split_by_question
+from tiltmeter.engine.synthetic_inputs import SyntheticInputs
+from tiltmeter.questions import Answer, Ids, Question, WantedQuantity
 
 if TYPE_CHECKING:
     from tiltmeter.engine.answerer import Answerer
@@ -40,16 +40,16 @@ class EquivalenceCheck:
         self._compares_logits = answerer.dtype not in (torch.float16, torch.bfloat16)
         short = self._inputs.short()
         self._everywhere = self._inputs.questions(short)
-        self._few = self._inputs.questions_at_the_end(short) + self._inputs.questions_at_two_places()
+        self._few = self._inputs.build_end_questions(short) + self._inputs.build_spread_questions()
         self._has_experts = effects.has_experts
         if self._has_experts:
             # Experts with a capacity leave out late tokens, but not if only late tokens are computed.
-            self._few += self._inputs.questions_at_the_end([self._inputs.repeated(effects.longest, 5)])
+            self._few += self._inputs.build_end_questions([self._inputs.repeated(effects.longest, 5)])
         self._rows: dict[Rows, list[Question]] = {}
-        logits = _logit_questions(answerer, self._few)
-        self._reference = self._numbers([*self._everywhere, *self._few, *logits], Layout(batches=False))
+        logits = _build_logit_questions(answerer, self._few)
+        self._reference = self._numbers([*self._everywhere, *self._few, *logits], BatchLayout(batches=False))
         self._latest: dict[bytes, Answer] = {}
-        self._largest_logit = max(map(self._logit_size, self._few, logits), default=0.0)
+        self._largest_logit = max(map(self._compute_logit_size, self._few, logits), default=0.0)
         # The largest difference from the reference in the last check.
         self.difference = 0.0
         # Half precision rounds large logits coarsely, but not their differences, which log-probabilities are.
@@ -58,16 +58,19 @@ class EquivalenceCheck:
 
     def prepare_rows(self, rows: Rows) -> None:
         """Compute the reference of the long inputs, before a change of how inputs are laid out in rows."""
-        width, positions = self._answerer.width_of_packs(), self._answerer.positions
+        width, positions = self._answerer.compute_pack_width(), self._answerer.positions
         if rows == "packed":
-            inputs = packed_inputs(self._inputs, width)
+            inputs = build_packed_inputs(self._inputs, width)
         else:
-            inputs = [*packed_inputs(self._inputs, width)[:1], *tree_inputs(self._inputs, positions or LARGEST_TREE)]
-            inputs += bushy_tree_inputs(self._inputs) if self._has_experts else []
-        source = self._inputs.mixed(width - sum(map(len, self._inputs.sources())), 60)
+            inputs = [
+                *build_packed_inputs(self._inputs, width)[:1],
+                *build_tree_inputs(self._inputs, positions or LARGEST_TREE),
+            ]
+            inputs += build_bushy_inputs(self._inputs) if self._has_experts else []
+        source = self._inputs.build_mixed_input(width - sum(map(len, self._inputs.sources())), 60)
         questions = self._inputs.questions(inputs, [source if self._answerer.kind == "seq2seq" else ()])
         new = [question for question in questions if question.digest not in self._reference]
-        self._reference = self._reference | self._numbers(new, Layout(batches=False))
+        self._reference = self._reference | self._numbers(new, BatchLayout(batches=False))
         self._rows[rows] = questions
 
     def passes(self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False) -> bool:
@@ -81,7 +84,7 @@ class EquivalenceCheck:
         try:
             layout = self._answerer.layout
             self._latest = self._numbers(everywhere, layout) | self._numbers(self._few, layout)
-            self.difference = largest_difference(self._reference, self._latest)
+            self.difference = find_largest_difference(self._reference, self._latest)
         except Exception:  # any error a model may raise for a mask, hook or shape that it does not support
             self.difference = float("inf")
         return self._effects.allows(self.difference, tolerance)
@@ -90,25 +93,25 @@ class EquivalenceCheck:
         """Use the numbers of the last check as the reference from now on."""
         self._reference = self._reference | self._latest
 
-    def _logit_size(self, log_prob: Question, logit: Question) -> float:
+    def _compute_logit_size(self, log_prob: Question, logit: Question) -> float:
         """The larger of a token's logit and its log-normaliser (the logit minus the log-probability), in size."""
         logits = self._reference[logit.digest]
         return float(max(np.abs(logits).max(), np.abs(logits - self._reference[log_prob.digest]).max()))
 
-    def _numbers(self, questions: list[Question], layout: Layout) -> dict[bytes, Answer]:
+    def _numbers(self, questions: list[Question], layout: BatchLayout) -> dict[bytes, Answer]:
         answerer = self._answerer
-        tokens = 2 * max(answerer.width_of_packs(), LARGEST_TREE)
+        tokens = 2 * max(answerer.compute_pack_width(), LARGEST_TREE)
         answers: dict[bytes, Answer] = {}
         before, answerer.layout = answerer.layout, layout
         try:
-            for batch in plan(questions, answerer.kind, tokens, layout):
-                answers |= by_question(batch, answerer.answer(batch))
+            for batch in plan_batches(questions, answerer.kind, tokens, layout):
+                answers |= split_by_question(batch, answerer.answer(batch))
         finally:
             answerer.layout = before
         return answers
 
 
-def packed_inputs(inputs: CheckInputs, width: int) -> list[Ids]:
+def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
     """Inputs that fill packed rows of this width.
 
     The first one fills a row with the short inputs. The next two are the longest input that shares a row and its
@@ -116,14 +119,14 @@ def packed_inputs(inputs: CheckInputs, width: int) -> list[Ids]:
     """
     thirds = width // 3, width // 3, width - 2 * (width // 3)
     return [
-        inputs.mixed(width - sum(map(len, inputs.short())), 30),
-        inputs.mixed(width - 1, 31),
-        inputs.mixed(1, 32),
+        inputs.build_mixed_input(width - sum(map(len, inputs.short())), 30),
+        inputs.build_mixed_input(width - 1, 31),
+        inputs.build_mixed_input(1, 32),
         *[inputs.repeated(length, start) for start, length in enumerate(thirds)],
     ]
 
 
-def tree_inputs(inputs: CheckInputs, positions: int) -> list[Ids]:
+def build_tree_inputs(inputs: SyntheticInputs, positions: int) -> list[Ids]:
     """Inputs that make the deepest and the widest prefix tree, for a model with so many positions.
 
     The first one is as long as a tree can be. The others share a prefix and fill a tree with two branches: tokens of
@@ -131,17 +134,20 @@ def tree_inputs(inputs: CheckInputs, positions: int) -> list[Ids]:
     """
     deepest = min(LARGEST_TREE, positions)
     third = min(LARGEST_TREE // 3, positions // 2)
-    return [inputs.mixed(deepest, 34), *[inputs.mixed(third, 33) + inputs.mixed(third, start) for start in (35, 36)]]
+    return [
+        inputs.build_mixed_input(deepest, 34),
+        *[inputs.build_mixed_input(third, 33) + inputs.build_mixed_input(third, start) for start in (35, 36)],
+    ]
 
 
-def bushy_tree_inputs(inputs: CheckInputs) -> list[Ids]:
+def build_bushy_inputs(inputs: SyntheticInputs) -> list[Ids]:
     """Short inputs that fill a prefix tree with many branches of one repeated token, for a mixture of experts."""
-    shared, branch = inputs.mixed(3, 37), 3
+    shared, branch = inputs.build_mixed_input(3, 37), 3
     branches = (LARGEST_TREE - len(shared)) // branch
     return [shared + inputs.repeated(branch, start) for start in range(branches)]
 
 
-def _logit_questions(answerer: "Answerer", few: list[Question]) -> list[Question]:
+def _build_logit_questions(answerer: "Answerer", few: list[Question]) -> list[Question]:
     if answerer.kind == "next-sentence":
         return []
-    return [Question(question.ids, question.wanted, question.source, want=Want.LOGIT) for question in few]
+    return [Question(question.ids, question.wanted, question.source, want=WantedQuantity.LOGIT) for question in few]

@@ -17,23 +17,23 @@ _NAMES = (
 )
 
 
-def positions_in_config(config: Any) -> int | None:
+def read_config_positions(config: Any) -> int | None:
     """The largest number of positions that a config names; None if it names none."""
     named = [getattr(part, name, None) for part in (config, config.get_text_config()) for name in _NAMES]
     return max((limit for limit in named if isinstance(limit, int) and limit > 0), default=None)
 
 
-def positions_of(model: nn.Module) -> int | None:
+def find_max_positions(model: nn.Module) -> int | None:
     """The longest input of a model in tokens: by its config, or by its table of positions if that is smaller."""
-    limit = positions_in_config(model.config)
-    limits = [] if limit is None else [limit - first_position(model)]
+    limit = read_config_positions(model.config)
+    limits = [] if limit is None else [limit - find_first_position(model)]
     for name, module in model.named_modules():
         if isinstance(module, nn.Embedding) and "pos" in name and "rel" not in name:
             limits.append(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
     return min(limits, default=None)
 
 
-def decoder_start_in_config(config: Any) -> int | None:
+def read_decoder_start(config: Any) -> int | None:
     """The first token of the decoder's inputs; None if the config does not say.
 
     T5Gemma has a config for its decoder, whose first token is that of the beginning.
@@ -44,7 +44,7 @@ def decoder_start_in_config(config: Any) -> int | None:
     return start if isinstance(start, int) else None
 
 
-def first_position(model: nn.Module) -> int:
+def find_first_position(model: nn.Module) -> int:
     """The position id of the first token: 0, or for RoBERTa and similar models the padding index plus 1."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from tiltmeter.engine.answerer import OneStackAnswerer
-from tiltmeter.engine.encoder_inputs import encoder_inputs
-from tiltmeter.engine.input_limits import first_position
-from tiltmeter.engine.rows import Batch
+from tiltmeter.engine.batch_rows import Batch
+from tiltmeter.engine.encoder_inputs import build_encoder_inputs
+from tiltmeter.engine.input_limits import find_first_position
 
 
 class MaskedAnswerer(OneStackAnswerer):
@@ -15,8 +15,8 @@ class MaskedAnswerer(OneStackAnswerer):
 
     def prepare(self) -> None:
         """Look up the position id of the first token."""
-        self._first_position = first_position(self.model)
+        self._first_position = find_first_position(self.model)
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
         """The keyword arguments of the model's forward call."""
-        return encoder_inputs(self, batch, self._first_position)
+        return build_encoder_inputs(self, batch, self._first_position)

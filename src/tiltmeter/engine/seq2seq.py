@@ -11,17 +11,17 @@ from torch import Tensor
 from transformers.modeling_outputs import BaseModelOutput
 
 from tiltmeter.engine.answerer import VocabularyAnswerer
-from tiltmeter.engine.lengths import packs
-from tiltmeter.engine.masks import additive, tree
-from tiltmeter.engine.rows import Asks, Batch, Row
-from tiltmeter.engine.tensors import flat
+from tiltmeter.engine.attention_masks import build_tree_mask, to_additive_mask
+from tiltmeter.engine.batch_rows import Batch, NumberRequests, Row
+from tiltmeter.engine.row_groups import pack_lengths
+from tiltmeter.engine.tensors import flatten_states
 from tiltmeter.questions import Ids
 
 # A context in which the tokens of each row have these positions; None stands for their indices in the row.
-PositionsAt = Callable[[Tensor | None], AbstractContextManager[None]]
+SetPositions = Callable[[Tensor | None], AbstractContextManager[None]]
 
 
-def as_they_stand(_positions: Tensor | None) -> AbstractContextManager[None]:
+def keep_positions(_positions: Tensor | None) -> AbstractContextManager[None]:
     """Do nothing: for an encoder or decoder whose positions cannot be set."""
     return nullcontext()
 
@@ -40,33 +40,33 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         """Look up the encoder."""
         self._encoder: Any = self.model.get_encoder()  # type: ignore[operator]
         self.encodes_once = False
-        self.encoder_at: PositionsAt = as_they_stand
-        self.decoder_at: PositionsAt = as_they_stand
+        self.encoder_at: SetPositions = keep_positions
+        self.decoder_at: SetPositions = keep_positions
 
-    def takes_positions(self) -> bool:
+    def accepts_positions(self) -> bool:
         """Whether the positions of tokens can be set."""
-        return self.encodes_once and self.decoder_at is not as_they_stand
+        return self.encodes_once and self.decoder_at is not keep_positions
 
-    def example(self) -> dict[str, Any]:
+    def build_example_inputs(self) -> dict[str, Any]:
         """The keyword arguments of the model's forward call for a small input."""
         return self._whole([Row((0, 1, 2), ((1, 2, 3),))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """The numbers requested of a batch, in the order of `Asks`, as the first row; the second numbers below it."""
-        asks = Asks.of(batch)
+        """The requested numbers of a batch, in the order of `NumberRequests`: first numbers, then second ones."""
+        asks = NumberRequests.of(batch)
         numbers = torch.zeros((2, len(asks)), device=self.device)
         lengths = [len(row.ids) for row in batch]
         states: Tensor | None = None
         starts: dict[Ids, int] = {}
         if self.encodes_once:
-            states, starts = self._encoded([source for row in batch for source in row.sources])
+            states, starts = self._encode_sources([source for row in batch for source in row.sources])
         else:
             lengths = [max(length, *map(len, row.sources)) for length, row in zip(lengths, batch, strict=True)]
         sources = [max(map(len, row.sources)) for row in batch]
         for indices in self.layout.divide(lengths, self.batch_tokens, sources):
             rows = [batch[index] for index in indices]
-            depths, ends = self.depths_and_ends(rows) if any(row.ends for row in rows) else (None, None)
-            inputs = self._whole(rows) if states is None else self._decoding(rows, states, starts, ends)
+            depths, ends = self.compute_depths_and_ends(rows) if any(row.ends for row in rows) else (None, None)
+            inputs = self._whole(rows) if states is None else self._build_decoder_inputs(rows, states, starts, ends)
             chosen, of_rows = asks.among(indices)
             with self.decoder_at(depths):
                 values = self.read(inputs, inputs["decoder_input_ids"].shape[1], of_rows)
@@ -77,20 +77,20 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         """The inputs of a complete forward pass: a source and a target in each row."""
         sources = [source for row in rows for source in row.sources]
         return {
-            "input_ids": self.padded(sources),
+            "input_ids": self.pad_rows(sources),
             "attention_mask": self.mask(sources),
             # Padding is on the right, where the decoder does not attend to it.
-            "decoder_input_ids": self.padded([row.ids for row in rows]),
+            "decoder_input_ids": self.pad_rows([row.ids for row in rows]),
             "use_cache": False,
         }
 
-    def _encoded(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
+    def _encode_sources(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
         """The hidden states of the tokens of all sources as one sequence, and the index at which each source begins.
 
         The first state is zero and stands for padding.
         """
         distinct = list(dict.fromkeys(sources))
-        together = packs([len(source) for source in distinct], self.layout.pack)
+        together = pack_lengths([len(source) for source in distinct], self.layout.pack)
         rows = [[distinct[index] for index in indices] for indices in together]
         states: list[Tensor] = []
         starts: dict[Ids, int] = {}
@@ -103,7 +103,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
                 for source in row:
                     starts[source] = start
                     start += len(source)
-            states.append(flat(encoded))
+            states.append(flatten_states(encoded))
             before += len(states[-1])
         return torch.cat([torch.zeros_like(states[0][:1]), *states]), starts
 
@@ -112,32 +112,32 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         joined = [tuple(chain.from_iterable(row)) for row in rows]
         depths, mask = None, self.mask(joined)
         if any(len(row) > 1 for row in rows):
-            depths, numbers = self.inputs_of_tokens([[len(source) for source in row] for row in rows])
-            mask = additive(numbers[:, :, None] == numbers[:, None], self.dtype)
+            depths, numbers = self.locate_packed_tokens([[len(source) for source in row] for row in rows])
+            mask = to_additive_mask(numbers[:, :, None] == numbers[:, None], self.dtype)
         with self.encoder_at(depths):
-            states: Tensor = self._encoder(input_ids=self.padded(joined), attention_mask=mask).last_hidden_state
+            states: Tensor = self._encoder(input_ids=self.pad_rows(joined), attention_mask=mask).last_hidden_state
         return states
 
-    def _decoding(
+    def _build_decoder_inputs(
         self, rows: Batch, states: Tensor, starts: dict[Ids, int], ends: Tensor | None = None
     ) -> dict[str, Any]:
         """The inputs of the decoder: its rows, the states of their sources, and the mask of cross-attention."""
         lengths = [[len(source) for source in row.sources] for row in rows]
-        positions, numbers = self.inputs_of_tokens(lengths)
+        positions, numbers = self.locate_packed_tokens(lengths)
         begins = self.to_device(np.array([starts[source] for row in rows for source in row.sources]))
         encoded = states[torch.where(numbers < 0, 0, begins[numbers] + positions)]
         if any(len(row.sources) > 1 for row in rows):
-            _, own = self.inputs_of_tokens([row.lengths or (len(row.ids),) for row in rows])
+            _, own = self.locate_packed_tokens([row.lengths or (len(row.ids),) for row in rows])
             # Padding attends to the first source of its row: a token that attends to nothing would give NaN.
             own = torch.where(own < 0, numbers[:, :1], own)
-            mask: Tensor | None = additive(own[:, :, None] == numbers[:, None], self.dtype)
+            mask: Tensor | None = to_additive_mask(own[:, :, None] == numbers[:, None], self.dtype)
         else:
             mask = self.mask([row.sources[0] for row in rows])
         return {
             "encoder_outputs": BaseModelOutput(last_hidden_state=cast(torch.FloatTensor, encoded)),
             "attention_mask": mask,
             # Padding is on the right, where the decoder does not attend to it.
-            "decoder_input_ids": self.padded([row.ids for row in rows]),
-            "decoder_attention_mask": None if ends is None else additive(tree(ends), self.dtype),
+            "decoder_input_ids": self.pad_rows([row.ids for row in rows]),
+            "decoder_attention_mask": None if ends is None else to_additive_mask(build_tree_mask(ends), self.dtype),
             "use_cache": False,
         }

@@ -4,12 +4,12 @@ import torch
 from torch import Tensor
 
 
-def flat(states: Tensor) -> Tensor:
+def flatten_states(states: Tensor) -> Tensor:
     """The states of all positions of all rows as one sequence: (rows × positions, width)."""
     return states.reshape(-1, states.shape[-1])
 
 
-def same(expected: Tensor, actual: Tensor) -> bool:
+def is_close(expected: Tensor, actual: Tensor) -> bool:
     """Whether two tensors differ by no more than rounding in their precision."""
     if expected.shape != actual.shape:
         return False

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.batch_rows import Batch, NumberRequests
 from tiltmeter.engine.next_sentence_modules import FOLLOWS
-from tiltmeter.engine.rows import Asks, Batch
 from tiltmeter.engine.speedups import ALL
 
 # The speed-ups that do not depend on what is read of a model's output.
@@ -24,14 +24,14 @@ class TrainedHeadAnswerer(Answerer):
         super().__init__(model, device, frozenset(without) | (ALL - _APPLICABLE))
 
     def numbers(self, batch: Batch) -> Tensor:
-        """For each request, in the order of `Asks`: its log-probability, and 1 if it is the more probable decision."""
-        asks = Asks.of(batch)
+        """For each request, in order: its log-probability, and 1 if it is the more probable decision."""
+        asks = NumberRequests.of(batch)
         ids = [row.ids for row in batch]
         segments = [row.segments for row in batch]
         logits = self.model(
-            input_ids=self.padded(ids),
+            input_ids=self.pad_rows(ids),
             lengths=self.to_device(np.array([len(row) for row in ids])),
-            token_type_ids=self.padded(segments) if any(segments) else None,
+            token_type_ids=self.pad_rows(segments) if any(segments) else None,
         )["logits"]
         # In questions, as in BERT's head, 0 means that the sentence follows.
         logits = logits[:, [FOLLOWS, 1 - FOLLOWS]]

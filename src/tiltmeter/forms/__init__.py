@@ -1,6 +1,6 @@
 """Forms of items: one module per form, discovered in this package and in entry points `tiltmeter.forms`.
 
->>> list(forms())[:5]
+>>> list(get_forms())[:5]
 ['association', 'gendered-pairs', 'geneval', 'gest', 'multiple-choice']
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.fields import Fields, Problem
-from tiltmeter.forms.form import Form, Item, ItemText, JsonValues, Same, TextKind, Unique
-from tiltmeter.registry import by_name, package_objects
+from tiltmeter.forms.form import Form, Item, ItemText, JsonValues, SharedValue, TextType, UniqueValue
+from tiltmeter.registry import collect_components, find_package_objects
 
 __all__ = [
     "Fields",
@@ -20,54 +20,54 @@ __all__ = [
     "ItemText",
     "JsonValues",
     "Problem",
-    "Same",
-    "TextKind",
-    "Unique",
-    "form_by_keys",
-    "form_named",
-    "form_of",
-    "forms",
+    "SharedValue",
+    "TextType",
+    "UniqueValue",
+    "detect_form",
+    "get_form",
+    "get_forms",
+    "get_item_form",
 ]
 
 
 @cache
-def forms() -> dict[str, Form[Any]]:
+def get_forms() -> dict[str, Form[Any]]:
     """All forms, by name."""
-    return by_name(package_objects(__name__, "FORM"), "forms", Form, lambda form: str(form.name))
+    return collect_components(find_package_objects(__name__, "FORM"), "forms", Form, lambda form: str(form.name))
 
 
-def form_named(name: str) -> Form[Any]:
+def get_form(name: str) -> Form[Any]:
     """The form with this name or former name.
 
-    >>> form_named("gest-pairs").name
+    >>> get_form("gest-pairs").name
     'gendered-pairs'
     """
-    for form in forms().values():
+    for form in get_forms().values():
         if name == form.name or name in form.former_names:
             return form
-    raise UsageError(f"There is no form of items called {name!r}; there are {', '.join(forms())}.")
+    raise UsageError(f"There is no form of items called {name!r}; there are {', '.join(get_forms())}.")
 
 
-def form_of(item: Item) -> Form[Any]:
+def get_item_form(item: Item) -> Form[Any]:
     """The form of an item."""
-    return _by_item()[type(item)]
+    return _map_item_classes()[type(item)]
 
 
-def form_by_keys(keys: Iterable[str]) -> Form[Any] | None:
+def detect_form(keys: Iterable[str]) -> Form[Any] | None:
     """The form that best matches the keys of a JSONL line; None if no form matches.
 
-    >>> form_by_keys(["id", "language", "stereotype", "male", "female"]).name
+    >>> detect_form(["id", "language", "stereotype", "male", "female"]).name
     'gendered-pairs'
     """
-    return _by_keys(frozenset(keys))
+    return _detect_form(frozenset(keys))
 
 
 @lru_cache  # most lines of a file have the same set of keys
-def _by_keys(keys: frozenset[str]) -> Form[Any] | None:
-    scored = [(score, form) for form in forms().values() if (score := form.match_score(keys)) is not None]
+def _detect_form(keys: frozenset[str]) -> Form[Any] | None:
+    scored = [(score, form) for form in get_forms().values() if (score := form.compute_match_score(keys)) is not None]
     return max(scored, key=lambda entry: entry[0])[1] if scored else None
 
 
 @cache
-def _by_item() -> dict[type[Item], Form[Any]]:
-    return {form.item: form for form in forms().values()}
+def _map_item_classes() -> dict[type[Item], Form[Any]]:
+    return {form.item: form for form in get_forms().values()}

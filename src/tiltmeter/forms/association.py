@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tiltmeter.forms.blank import BLANK, fill, word_in
+from tiltmeter.forms.blank import BLANK, fill_blank, find_blank_word
 from tiltmeter.forms.case_folding import fold_case
-from tiltmeter.forms.fields import Fields, Problem, json_type
-from tiltmeter.forms.form import Form, ItemText, JsonValues, TextKind, Unique
-from tiltmeter.forms.visible_text import INVISIBLE, visible_text
+from tiltmeter.forms.fields import Fields, Problem, describe_json_type
+from tiltmeter.forms.form import Form, ItemText, JsonValues, TextType, UniqueValue
+from tiltmeter.forms.visible_text import INVISIBLE, extract_visible_text
 
 Part = Literal["intrasentence", "intersentence"]
 Role = Literal["stereotype", "anti-stereotype", "unrelated"]
@@ -79,31 +79,33 @@ def _read(fields: Fields) -> AssociationItem | None:
     context = fields.text("context")
     whole = fields.values.get("whole", False)
     if not isinstance(whole, bool):
-        fields.note("wrong-type", "whole", f"should be true or false, and is {json_type(whole)}")
+        fields.note("wrong-type", "whole", f"should be true or false, and is {describe_json_type(whole)}")
     whole = whole is True and part == "intrasentence"
     if part == "intrasentence" and not whole and context and BLANK not in context:
         fields.note("no-blank", "context", f"an intrasentence context needs {BLANK} where the candidate words go")
-    candidates = _candidates(fields, id_, with_word=part == "intrasentence" and not whole, context=context)
+    candidates = _read_candidates(fields, id_, with_word=part == "intrasentence" and not whole, context=context)
     if part is None:
         return None
     return AssociationItem(id_, part, language, bias_type, target, target_term, context, candidates, whole)
 
 
-def _candidates(fields: Fields, item: str, *, with_word: bool, context: str) -> tuple[Candidate, ...]:
+def _read_candidates(fields: Fields, item: str, *, with_word: bool, context: str) -> tuple[Candidate, ...]:
     raw = fields.values.get("candidates")
     if not isinstance(raw, Sequence) or isinstance(raw, str):
-        code, message = ("wrong-type", f"is {json_type(raw)}") if raw is not None else ("missing-field", "is missing")
+        code, message = (
+            ("wrong-type", f"is {describe_json_type(raw)}") if raw is not None else ("missing-field", "is missing")
+        )
         fields.note(code, "candidates", f"candidates {message}")
         return ()
     candidates: list[Candidate] = []
     for number, values in enumerate(raw):
         name = f"candidates[{number}]"
         if not isinstance(values, Mapping):
-            fields.note("wrong-type", name, f"a candidate is {json_type(values)}")
+            fields.note("wrong-type", name, f"a candidate is {describe_json_type(values)}")
             continue
-        role = _role(fields, values, name)
-        id_ = fields.text_in(values, "id", f"{name}.id") if "id" in values else f"{item}/{role}"
-        sentence, word = _sentence_and_word(fields, values, name, context, with_word=with_word)
+        role = _read_role(fields, values, name)
+        id_ = fields.get_nested_text(values, "id", f"{name}.id") if "id" in values else f"{item}/{role}"
+        sentence, word = _read_sentence_and_word(fields, values, name, context, with_word=with_word)
         if role is None:
             continue
         if any(other.role == role for other in candidates):
@@ -115,8 +117,8 @@ def _candidates(fields: Fields, item: str, *, with_word: bool, context: str) -> 
     return tuple(candidates)
 
 
-def _role(fields: Fields, values: Mapping[str, object], name: str) -> Role | None:
-    text = fields.text_in(values, "role", f"{name}.role")
+def _read_role(fields: Fields, values: Mapping[str, object], name: str) -> Role | None:
+    text = fields.get_nested_text(values, "role", f"{name}.role")
     for role in ROLES:
         if text == role:
             return role
@@ -125,21 +127,21 @@ def _role(fields: Fields, values: Mapping[str, object], name: str) -> Role | Non
     return None
 
 
-def _sentence_and_word(
+def _read_sentence_and_word(
     fields: Fields, values: Mapping[str, object], name: str, context: str, *, with_word: bool
 ) -> tuple[str, str]:
     """The candidate's sentence and word, if it has one; a missing one is then derived from the other."""
     if not with_word:
-        return fields.text_in(values, "sentence", f"{name}.sentence"), ""
+        return fields.get_nested_text(values, "sentence", f"{name}.sentence"), ""
     if "sentence" not in values:
-        given_word = fields.text_in(values, "word", f"{name}.word")
-        return fill(context, given_word), given_word
-    sentence = fields.text_in(values, "sentence", f"{name}.sentence")
+        given_word = fields.get_nested_text(values, "word", f"{name}.word")
+        return fill_blank(context, given_word), given_word
+    sentence = fields.get_nested_text(values, "sentence", f"{name}.sentence")
     if "word" in values:
-        return sentence, fields.text_in(values, "word", f"{name}.word")
+        return sentence, fields.get_nested_text(values, "word", f"{name}.word")
     if not sentence or BLANK not in context:
         return sentence, ""
-    word = word_in(context, sentence)
+    word = find_blank_word(context, sentence)
     if word is None:
         fields.note("word-not-found", f"{name}.sentence", f"does not show which word stands for {BLANK}")
     return sentence, word or ""
@@ -194,7 +196,7 @@ def _write_candidate(candidate: Candidate, item: AssociationItem) -> str | dict[
     values = {"id": candidate.id, "sentence": candidate.sentence}
     if candidate.word:
         values["word"] = candidate.word
-        if candidate.sentence == fill(item.context, candidate.word):
+        if candidate.sentence == fill_blank(item.context, candidate.word):
             del values["sentence"]
     if candidate.id == f"{item.id}/{candidate.role}":
         del values["id"]
@@ -204,7 +206,7 @@ def _write_candidate(candidate: Candidate, item: AssociationItem) -> str | dict[
 # Texts
 
 
-def _texts(item: AssociationItem) -> Iterator[tuple[str, str]]:
+def _list_texts(item: AssociationItem) -> Iterator[tuple[str, str]]:
     yield "target_term", item.target_term
     yield "context", item.context
     for number, candidate in enumerate(item.candidates):
@@ -213,7 +215,7 @@ def _texts(item: AssociationItem) -> Iterator[tuple[str, str]]:
             yield f"candidates[{number}].word", candidate.word
 
 
-def _translatable(item: AssociationItem) -> dict[str, str]:
+def _select_translatable(item: AssociationItem) -> dict[str, str]:
     """Of an intrasentence candidate only the word: its sentence is the context with the word filled in."""
     texts = {"target_term": item.target_term, "context": item.context}
     for number, candidate in enumerate(item.candidates):
@@ -221,7 +223,7 @@ def _translatable(item: AssociationItem) -> dict[str, str]:
     return texts
 
 
-def _text_kind(field: str) -> TextKind:
+def _get_text_type(field: str) -> TextType:
     if field == "context":
         return "context"
     if field == "target_term":
@@ -229,7 +231,7 @@ def _text_kind(field: str) -> TextKind:
     return "word" if field.endswith(".word") else "sentence"
 
 
-def _text_names(item: AssociationItem) -> dict[str, str]:
+def _name_texts(item: AssociationItem) -> dict[str, str]:
     """Candidates by their roles; `candidates.unrelated` is the name of one in JSONL."""
     return {
         f"{name}{of}": candidate.role
@@ -246,7 +248,7 @@ def _with_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) 
     for number, candidate in enumerate(item.candidates):
         if candidate.word:
             word = texts.get(f"candidates[{number}].word", candidate.word)
-            candidates.append(replace(candidate, word=word, sentence=fill(context, word)))
+            candidates.append(replace(candidate, word=word, sentence=fill_blank(context, word)))
         else:
             sentence = texts.get(f"candidates[{number}].sentence", candidate.sentence)
             candidates.append(replace(candidate, sentence=sentence))
@@ -259,11 +261,11 @@ def _with_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) 
     )
 
 
-def _shown(item: AssociationItem) -> ItemText:
+def _format_for_display(item: AssociationItem) -> ItemText:
     return ItemText(item.context, {candidate.role: candidate.text for candidate in item.candidates})
 
 
-def attributes(item: AssociationItem) -> dict[str, Any]:
+def get_attributes(item: AssociationItem) -> dict[str, Any]:
     """Columns that an item adds to the score table.
 
     `length_difference` is the number of characters of the stereotype minus that of the anti-stereotype: of the words
@@ -280,17 +282,17 @@ def attributes(item: AssociationItem) -> dict[str, Any]:
 # Duplicates and warnings
 
 
-def _unique(item: AssociationItem) -> Iterator[Unique]:
-    yield Unique("duplicate-context", "context", (item.part, item.context))
+def _list_unique_values(item: AssociationItem) -> Iterator[UniqueValue]:
+    yield UniqueValue("duplicate-context", "context", (item.part, item.context))
     for number, candidate in enumerate(item.candidates):
-        yield Unique("duplicate-candidate-id", f"candidates[{number}].id", candidate.id)
+        yield UniqueValue("duplicate-candidate-id", f"candidates[{number}].id", candidate.id)
 
 
 def _lint(item: AssociationItem) -> Iterator[Problem]:
     if fold_case(item.target_term) not in fold_case(item.context):
         yield Problem("target-not-in-context", "context", f"the target term {item.target_term!r} does not occur")
     if item.part == "intrasentence":
-        yield from () if item.whole else _blanks(item)
+        yield from () if item.whole else _check_blanks(item)
     elif BLANK in item.context:
         yield Problem("blank-in-sentence", "context", f"holds {BLANK}")
     texts: dict[str, str] = {}
@@ -299,7 +301,7 @@ def _lint(item: AssociationItem) -> Iterator[Problem]:
         if BLANK in candidate.sentence:
             yield Problem("blank-in-sentence", f"{name}.sentence", f"holds {BLANK}")
         field = f"{name}.word" if candidate.word else f"{name}.sentence"
-        visible = visible_text(candidate.text)
+        visible = extract_visible_text(candidate.text)
         if candidate.text in texts.values():
             yield Problem("identical-candidates", field, "another candidate has the same text")
         elif visible in texts:
@@ -308,13 +310,13 @@ def _lint(item: AssociationItem) -> Iterator[Problem]:
         texts[visible] = candidate.text
 
 
-def _blanks(item: AssociationItem) -> Iterator[Problem]:
+def _check_blanks(item: AssociationItem) -> Iterator[Problem]:
     if item.context.count(BLANK) > 1:
         yield Problem("several-blanks", "context", f"holds {BLANK} {item.context.count(BLANK)} times")
     if attached := _ATTACHED.search(item.context):
         yield Problem("attached-blank", "context", f"{BLANK} has letters attached to it: {attached[0]!r}")
     for number, candidate in enumerate(item.candidates):
-        filled, field = fill(item.context, candidate.word), f"candidates[{number}].sentence"
+        filled, field = fill_blank(item.context, candidate.word), f"candidates[{number}].sentence"
         if candidate.sentence == filled:
             continue
         if candidate.sentence.casefold() == filled.casefold():
@@ -332,19 +334,19 @@ FORM = Form(
     read=_read,
     write=_write,
     from_json=_from_json,
-    texts=_texts,
-    translatable=_translatable,
-    text_kind=_text_kind,
-    text_names=_text_names,
+    texts=_list_texts,
+    translatable=_select_translatable,
+    text_kind=_get_text_type,
+    text_names=_name_texts,
     with_texts=_with_texts,
-    attributes=attributes,
+    attributes=get_attributes,
     subject="target",
     numbers=("length_difference",),
-    shown=_shown,
+    shown=_format_for_display,
     heading=lambda item: (item.bias_type, item.target_term),
     parts=PARTS,
     part_of=lambda item: item.part,
-    unique=_unique,
+    unique=_list_unique_values,
     lint=_lint,
     errors={
         "duplicate-candidate-id": "two candidates with the same id, in one language",

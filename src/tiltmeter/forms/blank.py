@@ -7,25 +7,25 @@ BLANK = "BLANK"
 EDGES = string.whitespace + string.punctuation + "“”„‘’«»‹›…–—¿¡"
 
 
-def fill(context: str, word: str) -> str:
+def fill_blank(context: str, word: str) -> str:
     """Replace every BLANK in the context by `word`, as the released code of StereoSet does.
 
-    >>> fill("The gardener was BLANK.", "patient")
+    >>> fill_blank("The gardener was BLANK.", "patient")
     'The gardener was patient.'
     """
     return context.replace(BLANK, word)
 
 
-def word_in(context: str, sentence: str) -> str | None:
+def find_blank_word(context: str, sentence: str) -> str | None:
     """The word that replaces the first BLANK in `sentence`, or None if it cannot be determined.
 
     The text around BLANK is matched case-insensitively, since StereoSet's sentences often lose the capitals of their
     context. If it does not match, the word is taken by its index in the sentence, which is the rule of StereoSet's own
     code. Leading and trailing punctuation is stripped.
 
-    >>> word_in("In Lisbon the gardener was BLANK.", "In lisbon the gardener was fond of roses.")
+    >>> find_blank_word("In Lisbon the gardener was BLANK.", "In lisbon the gardener was fond of roses.")
     'fond of roses'
-    >>> word_in("The gardener was BLANK today.", "The gardener is patient, really.")
+    >>> find_blank_word("The gardener was BLANK today.", "The gardener is patient, really.")
     'patient'
     """
     pattern = "(.+?)".join(map(re.escape, context.split(BLANK)))

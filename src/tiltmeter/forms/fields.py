@@ -29,16 +29,16 @@ class Fields:
 
     def text(self, key: str) -> str:
         """The text at `key`; if it is missing or invalid, an empty string, and a problem is added."""
-        return self.text_in(self.values, key, key)
+        return self.get_nested_text(self.values, key, key)
 
-    def text_in(self, values: Mapping[str, object], key: str, field: str) -> str:
+    def get_nested_text(self, values: Mapping[str, object], key: str, field: str) -> str:
         """Like `text`, for an object nested in the record; `field` is its name in problems."""
         if key not in values:
             self.note("missing-field", field, f"{key} is missing")
             return ""
         value = values[key]
         if not isinstance(value, str):
-            self.note("wrong-type", field, f"should be text, and is {json_type(value)}")
+            self.note("wrong-type", field, f"should be text, and is {describe_json_type(value)}")
             return ""
         if not value.strip():
             self.note("empty-text", field, "the text is empty")
@@ -54,7 +54,7 @@ class Fields:
     def language(self) -> str:
         """The value of `language`, checked to look like a language code."""
         language = self.text("language")
-        if language and not is_language(language):
+        if language and not is_language_code(language):
             self.note("bad-language", "language", f"{language!r} is not a language code such as de or pt-BR")
         return language
 
@@ -68,10 +68,10 @@ class Fields:
         return text
 
 
-def is_language(text: str) -> bool:
+def is_language_code(text: str) -> bool:
     """Whether a text looks like a language code.
 
-    >>> is_language("pt-BR"), is_language("Portuguese")
+    >>> is_language_code("pt-BR"), is_language_code("Portuguese")
     (True, False)
     """
     return _LANGUAGE.fullmatch(text) is not None
@@ -85,10 +85,10 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def json_type(value: object) -> str:
+def describe_json_type(value: object) -> str:
     """The JSON type of a value, in words.
 
-    >>> json_type(None), json_type([]), json_type(True)
+    >>> describe_json_type(None), describe_json_type([]), describe_json_type(True)
     ('null', 'a list', 'true or false')
     """
     kinds = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}

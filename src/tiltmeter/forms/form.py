@@ -21,7 +21,7 @@ class Item(Protocol):
 
 # What a translatable text is: a sentence by itself; a context, which names the term and may have a BLANK; a word that
 # fills the BLANK; the term that the item is about.
-TextKind = Literal["sentence", "context", "word", "term"]
+TextType = Literal["sentence", "context", "word", "term"]
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - the item class of a form
 
@@ -34,7 +34,7 @@ class ItemText:
     texts: Mapping[str, str]
 
 
-class Unique(NamedTuple):
+class UniqueValue(NamedTuple):
     """A value that must be unique per file and language, and the code of the finding for a duplicate."""
 
     code: str
@@ -42,7 +42,7 @@ class Unique(NamedTuple):
     value: object
 
 
-class Same(NamedTuple):
+class SharedValue(NamedTuple):
     """A value that all items with the same `key` must share, per file and language, and the code of the finding."""
 
     code: str
@@ -63,19 +63,19 @@ class JsonValues(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def _unchanged(values: Mapping[str, object]) -> JsonValues:
+def _keep_values(values: Mapping[str, object]) -> JsonValues:
     return JsonValues(values)
 
 
-def _none(_item: Any) -> Iterable[Any]:
+def _return_empty(_item: Any) -> Iterable[Any]:
     return ()
 
 
-def _sentence(_field: str) -> TextKind:
+def _return_sentence_type(_field: str) -> TextType:
     return "sentence"
 
 
-def _no_names(_item: Any) -> Mapping[str, str]:
+def _return_no_names(_item: Any) -> Mapping[str, str]:
     return {}
 
 
@@ -83,7 +83,7 @@ def _with_fields(item: Any, language: str, texts: Mapping[str, str]) -> Any:
     return replace(item, language=language, **texts)
 
 
-def _no_part(_item: Any) -> str | None:
+def _return_no_part(_item: Any) -> str | None:
     return None
 
 
@@ -108,15 +108,15 @@ class Form(Generic[I]):
     read: Callable[[Fields], I | None]
     write: Callable[[I], dict[str, object]]
     # Converts a JSONL line to the shape that `read` takes, if they differ.
-    from_json: Callable[[Mapping[str, object]], JsonValues] = _unchanged
+    from_json: Callable[[Mapping[str, object]], JsonValues] = _keep_values
     # All texts by field; validation checks them for unusual characters.
     texts: Callable[[I], Iterable[tuple[str, str]]]
     # The texts to translate when making the item in another language, by field.
     translatable: Callable[[I], dict[str, str]]
     # What the translatable text of a field is; the repair of translations goes by it.
-    text_kind: Callable[[str], TextKind] = _sentence
+    text_kind: Callable[[str], TextType] = _return_sentence_type
     # By field, what people are told that a text is, where the field's name does not say it.
-    text_names: Callable[[I], Mapping[str, str]] = _no_names
+    text_names: Callable[[I], Mapping[str, str]] = _return_no_names
     # The item in another language, with the translations of its translatable texts; by default, fields of its class.
     with_texts: Callable[[I, str, Mapping[str, str]], I] = _with_fields
     # Columns that the item adds to the score table.
@@ -134,12 +134,12 @@ class Form(Generic[I]):
     heading: Callable[[I], tuple[str, ...]]
     # The parts of a benchmark. `part_of` gives the part of an item; None means that it is used in every part.
     parts: tuple[str, ...] = ()
-    part_of: Callable[[I], str | None] = _no_part
+    part_of: Callable[[I], str | None] = _return_no_part
     # Values that must be unique in a file, besides the id; values that items must share; and suspicious properties of a
     # usable item (warnings).
-    unique: Callable[[I], Iterable[Unique]] = _none
-    same: Callable[[I], Iterable[Same]] = _none
-    lint: Callable[[I], Iterable[Problem]] = _none
+    unique: Callable[[I], Iterable[UniqueValue]] = _return_empty
+    same: Callable[[I], Iterable[SharedValue]] = _return_empty
+    lint: Callable[[I], Iterable[Problem]] = _return_empty
     # The codes of this form's validation findings, with their meanings.
     errors: Mapping[str, str] = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class Form(Generic[I]):
         """Whether an item is used in this part."""
         return part in self.parts and self.part_of(item) in (None, part)
 
-    def match_score(self, keys: Iterable[str]) -> int | None:
+    def compute_match_score(self, keys: Iterable[str]) -> int | None:
         """Number of known keys minus number of missing required keys; None if no distinctive key is present."""
         present = set(keys)
         if not present & set(self.distinctive):

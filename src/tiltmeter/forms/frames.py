@@ -29,10 +29,10 @@ class FrameWords(NamedTuple):
         return FrameWords(before, self.male, self.female, after)
 
 
-def frame_words(male: str, female: str) -> FrameWords:
+def split_frames(male: str, female: str) -> FrameWords:
     """Where two frames differ, in whole words.
 
-    >>> frame_words('"{sentence}", dit l’homme.', '"{sentence}", dit la femme.')
+    >>> split_frames('"{sentence}", dit l’homme.', '"{sentence}", dit la femme.')
     FrameWords(before='"{sentence}", dit ', male='l’homme', female='la femme', after='.')
     """
     first, second = _TOKENS.findall(male), _TOKENS.findall(female)
@@ -47,19 +47,19 @@ def frame_words(male: str, female: str) -> FrameWords:
     )
 
 
-def frame_problem(male: str, female: str) -> str | None:
+def find_frame_problem(male: str, female: str) -> str | None:
     """What is wrong with two frames; None if nothing is.
 
-    >>> frame_problem('"{sentence}", dijo.', '"{sentence}", dijo.')
+    >>> find_frame_problem('"{sentence}", dijo.', '"{sentence}", dijo.')
     'the two frames are the same'
-    >>> frame_problem('"{sentence}", va dir.', '"{sentence}", va dir ella.')
+    >>> find_frame_problem('"{sentence}", va dir.', '"{sentence}", va dir ella.')
     'one frame has no word that the other lacks'
     """
     if not male or not female:
         return "there should be a male_frame and a female_frame, or neither"
     if any(frame.count(SENTENCE) != 1 for frame in (male, female)):
         return f"a frame should have {SENTENCE} once"
-    words = frame_words(male, female)
+    words = split_frames(male, female)
     if SENTENCE in words.male or SENTENCE in words.female:
         return "the two frames should differ on one side of the sentence only"
     if words.male == words.female:

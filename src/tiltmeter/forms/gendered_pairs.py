@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.forms.fields import Fields
-from tiltmeter.forms.form import Form, ItemText, Unique
+from tiltmeter.forms.form import Form, ItemText, UniqueValue
 from tiltmeter.forms.gest import (
     BAD_STEREOTYPE,
     NAME_ATTRIBUTES,
     OWN_KEYS,
     STEREOTYPE_NAMES,
+    format_stereotype_heading,
+    get_stereotype_attributes,
+    get_stereotype_fields,
     has_family_words,
-    own_fields,
-    read_own_fields,
+    list_shared_values,
     read_stereotype,
-    same_stereotype,
-    stereotype_attributes,
-    stereotype_heading,
+    read_stereotype_fields,
 )
 from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL, PAIRS_CHANGING_MEANING, lint_difference
 
@@ -49,27 +49,27 @@ class GenderedPairItem:
     sub_stereotype: str = ""
 
 
-def differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
+def find_differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
     """The pairs of words in which two texts with the same number of words differ.
 
-    >>> list(differing_words("Som unavený .", "Som unavená ."))
+    >>> list(find_differing_words("Som unavený .", "Som unavená ."))
     [('unavený', 'unavená')]
     """
     return ((a, b) for a, b in zip(first.split(), second.split(), strict=True) if a != b)
 
 
-def rejection_reason(male: str, female: str) -> str | None:
+def find_rejection_reason(male: str, female: str) -> str | None:
     """Why the filters of GEST's authors reject a pair of sentences; None if they accept it.
 
-    >>> rejection_reason("Bol som doma.", "Bola som doma.")
-    >>> rejection_reason("Som rád.", "Som veľmi rada.")
+    >>> find_rejection_reason("Bol som doma.", "Bola som doma.")
+    >>> find_rejection_reason("Som rád.", "Som veľmi rada.")
     'the two sentences do not differ in exactly one word'
-    >>> rejection_reason("Rád by som spal.", "Chcela by som spal.")
+    >>> find_rejection_reason("Rád by som spal.", "Chcela by som spal.")
     'the two forms of the word begin with different letters'
     """
     if len(male.split()) != len(female.split()):
         return NOT_ONE_WORD
-    words = list(differing_words(male, female))
+    words = list(find_differing_words(male, female))
     if len(words) != 1:
         return NOT_ONE_WORD
     ((male_word, female_word),) = words
@@ -79,26 +79,26 @@ def rejection_reason(male: str, female: str) -> str | None:
 def _read(fields: Fields) -> GenderedPairItem | None:
     id_, language, male, female = fields.text("id"), fields.language(), fields.text("male"), fields.text("female")
     known = {key: fields.text(key) for key in ("original", "translator") if fields.values.get(key, "") != ""}
-    known |= read_own_fields(fields)
+    known |= read_stereotype_fields(fields)
     stereotype = read_stereotype(fields)
     return None if stereotype is None else GenderedPairItem(id_, language, stereotype, male, female, **known)
 
 
 def _write(item: GenderedPairItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
-    values |= own_fields(item)
+    values |= get_stereotype_fields(item)
     values |= {key: text for key in ("translator", "original") if (text := getattr(item, key))}
-    return values | _sentences(item)
+    return values | _get_sentences(item)
 
 
-def _sentences(item: GenderedPairItem) -> dict[str, str]:
+def _get_sentences(item: GenderedPairItem) -> dict[str, str]:
     return {"male": item.male, "female": item.female}
 
 
-def attributes(item: GenderedPairItem) -> dict[str, Any]:
+def get_attributes(item: GenderedPairItem) -> dict[str, Any]:
     """Columns that an item adds to the score table."""
     family = has_family_words(item.original) if item.original else None
-    return stereotype_attributes(item) | {"family_words": family, "translator": item.translator}
+    return get_stereotype_attributes(item) | {"family_words": family, "translator": item.translator}
 
 
 FORM = Form(
@@ -109,17 +109,17 @@ FORM = Form(
     distinctive=("male", "female"),
     read=_read,
     write=_write,
-    texts=lambda item: _sentences(item).items(),
+    texts=lambda item: _get_sentences(item).items(),
     # The sentences are translations themselves; another language is translated from the English original.
     translatable=lambda item: {"original": item.original} if item.original else {},
-    attributes=attributes,
+    attributes=get_attributes,
     subject="stereotype",
     value_names=STEREOTYPE_NAMES,
     name_attributes=NAME_ATTRIBUTES,
-    shown=lambda item: ItemText(item.original, _sentences(item)),
-    heading=lambda item: (stereotype_heading(item), item.translator),
-    unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],
-    same=same_stereotype,
+    shown=lambda item: ItemText(item.original, _get_sentences(item)),
+    heading=lambda item: (format_stereotype_heading(item), item.translator),
+    unique=lambda item: [UniqueValue("duplicate-pair", "male", (item.male, item.female))],
+    same=list_shared_values,
     lint=lambda item: lint_difference(item.male, item.female, "female"),
     errors=BAD_STEREOTYPE,
     warnings={**DUPLICATE, **IDENTICAL},

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.forms.fields import Fields, Problem
-from tiltmeter.forms.form import Form, ItemText, Unique
+from tiltmeter.forms.form import Form, ItemText, UniqueValue
 
 SENTENCES, CONTEXT = PARTS = ("sentences", "context")
 MASCULINE, FEMININE, UNKNOWN = GENDERS = ("masculine", "feminine", "unknown")
@@ -39,10 +39,10 @@ class GenevalItem:
     pair: str = ""
 
 
-def reference_words(text: str) -> frozenset[str]:
+def extract_reference_words(text: str) -> frozenset[str]:
     """The distinct words of a text, in lower case and without punctuation.
 
-    >>> sorted(reference_words("La jardinera, la alta."))
+    >>> sorted(extract_reference_words("La jardinera, la alta."))
     ['alta', 'jardinera', 'la']
     """
     return frozenset(text.lower().translate(_WITHOUT_PUNCTUATION).split())
@@ -63,14 +63,14 @@ def _write(item: GenevalItem) -> dict[str, object]:
     return values | {"source": item.source, "correct": item.correct, "incorrect": item.incorrect}
 
 
-def _attributes(item: GenevalItem) -> dict[str, Any]:
+def _get_attributes(item: GenevalItem) -> dict[str, Any]:
     values = {"gender": item.gender}
     return values | {"pair": item.pair} if item.pair else values
 
 
 def _lint(item: GenevalItem) -> list[Problem]:
     problems = []
-    if reference_words(item.incorrect) <= reference_words(item.correct):
+    if extract_reference_words(item.incorrect) <= extract_reference_words(item.correct):
         problems.append(
             Problem("no-wrong-words", "incorrect", "has no word of its own, so no translation can be wrong")
         )
@@ -92,7 +92,7 @@ FORM = Form(
     ],
     # The references are gendered versions of one translation: another language needs references of its own.
     translatable=lambda _item: {},
-    attributes=_attributes,
+    attributes=_get_attributes,
     subject="gender",
     shown=lambda item: ItemText(
         " ".join(filter(None, (item.context, item.source))), {"correct": item.correct, "incorrect": item.incorrect}
@@ -100,7 +100,7 @@ FORM = Form(
     heading=lambda item: (item.gender,),
     parts=PARTS,
     part_of=lambda item: item.part,
-    unique=lambda item: [Unique("duplicate-source", "source", (item.context, item.source))],
+    unique=lambda item: [UniqueValue("duplicate-source", "source", (item.context, item.source))],
     lint=_lint,
     errors={"unknown-source-gender": "a source's gender that is not masculine, feminine or unknown"},
     warnings={

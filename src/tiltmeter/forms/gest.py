@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from tiltmeter.forms.fields import Fields
-from tiltmeter.forms.form import Form, ItemText, Same, Unique
-from tiltmeter.forms.frames import BAD_FRAME, FRAME, SENTENCE, frame_problem
+from tiltmeter.forms.form import Form, ItemText, SharedValue, UniqueValue
+from tiltmeter.forms.frames import BAD_FRAME, FRAME, SENTENCE, find_frame_problem
 
 STEREOTYPES: Final = {
     1: "women are emotional",
@@ -92,26 +92,26 @@ class StereotypedItem(Protocol):
     def sub_stereotype(self) -> str: ...  # noqa: D102
 
 
-def gest_side(stereotype: int) -> str:
+def get_gest_side(stereotype: int) -> str:
     """The side of one of GEST's sixteen stereotypes.
 
-    >>> gest_side(7), gest_side(8)
+    >>> get_gest_side(7), get_gest_side(8)
     ('feminine', 'masculine')
     """
     return SIDES[stereotype in MALE]
 
 
-def own_fields(item: StereotypedItem) -> dict[str, str]:
+def get_stereotype_fields(item: StereotypedItem) -> dict[str, str]:
     """The fields, by key, in which an item describes its stereotype beyond the number."""
     return {key: text for key in OWN_KEYS if (text := getattr(item, key))}
 
 
-def stereotype_attributes(item: StereotypedItem) -> dict[str, Any]:
+def get_stereotype_attributes(item: StereotypedItem) -> dict[str, Any]:
     """The columns of the score table on an item's stereotype; the name and the sub-stereotype only where it has them.
 
     A sub-stereotype has the number of its stereotype before it, for two stereotypes may have one of the same name.
     """
-    values: dict[str, Any] = {"stereotype": item.stereotype, "side": item.side or gest_side(item.stereotype)}
+    values: dict[str, Any] = {"stereotype": item.stereotype, "side": item.side or get_gest_side(item.stereotype)}
     if item.stereotype_name:
         values["stereotype_name"] = item.stereotype_name
     if item.sub_stereotype:
@@ -119,15 +119,18 @@ def stereotype_attributes(item: StereotypedItem) -> dict[str, Any]:
     return values
 
 
-def stereotype_heading(item: StereotypedItem) -> str:
+def format_stereotype_heading(item: StereotypedItem) -> str:
     """The stereotype of an item for display: its number, and the names that the item gives."""
     names = ", ".join(filter(None, (item.stereotype_name, item.sub_stereotype)))
     return f"stereotype {item.stereotype}{f' ({names})' if names else ''}"
 
 
-def same_stereotype(item: StereotypedItem) -> list[Same]:
+def list_shared_values(item: StereotypedItem) -> list[SharedValue]:
     """What all items of a stereotype have in common: its side and its name."""
-    return [Same("stereotype-differs", key, item.stereotype, getattr(item, key)) for key in ("side", "stereotype_name")]
+    return [
+        SharedValue("stereotype-differs", key, item.stereotype, getattr(item, key))
+        for key in ("side", "stereotype_name")
+    ]
 
 
 def read_stereotype(fields: Fields) -> int | None:
@@ -168,17 +171,17 @@ def has_family_words(sentence: str) -> bool:
     return any(word in sentence for word in FAMILY_WORDS)
 
 
-def read_own_fields(fields: Fields) -> dict[str, str]:
+def read_stereotype_fields(fields: Fields) -> dict[str, str]:
     """The fields in which an item describes its stereotype beyond the number, those that it has."""
     return {key: fields.text(key) for key in OWN_KEYS if fields.values.get(key, "") != ""}
 
 
 def _read(fields: Fields) -> GestItem | None:
     id_, language, sentence = fields.text("id"), fields.language(), fields.text("sentence")
-    stereotype, own = read_stereotype(fields), read_own_fields(fields)
+    stereotype, own = read_stereotype(fields), read_stereotype_fields(fields)
     known = {key: fields.text(key) for key in FRAME_KEYS if fields.values.get(key, "") != ""}
     male, female = known.get("male_frame", ""), known.get("female_frame", "")
-    if (male or female) and (problem := frame_problem(male, female)):
+    if (male or female) and (problem := find_frame_problem(male, female)):
         fields.note("bad-frame", "female_frame" if male else "male_frame", problem)
     return None if stereotype is None else GestItem(id_, language, stereotype, sentence, **own, **known)
 
@@ -186,10 +189,10 @@ def _read(fields: Fields) -> GestItem | None:
 def _write(item: GestItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
     known = {key: text for key in FRAME_KEYS if (text := getattr(item, key))}
-    return values | own_fields(item) | known | {"sentence": item.sentence}
+    return values | get_stereotype_fields(item) | known | {"sentence": item.sentence}
 
 
-def _shown(item: GestItem) -> ItemText:
+def _format_for_display(item: GestItem) -> ItemText:
     """The sentence; with frames, the two texts that are compared, under the English sentence if it is known."""
     if not item.male_frame:
         return ItemText(item.sentence, {})
@@ -204,15 +207,15 @@ def _with_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> Gest
     return replace(item, language=language, sentence=sentence, male_frame="", female_frame="")
 
 
-def _texts(item: GestItem) -> list[tuple[str, str]]:
+def _list_texts(item: GestItem) -> list[tuple[str, str]]:
     frames = [(key, text) for key in ("male_frame", "female_frame") if (text := getattr(item, key))]
     return [("sentence", item.sentence), *frames]
 
 
-def attributes(item: GestItem) -> dict[str, Any]:
+def get_attributes(item: GestItem) -> dict[str, Any]:
     """Columns that an item adds to the score table."""
     english = item.original or (item.sentence if item.language == "en" else "")
-    return stereotype_attributes(item) | {"family_words": has_family_words(english) if english else None}
+    return get_stereotype_attributes(item) | {"family_words": has_family_words(english) if english else None}
 
 
 FORM = Form(
@@ -223,20 +226,20 @@ FORM = Form(
     distinctive=("stereotype", "sentence"),
     read=_read,
     write=_write,
-    texts=_texts,
+    texts=_list_texts,
     translatable=lambda item: {"sentence": item.sentence},
     with_texts=_with_texts,
-    attributes=attributes,
+    attributes=get_attributes,
     subject="stereotype",
     value_names=STEREOTYPE_NAMES,
     name_attributes=NAME_ATTRIBUTES,
-    shown=_shown,
-    heading=lambda item: (stereotype_heading(item),),
+    shown=_format_for_display,
+    heading=lambda item: (format_stereotype_heading(item),),
     parts=(*TEMPLATES, FRAME),
     # Sentences with frames are asked in these, others in every template.
     part_of=lambda item: FRAME if item.male_frame else None,
-    unique=lambda item: [Unique("duplicate-sentence", "sentence", item.sentence)],
-    same=same_stereotype,
+    unique=lambda item: [UniqueValue("duplicate-sentence", "sentence", item.sentence)],
+    same=list_shared_values,
     errors={**BAD_STEREOTYPE, **BAD_FRAME},
     warnings={"duplicate-sentence": "a GEST sentence that an earlier item has too"},
     changing_meaning=("duplicate-sentence",),

@@ -25,7 +25,7 @@ class NameList:
 
 
 @cache
-def listed_names(language: str) -> NameList | None:
+def load_name_list(language: str) -> NameList | None:
     """The names of a language; None if there is no list."""
     path = files("tiltmeter.forms").joinpath("names", f"{language}.toml")
     if not path.is_file():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tiltmeter.forms.fields import Fields, Problem
-from tiltmeter.forms.form import Form, ItemText, JsonValues, Unique
+from tiltmeter.forms.form import Form, ItemText, JsonValues, UniqueValue
 
 AMBIGUOUS, DISAMBIGUATED = "ambiguous", "disambiguated"
 PARTS = (AMBIGUOUS, DISAMBIGUATED)
@@ -82,18 +82,18 @@ def _write(item: MultipleChoiceItem) -> dict[str, object]:
     return values | {"label": item.label} if item.label else values
 
 
-def _texts(item: MultipleChoiceItem) -> dict[str, str]:
+def _get_texts(item: MultipleChoiceItem) -> dict[str, str]:
     return {name: getattr(item, name) for name in _TEXTS}
 
 
-def attributes(item: MultipleChoiceItem) -> dict[str, str]:
+def get_attributes(item: MultipleChoiceItem) -> dict[str, str]:
     """Columns that an item adds to the score table."""
     columns = {"bias_type": item.bias_type, "template": item.template, "polarity": item.polarity}
     columns |= {"correct": item.correct}
     return columns | {"label": item.label} if item.label else columns
 
 
-def role_name(role: str) -> str:
+def format_role_name(role: str) -> str:
     """The name of an answer in displays, and of its score: `stereotype answer`."""
     return f"{role} answer"
 
@@ -116,9 +116,9 @@ FORM = Form(
     read=_read,
     write=_write,
     from_json=_from_json,
-    texts=lambda item: _texts(item).items(),
-    translatable=_texts,
-    attributes=attributes,
+    texts=lambda item: _get_texts(item).items(),
+    translatable=_get_texts,
+    attributes=get_attributes,
     subject="bias_type",
     value_names={
         "label": {
@@ -131,13 +131,13 @@ FORM = Form(
         }
     },
     shown=lambda item: ItemText(
-        f"{item.context} {item.question}", {role_name(role): item.answer(role) for role in ROLES}
+        f"{item.context} {item.question}", {format_role_name(role): item.answer(role) for role in ROLES}
     ),
     heading=lambda item: (item.bias_type, f"{item.polarity} question", f"right: {item.correct}"),
     parts=PARTS,
     part_of=lambda item: item.part,
     unique=lambda item: [
-        Unique("duplicate-question", "question", (item.context, item.question, *sorted(_texts(item).values())))
+        UniqueValue("duplicate-question", "question", (item.context, item.question, *sorted(_get_texts(item).values())))
     ],
     lint=_lint,
     errors={

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tiltmeter.forms.fields import Fields, Problem
-from tiltmeter.forms.form import Form, ItemText, Unique
-from tiltmeter.forms.visible_text import INVISIBLE, visible_text
-from tiltmeter.forms.word_difference import is_unspaced, word_difference
+from tiltmeter.forms.form import Form, ItemText, UniqueValue
+from tiltmeter.forms.visible_text import INVISIBLE, extract_visible_text
+from tiltmeter.forms.word_difference import compute_word_difference, is_unspaced
 
 # Consecutive changed words from which a pair gets a warning. A group is mostly named by one or two words, so a longer
 # difference suggests that the sentences differ in more than the group. Chosen by hand; docs/data.md has the counts.
@@ -66,30 +66,30 @@ def _write(item: PairItem) -> dict[str, object]:
     if item.direction:
         values["direction"] = item.direction
     values |= {"more": item.more, "less": item.less}
-    return values | _own_fields(item)
+    return values | _get_optional_fields(item)
 
 
-def _own_fields(item: PairItem) -> dict[str, object]:
+def _get_optional_fields(item: PairItem) -> dict[str, object]:
     """The optional fields that an item has, besides its direction."""
     values: dict[str, object] = {"template": item.template, "subtype": item.subtype, "votes": item.votes}
     return {key: value for key, value in values.items() if value not in ("", None)}
 
 
-def _sentences(item: PairItem) -> dict[str, str]:
+def _get_sentences(item: PairItem) -> dict[str, str]:
     return {"more": item.more, "less": item.less}
 
 
-def attributes(item: PairItem) -> dict[str, object]:
+def get_attributes(item: PairItem) -> dict[str, object]:
     """Columns that an item adds to the score table."""
     direction = {"direction": item.direction} if item.direction else {}
-    return {"bias_type": item.bias_type, **direction, **_own_fields(item)}
+    return {"bias_type": item.bias_type, **direction, **_get_optional_fields(item)}
 
 
 def lint_difference(first: str, second: str, field: str) -> Iterator[Problem]:
     """The problem of two sentences that do not differ visibly."""
     if first == second:
         yield Problem("identical-pair", field, "the two sentences are the same")
-    elif visible_text(first) == visible_text(second):
+    elif extract_visible_text(first) == extract_visible_text(second):
         message = "differs from the other sentence only in white space or invisible characters"
         yield Problem("invisible-difference", field, message)
 
@@ -98,7 +98,7 @@ def _lint(item: PairItem) -> Iterator[Problem]:
     if problems := list(lint_difference(item.more, item.less, "less")):
         yield from problems
         return
-    difference = word_difference(item.more, item.less)
+    difference = compute_word_difference(item.more, item.less)
     if not difference.shared:
         yield Problem("nothing-shared", "less", "has no word in common with the other sentence")
     elif difference.longest >= _WIDE and not is_unspaced(item.more):
@@ -117,15 +117,15 @@ FORM = Form(
     distinctive=("more", "less"),
     read=_read,
     write=_write,
-    texts=lambda item: _sentences(item).items(),
-    translatable=_sentences,
+    texts=lambda item: _get_sentences(item).items(),
+    translatable=_get_sentences,
     text_names=lambda _item: {"more": "more stereotypical", "less": "less stereotypical"},
-    attributes=attributes,
+    attributes=get_attributes,
     subject="bias_type",
     numbers=("votes",),
-    shown=lambda item: ItemText("", _sentences(item)),
+    shown=lambda item: ItemText("", _get_sentences(item)),
     heading=lambda item: tuple(filter(None, (item.bias_type, item.direction, item.subtype))),
-    unique=lambda item: [Unique("duplicate-pair", "more", (item.more, item.less))],
+    unique=lambda item: [UniqueValue("duplicate-pair", "more", (item.more, item.less))],
     lint=_lint,
     errors={"unknown-direction": "a direction that is neither stereo nor antistereo"},
     warnings={

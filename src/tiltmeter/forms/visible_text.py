@@ -8,10 +8,10 @@ INVISIBLE = {
 }
 
 
-def visible_text(text: str) -> str:
+def extract_visible_text(text: str) -> str:
     """A text in NFC without white space and without control and format characters.
 
-    >>> visible_text("My aunt\u200b knits. ") == visible_text("My aunt  knits.")
+    >>> extract_visible_text("My aunt\u200b knits. ") == extract_visible_text("My aunt  knits.")
     True
     """
     composed = unicodedata.normalize("NFC", text)

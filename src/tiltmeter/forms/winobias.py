@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tiltmeter.forms.fields import Fields
-from tiltmeter.forms.form import Form, ItemText, Unique
+from tiltmeter.forms.form import Form, ItemText, UniqueValue
 from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL, PAIRS_CHANGING_MEANING, lint_difference
 
 PARTS = ("type1-dev", "type1-test", "type2-dev", "type2-test")
@@ -42,14 +42,14 @@ def _read(fields: Fields) -> WinoBiasItem | None:
 
 def _write(item: WinoBiasItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "part": item.part, "language": item.language}
-    return values | {"occupation": item.occupation, "gender": item.gender} | _sentences(item)
+    return values | {"occupation": item.occupation, "gender": item.gender} | _get_sentences(item)
 
 
-def _sentences(item: WinoBiasItem) -> dict[str, str]:
+def _get_sentences(item: WinoBiasItem) -> dict[str, str]:
     return {"male": item.male, "female": item.female}
 
 
-def attributes(item: WinoBiasItem) -> dict[str, str]:
+def get_attributes(item: WinoBiasItem) -> dict[str, str]:
     """Columns that an item adds to the score table."""
     return {"occupation": item.occupation, "occupation_gender": item.gender}
 
@@ -61,15 +61,15 @@ FORM = Form(
     distinctive=("occupation",),
     read=_read,
     write=_write,
-    texts=lambda item: _sentences(item).items(),
-    translatable=_sentences,
-    attributes=attributes,
+    texts=lambda item: _get_sentences(item).items(),
+    translatable=_get_sentences,
+    attributes=get_attributes,
     subject="occupation",
-    shown=lambda item: ItemText("", _sentences(item)),
+    shown=lambda item: ItemText("", _get_sentences(item)),
     heading=lambda item: (f"{item.occupation} ({item.gender})",),
     parts=PARTS,
     part_of=lambda item: item.part,
-    unique=lambda item: [Unique("duplicate-pair", "male", (item.male, item.female))],
+    unique=lambda item: [UniqueValue("duplicate-pair", "male", (item.male, item.female))],
     lint=lambda item: lint_difference(item.male, item.female, "female"),
     errors={"unknown-gender": "an occupation's gender that is neither male nor female"},
     warnings={**DUPLICATE, **IDENTICAL},

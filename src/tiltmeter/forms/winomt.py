@@ -7,8 +7,8 @@
 from dataclasses import dataclass
 
 from tiltmeter.forms.fields import Fields
-from tiltmeter.forms.form import Form, ItemText, Unique
-from tiltmeter.forms.word_difference import words
+from tiltmeter.forms.form import Form, ItemText, UniqueValue
+from tiltmeter.forms.word_difference import split_words
 
 MALE, FEMALE, NEUTRAL = GENDERS = ("male", "female", "neutral")
 PRO, ANTI, NEITHER = STEREOTYPICAL = ("pro", "anti", "none")
@@ -43,14 +43,14 @@ def _read(fields: Fields) -> WinoMTItem | None:
         fields.note("wrong-type", "position", "should be a whole number, the place of the entity from 0")
         return None
     item = WinoMTItem(id_, language, gender, entity, position, sentence, stereotypical)
-    if sentence and entity and not _is_there(item):
+    if sentence and entity and not _has_entity_at_position(item):
         fields.note("entity-elsewhere", "position", f"{entity!r} is not word {position} (from 0) of the sentence")
     return item
 
 
-def _is_there(item: WinoMTItem) -> bool:
-    after = words(" ".join(item.sentence.split()[item.position :])) if item.position >= 0 else []
-    entity = [word.lower() for word in words(item.entity)]
+def _has_entity_at_position(item: WinoMTItem) -> bool:
+    after = split_words(" ".join(item.sentence.split()[item.position :])) if item.position >= 0 else []
+    entity = [word.lower() for word in split_words(item.entity)]
     return [word.lower() for word in after[: len(entity)]] == entity
 
 
@@ -77,7 +77,7 @@ FORM = Form(
     value_names={"stereotypical": {PRO: "pro-stereotypical", ANTI: "anti-stereotypical", NEITHER: "no stereotype"}},
     shown=lambda item: ItemText(item.sentence, {}),
     heading=lambda item: (f"{item.entity} ({item.gender})",),
-    unique=lambda item: [Unique("repeated-sentence", "sentence", (item.sentence, item.entity))],
+    unique=lambda item: [UniqueValue("repeated-sentence", "sentence", (item.sentence, item.entity))],
     errors={
         "entity-elsewhere": "an entity that is not at its position in the sentence",
         "unknown-casting": "a value of `stereotypical` that is not pro, anti or none",

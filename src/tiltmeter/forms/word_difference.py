@@ -27,19 +27,19 @@ class WordDifference:
     longest: int
 
 
-def word_difference(first: str, second: str) -> WordDifference:
+def compute_word_difference(first: str, second: str) -> WordDifference:
     """Count shared and changed words; a changed span counts as many words as its longer side has.
 
     In long repetitive texts, everything between the first and the last difference counts as changed.
 
-    >>> word_difference("My aunt knits a scarf.", "My two uncles knit a scarf.")
+    >>> compute_word_difference("My aunt knits a scarf.", "My two uncles knit a scarf.")
     WordDifference(shared=3, changed=3, longest=3)
     """
-    own, other = words(first), words(second)
+    own, other = split_words(first), split_words(second)
     try:
         opcodes = BoundedMatcher(own, other).get_opcodes()
     except MatchingLimitError:
-        return _outer_difference(own, other)
+        return _compute_outer_difference(own, other)
     shared = 0
     changed = [0]
     for tag, first_start, first_end, second_start, second_end in opcodes:
@@ -50,7 +50,7 @@ def word_difference(first: str, second: str) -> WordDifference:
     return WordDifference(shared, sum(changed), max(changed))
 
 
-def _outer_difference(own: list[str], other: list[str]) -> WordDifference:
+def _compute_outer_difference(own: list[str], other: list[str]) -> WordDifference:
     """The difference of long texts: everything between their first and their last difference counts as changed."""
     shorter = min(len(own), len(other))
     start = next((place for place in range(shorter) if own[place] != other[place]), shorter)
@@ -59,24 +59,24 @@ def _outer_difference(own: list[str], other: list[str]) -> WordDifference:
     return WordDifference(start + end, changed, changed)
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text without punctuation; in scripts without spaces, its characters.
 
-    >>> words("Mrs. Lee knits; 她织毛衣。")
+    >>> split_words("Mrs. Lee knits; 她织毛衣。")
     ['Mrs', 'Lee', 'knits', '她', '织', '毛', '衣']
     """
-    return [text[start:end] for start, end in word_spans(text)]
+    return [text[start:end] for start, end in find_word_spans(text)]
 
 
-def word_spans(text: str) -> list[tuple[int, int]]:
+def find_word_spans(text: str) -> list[tuple[int, int]]:
     """Where the words of a text begin and end.
 
-    >>> word_spans("l'été")
+    >>> find_word_spans("l'été")
     [(0, 1), (2, 5)]
     """
     spans: list[tuple[int, int]] = []
     start = 0
-    for kind, run in groupby(text, _kind):
+    for kind, run in groupby(text, _classify_character):
         end = start + len(list(run))
         if kind == "letters":
             spans.append((start, end))
@@ -87,7 +87,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 
 @cache
-def _kind(character: str) -> str:
+def _classify_character(character: str) -> str:
     # Combining marks (category M) belong to the word.
     if unicodedata.category(character)[0] not in "LMN":
         return ""
@@ -97,4 +97,4 @@ def _kind(character: str) -> str:
 
 def is_unspaced(text: str) -> bool:
     """Whether a text has characters of a script that is written without spaces."""
-    return any(_kind(character) == "characters" for character in text)
+    return any(_classify_character(character) == "characters" for character in text)

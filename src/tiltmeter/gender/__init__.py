@@ -2,11 +2,11 @@
 
 The rules of a language are the module of this package that has the language's code for a name, such as `sk.py`.
 
->>> speaker_gender("Včera som bola unavená.", "sk")
+>>> find_speaker_gender("Včera som bola unavená.", "sk")
 'feminine'
->>> speaker_gender("Som dobrý hudobník.", "sk") is None
+>>> find_speaker_gender("Som dobrý hudobník.", "sk") is None
 True
->>> speaker_gender("Я вчора втомився.", "uk", explain=True)
+>>> find_speaker_gender("Я вчора втомився.", "uk", explain=True)
 SpeakerGender(gender='masculine', cue=('я', 'втомився'), rule='past tense')
 """
 
@@ -18,9 +18,9 @@ from pkgutil import iter_modules
 from typing import Literal, overload
 
 from tiltmeter.errors import UsageError
-from tiltmeter.gender.clauses import Gender, Grammar, tokens
+from tiltmeter.gender.clauses import Gender, Grammar, tokenize
 
-__all__ = ["LANGUAGES", "Gender", "SpeakerGender", "speaker_gender"]
+__all__ = ["LANGUAGES", "Gender", "SpeakerGender", "find_speaker_gender"]
 
 # Modules with an ISO 639 code for a name; all others have longer names.
 LANGUAGES = tuple(sorted(module.name for module in iter_modules(__path__) if re.fullmatch("[a-z]{2,3}", module.name)))
@@ -36,22 +36,22 @@ class SpeakerGender:
 
 
 @overload
-def speaker_gender(text: str, language: str, *, explain: Literal[False] = False) -> Gender | None: ...
+def find_speaker_gender(text: str, language: str, *, explain: Literal[False] = False) -> Gender | None: ...
 @overload
-def speaker_gender(text: str, language: str, *, explain: Literal[True]) -> SpeakerGender: ...
-def speaker_gender(text: str, language: str, *, explain: bool = False) -> Gender | SpeakerGender | None:
+def find_speaker_gender(text: str, language: str, *, explain: Literal[True]) -> SpeakerGender: ...
+def find_speaker_gender(text: str, language: str, *, explain: bool = False) -> Gender | SpeakerGender | None:
     """The grammatical gender of the first person in `text`, or None; with `explain`, also the words and the rule.
 
     If a text has cues of both genders, the first one decides.
     """
-    cue = min(_grammar(language).cues(tokens(text)), key=lambda cue: cue.position, default=None)
+    cue = min(_load_grammar(language).find_cues(tokenize(text)), key=lambda cue: cue.position, default=None)
     if explain:
         return SpeakerGender(cue.gender, cue.words, cue.rule) if cue else SpeakerGender(None)
     return cue.gender if cue else None
 
 
 @cache
-def _grammar(language: str) -> Grammar:
+def _load_grammar(language: str) -> Grammar:
     if language not in LANGUAGES:
         raise UsageError(
             f"There are no rules for the speaker's gender in {language!r}, only for {', '.join(LANGUAGES)}."

@@ -33,7 +33,7 @@ class Cue:
 class Grammar(Protocol):
     """The rules of one language."""
 
-    def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
+    def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Every cue in the tokens of a sentence, in any order."""
 
 
@@ -51,10 +51,10 @@ _STRESS = re.compile("(?<=[аеёиоуыэюяєіїѐѝ])[\u0300\u0301]")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*|\d+|[^\w\s]|_")
 
 
-def clean(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Normalise: lower case, NFC, no invisible characters or stress marks, one kind of apostrophe and hyphen.
 
-    >>> clean("Ра\u0301да\u00ad, ob\u2019je\u030ct")
+    >>> normalise_text("Ра\u0301да\u00ad, ob\u2019je\u030ct")
     "рада, ob'jět"
     """
     # Apostrophes are also replaced before NFKC, which would turn U+00B4 into a space and an accent.
@@ -62,17 +62,17 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFC", _STRESS.sub("", text))
 
 
-def tokens(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """The words and punctuation marks of a text, normalised.
 
-    >>> tokens("Bol(a) som tam, 3-krát.")
+    >>> tokenize("Bol(a) som tam, 3-krát.")
     ['bol', '(', 'a', ')', 'som', 'tam', ',', '3', '-', 'krát', '.']
     """
-    matches: list[str] = _TOKEN.findall(clean(text))
+    matches: list[str] = _TOKEN.findall(normalise_text(text))
     return matches
 
 
-def words(text: str) -> frozenset[str]:
+def parse_word_list(text: str) -> frozenset[str]:
     """A word list from a string of words separated by whitespace."""
     return frozenset(text.split())
 
@@ -112,10 +112,11 @@ class Clause:
         return Cue(gender, tuple(self.sentence[index] for index in sorted((position, *others))), rule, position)
 
 
-def clauses(sentence: Sequence[str], openers: frozenset[str]) -> Iterator[Clause]:
+def split_clauses(sentence: Sequence[str], openers: frozenset[str]) -> Iterator[Clause]:
     """Split a sentence at punctuation marks and before words of `openers`.
 
-    >>> [" ".join(clause.words) for clause in clauses(tokens("Vím, že prší a já jsem doma."), words("a"))]
+    >>> tokens = tokenize("Vím, že prší a já jsem doma.")
+    >>> [" ".join(clause.words) for clause in split_clauses(tokens, parse_word_list("a"))]
     ['vím', 'že prší', 'a já jsem doma']
     """
     start = 0
@@ -131,7 +132,7 @@ def clauses(sentence: Sequence[str], openers: frozenset[str]) -> Iterator[Clause
         yield Clause(sentence, start, len(sentence))
 
 
-def by_endings(
+def build_ending_rule(
     masculine: str,
     feminine: str,
     *,
@@ -158,7 +159,7 @@ def by_endings(
 
 
 @dataclass(frozen=True)
-class Predicates:
+class PredicateAdjectives:
     """Finds predicate adjectives, and excludes attributive ones (those that modify a noun).
 
     `adjective` gives the gender of an adjective in the case of a predicate; `noun` says whether a word could be a noun
@@ -184,7 +185,7 @@ class Predicates:
             if gender and not self._is_attributive(clause, position, gender):
                 yield position, gender
 
-    def next_to(self, clause: Clause, verb: int) -> tuple[int, Gender] | None:
+    def find_next_to(self, clause: Clause, verb: int) -> tuple[int, Gender] | None:
         """The predicate adjective next to the word at `verb`: after it, skipping function words, adverbs and
         prepositional phrases of two words, or directly before it.
         """

@@ -10,15 +10,15 @@ from typing import Literal, overload
 
 from tiltmeter.errors import DataError
 from tiltmeter.gender import SpeakerGender
-from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, words
+from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, parse_word_list
 
-_AGREEING = words("rád rad nerad sám sam один сам адзін")
-_BE = words("byť být być biti быть бути быць")
+_AGREEING = parse_word_list("rád rad nerad sám sam один сам адзін")
+_BE = parse_word_list("byť být być biti быть бути быць")
 _COLUMNS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ParsedWord:
     """A syntactic word of a parse; `head` is the id of its head (0 for the root)."""
 
     id: int
@@ -49,7 +49,7 @@ class Word:
 class ParsedSentence:
     """The words of a sentence and its text (the joined word forms if the file has no text)."""
 
-    words: tuple[Word, ...]
+    words: tuple[ParsedWord, ...]
     text: str
 
 
@@ -60,7 +60,7 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[ParsedSentence]:
     >>> next(read_conllu([line, ""], "example")).words[0].features
     {'Number': 'Plur', 'Person': '1'}
     """
-    words_so_far: list[Word] = []
+    words_so_far: list[ParsedWord] = []
     text = ""
     first = 0
     for number, line in enumerate(lines, start=1):
@@ -70,32 +70,32 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[ParsedSentence]:
                 text = line.removeprefix("# text =").strip()
         elif line.strip():
             first = first or number
-            word = _word(line, f"{name}, line {number}")
+            word = _parse_word(line, f"{name}, line {number}")
             if word:
                 if word.id != len(words_so_far) + 1:
                     raise DataError(f"{name}, line {number}: word {word.id} follows word {len(words_so_far)}")
                 words_so_far.append(word)
         elif words_so_far:
-            yield _sentence(words_so_far, text, f"{name}, line {first}")
+            yield _build_sentence(words_so_far, text, f"{name}, line {first}")
             words_so_far, text, first = [], "", 0
     if words_so_far:
-        yield _sentence(words_so_far, text, f"{name}, line {first}")
+        yield _build_sentence(words_so_far, text, f"{name}, line {first}")
 
 
 @overload
-def speaker_gender_conllu(sentence: Sequence[Word], *, explain: Literal[False] = False) -> Gender | None: ...
+def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: Literal[False] = False) -> Gender | None: ...
 @overload
-def speaker_gender_conllu(sentence: Sequence[Word], *, explain: Literal[True]) -> SpeakerGender: ...
-def speaker_gender_conllu(sentence: Sequence[Word], *, explain: bool = False) -> Gender | SpeakerGender | None:
+def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: Literal[True]) -> SpeakerGender: ...
+def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: bool = False) -> Gender | SpeakerGender | None:
     """The gender of the first person in a parsed sentence, or None; with `explain`, also the word and the rule."""
-    cues = _cues(sentence)
+    cues = _find_cues(sentence)
     word, rule = min(cues, key=lambda cue: cue[0].id, default=(None, None))
     if explain:
         return SpeakerGender(word.gender, (word.form.lower(),), rule) if word else SpeakerGender(None)
     return word.gender if word else None
 
 
-def _cues(sentence: Sequence[Word]) -> Iterator[tuple[Word, str]]:
+def _find_cues(sentence: Sequence[ParsedWord]) -> Iterator[tuple[ParsedWord, str]]:
     """Every word that marks the speaker's gender, with the name of the rule."""
     by_id = {word.id: word for word in sentence}
     speaker_heads = {word.id for word in sentence if word.upos == "VERB" and word.is_first_person}
@@ -117,7 +117,7 @@ def _cues(sentence: Sequence[Word]) -> Iterator[tuple[Word, str]]:
             yield word, "predicate of an infinitive"
 
 
-def _is_first_person_subject(word: Word, head: Word, sentence: Sequence[Word]) -> bool:
+def _is_first_person_subject(word: ParsedWord, head: ParsedWord, sentence: Sequence[ParsedWord]) -> bool:
     """Whether the word is an auxiliary or a subject pronoun in the first person."""
     if word.upos == "AUX":
         # The Slovene conditional auxiliary has no person; it is first person if its clause has no other subject.
@@ -129,11 +129,11 @@ def _is_first_person_subject(word: Word, head: Word, sentence: Sequence[Word]) -
     return word.upos == "PRON" and word.is_first_person and nominative and word.relation.startswith("nsubj")
 
 
-def _has_infinitive_copula(word: Word, sentence: Sequence[Word]) -> bool:
+def _has_infinitive_copula(word: ParsedWord, sentence: Sequence[ParsedWord]) -> bool:
     return any(other.head == word.id and other.lemma in _BE and other.relation.startswith("cop") for other in sentence)
 
 
-def _word(line: str, location: str) -> Word | None:
+def _parse_word(line: str, location: str) -> ParsedWord | None:
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
         raise DataError(f"{location}: {len(columns)} columns instead of {_COLUMNS} separated by tabs")
@@ -146,10 +146,10 @@ def _word(line: str, location: str) -> Word | None:
     if any(not equals for _, equals, _ in pairs):
         raise DataError(f"{location}: features {features!r} should look like Gender=Fem|Number=Sing")
     values = {name: value for name, _, value in pairs}
-    return Word(int(identifier), form, lemma, upos, int(head), relation, values)
+    return ParsedWord(int(identifier), form, lemma, upos, int(head), relation, values)
 
 
-def _sentence(parsed: Sequence[Word], text: str, location: str) -> ParsedSentence:
+def _build_sentence(parsed: Sequence[ParsedWord], text: str, location: str) -> ParsedSentence:
     for word in parsed:
         if word.head > len(parsed):
             raise DataError(f"{location}: the head of word {word.id} is {word.head}, but there are {len(parsed)} words")

@@ -2,15 +2,22 @@
 
 import re
 
-from tiltmeter.gender.auxiliary import AuxiliaryGrammar
-from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
+from tiltmeter.gender.auxiliary_grammar import AuxiliaryGrammar
+from tiltmeter.gender.clauses import (
+    FEMININE,
+    MASCULINE,
+    Gender,
+    PredicateAdjectives,
+    build_ending_rule,
+    parse_word_list,
+)
 
-PREPOSITIONS = words(
+PREPOSITIONS = parse_word_list(
     """bez během díky do k ke ku kolem kromě kvůli mezi mimo na nad nade o od ode okolo po pod podle pro proti před
     přede přes při s skrz u v ve vedle vůči z za ze"""
 )
 
-FUNCTION_WORDS = words(
+FUNCTION_WORDS = parse_word_list(
     """a aby abych ale anebo ani asi až ať bude budu by bych byl byla bylo být celá celý co často dnes docela doma
     dost ho i ihned já jak jako je jeho její jen jenom jim nim ním čím jestli ještě jí jsem jsou kde kdo když která
     který mě mi mně mnou mu můj má moje naprosto nás ne nebo nejen nejsem než nic nikdy někdy okamžitě opravdu pořád
@@ -19,12 +26,14 @@ FUNCTION_WORDS = words(
 )
 
 # -í (jarní, lepší) is the same for both genders. Short forms: unaven, vychována, schopen, zdráva.
-ADJECTIVE = by_endings(
+ADJECTIVE = build_ending_rule(
     "ý|[^aeiouyáéíóúůýě](?:án|en)",
     "á|[áe]na",
-    masculine_words=words("jist zdráv živ hotov vědom šťasten ochoten schopen vděčen vinen povinen spokojen"),
-    feminine_words=words("jista zdráva živa hotova vědoma šťastna ochotna schopna vděčna vinna povinna spokojena"),
-    exceptions=words(
+    masculine_words=parse_word_list("jist zdráv živ hotov vědom šťasten ochoten schopen vděčen vinen povinen spokojen"),
+    feminine_words=parse_word_list(
+        "jista zdráva živa hotova vědoma šťastna ochotna schopna vděčna vinna povinna spokojena"
+    ),
+    exceptions=parse_word_list(
         """který která jaký jaká každý každá nějaký nějaká žádný žádná jiný jiná takový taková má tvá svá týden den
         román kámen kořen plamen jeden leden duben červen květen žena cena změna scéna ozvěna dělá zdá dá zná říká
         nemá získá pomáhá stává posílá zajímá čeká nechá hledá volá začíná připadá vypadá přestává dívá dává láká
@@ -33,7 +42,7 @@ ADJECTIVE = by_endings(
 )
 
 
-def noun(word: str, gender: Gender) -> bool:
+def can_be_noun(word: str, gender: Gender) -> bool:
     """Could be a nominative noun: masculine in a consonant, or agents in -ce or -a, feminine in -a, -ost or -yně.
 
     Neuter plurals in -í take adjectives in -á too: *obtížná rozhodnutí*.
@@ -46,18 +55,18 @@ def noun(word: str, gender: Gender) -> bool:
 
 
 GRAMMAR = AuxiliaryGrammar(
-    auxiliaries=words("jsem nejsem bych abych kdybych"),
+    auxiliaries=parse_word_list("jsem nejsem bych abych kdybych"),
     # With the pronoun, the past tense may lack its auxiliary: *já to věděl*.
-    shared_auxiliaries=words("já"),
-    copulas=words("jsem nejsem"),
-    futures=words("budu nebudu"),
+    shared_auxiliaries=parse_word_list("já"),
+    copulas=parse_word_list("jsem nejsem"),
+    futures=parse_word_list("budu nebudu"),
     infinitive=re.compile("[aeiyouáěíůé]t$|[íé]ct$"),
-    infinitives=words("být nebýt"),
+    infinitives=parse_word_list("být nebýt"),
     first_person=re.compile("[áíeě]m$|uj[ui]$|^(?:ne)?(?:chci|mohu|můžu|budu|jdu|jedu|píšu|čtu|žiju|žiji|beru|du)$"),
-    participle=by_endings(
+    participle=build_ending_rule(
         "l",
         "la",
-        exceptions=words(
+        exceptions=parse_word_list(
             """škola síla skála chvála pravidla pádla divadla zrcadla křídla mýdla čísla hesla másla světla skla těla
             čela křesla docela zcela zdola odmala zpola shola nula cela víla žíla včela cihla jehla kapela mrtvola
             materiál festival model hotel panel tunel motel detail email e-mail mail alkohol kostel idol symbol fotbal
@@ -68,14 +77,14 @@ GRAMMAR = AuxiliaryGrammar(
             kozel anděl posel žel interval arzenál kriminál terminál speciál ceremoniál pitbul pitbula mysl"""
         ),
     ),
-    ambiguous=words("jedla sedla pila pil stál"),
-    predicates=Predicates(
+    ambiguous=parse_word_list("jedla sedla pila pil stál"),
+    predicates=PredicateAdjectives(
         adjective=ADJECTIVE,
-        noun=noun,
+        noun=can_be_noun,
         prepositions=PREPOSITIONS,
         function_words=FUNCTION_WORDS | PREPOSITIONS,
-        coordinators=words("a i ani nebo či ale"),
-        with_complement=words(
+        coordinators=parse_word_list("a i ani nebo či ale"),
+        with_complement=parse_word_list(
             "plný plná schopný schopná schopen schopna hodný hodná vděčný vděčná věrný věrná oddaný oddaná"
         ),
     ),
@@ -87,11 +96,11 @@ GRAMMAR = AuxiliaryGrammar(
         "sám": MASCULINE,
         "sama": FEMININE,
     },
-    pronouns=words("já"),
-    other_subjects=words(
+    pronouns=parse_word_list("já"),
+    other_subjects=parse_word_list(
         """on ona ono oni ty jsi je není jsou můj moje má manžel manželka muž žena přítel přítelkyně partner partnerka
         máma matka otec syn dcera kdo který která nikdo někdo"""
     ),
     other_persons=re.compile("(?<![nv]á)(?<!^)š$"),
-    not_subject_after=words("než jako sebe sobě sebou"),
+    not_subject_after=parse_word_list("než jako sebe sobě sebou"),
 )

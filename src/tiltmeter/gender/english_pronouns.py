@@ -18,12 +18,12 @@ _PRONOUNS = {
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 
-def english_pronoun_gender(text: str) -> SpeakerGender:
+def find_english_gender(text: str) -> SpeakerGender:
     """The gender of the pronouns; None if there are none, or of both genders as in "he or she".
 
-    >>> english_pronoun_gender("She's a pilot.")
+    >>> find_english_gender("She's a pilot.")
     SpeakerGender(gender='feminine', cue=('she',), rule='pronoun')
-    >>> english_pronoun_gender("He/she is a pilot.").gender is None, english_pronoun_gender("They fly.").gender is None
+    >>> find_english_gender("He/she is a pilot.").gender is None, find_english_gender("They fly.").gender is None
     (True, True)
     """
     cue = tuple(word for word in map(str.lower, _WORD.findall(text)) if word in _PRONOUNS)

@@ -2,15 +2,22 @@
 
 import re
 
-from tiltmeter.gender.auxiliary import AuxiliaryGrammar
-from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
+from tiltmeter.gender.auxiliary_grammar import AuxiliaryGrammar
+from tiltmeter.gender.clauses import (
+    FEMININE,
+    MASCULINE,
+    Gender,
+    PredicateAdjectives,
+    build_ending_rule,
+    parse_word_list,
+)
 
-PREPOSITIONS = words(
+PREPOSITIONS = parse_word_list(
     """bez do duž iz iza ispod ispred između izvan k ka kod kroz među mimo na nad nakon niz o od oko osim po pod
     pokraj poput poslije posle pored pre pred preko prema pri prije protiv radi s sa u unatoč uprkos uz van za zbog"""
 )
 
-FUNCTION_WORDS = words(
+FUNCTION_WORDS = parse_word_list(
     """a ako ali bar barem baš bi bih bila bio bilo biti budem čak čega čim često čovek čovjek da danas dakle dok
     dosta dovoljno ga gdje gde i iako ih im njim njom ili ja jako je jer još kad kada kako kao koja koji li malo me
     mene meni mi mnogo mnom moj moja možda mu ne nego neka ni nije nikad nikada ništa nisam niti no odmah on ona opet
@@ -18,24 +25,24 @@ FUNCTION_WORDS = words(
     također takođe tamo te ti to toga toliko tu uvek uvijek veoma vrlo već vi više zaista zar zato puno kod kuće"""
 )
 
-ADJECTIVE = by_endings(
+ADJECTIVE = build_ending_rule(
     "(?:[^aeiou]|i)an|[^aeiou]en|ljiv|[^aeiou](?:iv|av)|ovit|[nvl]it|nut|iji",
     "[^aeiou]na|[ea]na|ljiva|[^aeiou](?:iva|ava)|ovita|[nvl]ita|nuta|ija",
-    masculine_words=words(
+    masculine_words=parse_word_list(
         """jak slab lijep lep mlad star dobar loš ljut hrabar mudar strog tih čist tvrd glup bogat gol nag grub drag
         spor brz zdrav živ kriv prav nov debeo veseo zreo zao topao mio sit bos lud slijep slep nijem nem gluh gluv
         blag svet visok nizak dubok širok kratak sladak težak gorak oštar vješt vešt čvrst prost pust prvi jedini
         najbolji bolji gori jači čvršći tvrđi slabiji stariji mlađi takav ovakav onakav najjači svoj prestar premlad
         preslab prejak lijen lenj"""
     ),
-    feminine_words=words(
+    feminine_words=parse_word_list(
         """jaka slaba lijepa lepa mlada stara dobra loša ljuta hrabra mudra stroga tiha čista tvrda glupa bogata gola
         naga gruba draga spora brza zdrava živa kriva prava nova debela vesela zrela zla topla mila sita bosa luda
         slijepa slepa nijema nema gluha gluva blaga sveta visoka niska duboka široka kratka slatka teška gorka oštra
         vješta vešta čvrsta prosta pusta prva jedina najbolja bolja gora jača čvršća tvrđa slabija starija mlađa takva
         ovakva onakva najjača prestara premlada preslaba prejaka lijena lenja udata neudata"""
     ),
-    exceptions=words(
+    exceptions=parse_word_list(
         """dan jedan nijedan član plan stan roman organ ekran ocean tjedan kamen plamen žena cijena cena strana hrana
         jedna nijedna istina scena promjena promena rana grana brana obrana odbrana komunikacija situacija energija
         familija ambicija emocija baterija linija historija istorija tragedija fotografija terapija opcija kompanija
@@ -45,7 +52,7 @@ ADJECTIVE = by_endings(
 )
 
 
-def noun(word: str, gender: Gender) -> bool:
+def can_be_noun(word: str, gender: Gender) -> bool:
     """Could be a nominative noun: masculine in a consonant, or agents in -a, feminine in -a or -ost.
 
     Words in -i count as masculine: a long adjective in -i (*javni govornik*) is followed by a noun.
@@ -58,13 +65,13 @@ def noun(word: str, gender: Gender) -> bool:
 
 
 GRAMMAR = AuxiliaryGrammar(
-    auxiliaries=words("sam nisam bih jesam"),
-    copulas=words("sam nisam jesam"),
+    auxiliaries=parse_word_list("sam nisam bih jesam"),
+    copulas=parse_word_list("sam nisam jesam"),
     first_person=re.compile("[aei]m$|^(?:mogu|hoću|ću|neću)$"),
-    participle=by_endings(
+    participle=build_ending_rule(
         "[aieu]o",
         "la",
-        exceptions=words(
+        exceptions=parse_word_list(
             """kao posao posla dio deo ugao misao pakao orao anđeo predio predeo udio udeo odio audio trio zao topao
             okrugao cio ceo veseo debeo zreo kiseo nagao podao škola sila hvala šala skala cigla igla obala mala
             cijela cela zla tijela tela odijela odela stabla ogledala načela zrela bijela bela vesela debela kisela
@@ -72,28 +79,28 @@ GRAMMAR = AuxiliaryGrammar(
             kola nagla podla zdjela zdela automobila"""
         ),
     ),
-    ambiguous=words("radio video studio pravila jela ostala vila mila mio"),
-    predicates=Predicates(
+    ambiguous=parse_word_list("radio video studio pravila jela ostala vila mila mio"),
+    predicates=PredicateAdjectives(
         adjective=ADJECTIVE,
-        noun=noun,
+        noun=can_be_noun,
         prepositions=PREPOSITIONS,
         function_words=FUNCTION_WORDS | PREPOSITIONS,
-        coordinators=words("a i ili ali te pa nego no već"),
-        with_complement=words(
+        coordinators=parse_word_list("a i ili ali te pa nego no već"),
+        with_complement=parse_word_list(
             """pun puna sposoban sposobna vrijedan vrijedna vredan vredna zahvalan zahvalna vjeran vjerna veran verna
             predan predana odan odana"""
         ),
     ),
-    openers=words(
+    openers=parse_word_list(
         """da jer kad kada ako koji koja koje kojeg kojoj kojem kojima što dok iako gdje gde kako čim ali nego pa"""
     ),
     # Masculine *sam* (alone) is a homograph of the auxiliary *sam* (am).
     agreeing={"sam": MASCULINE, "sama": FEMININE},
-    pronouns=words("ja"),
-    other_subjects=words(
+    pronouns=parse_word_list("ja"),
+    other_subjects=parse_word_list(
         """on ona ono oni je nije su moj moja muž žena partner partnerica partnerka majka mama otac sin kći ćerka
         svatko svako netko neko nitko niko tko ko će ćeš bi"""
     ),
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),
-    not_subject_after=words("nego kao sebe sebi sobom"),
+    not_subject_after=parse_word_list("nego kao sebe sebi sobom"),
 )

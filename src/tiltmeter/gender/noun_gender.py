@@ -11,11 +11,11 @@ A rule file has up to three tables, each with lists of words by gender. In these
 (feminine). `of` has words that join a noun to the one it depends on: in *la empresa de mudanzas* the gender is that of
 *empresa*. `capitals` says that nouns are written with a capital. What no rule decides is not told.
 
->>> noun_gender(["Die", "Bäckerin", "lachte"], 1, "de")
+>>> find_noun_gender(["Die", "Bäckerin", "lachte"], 1, "de")
 NounGender(gender='feminine', cue=('Bäckerin',))
->>> noun_gender(["vio", "al", "conserje"], 2, "es")
+>>> find_noun_gender(["vio", "al", "conserje"], 2, "es")
 NounGender(gender='masculine', cue=('al', 'conserje'))
->>> noun_gender(["l'", "analyste"], 1, "fr").gender is None
+>>> find_noun_gender(["l'", "analyste"], 1, "fr").gender is None
 True
 """
 
@@ -69,7 +69,7 @@ class NounRules:
         while place > 1 and self.of.fullmatch(words[place - 1]):
             place -= 2
         noun = words[place]
-        if gender := _matching(self.nouns, noun):
+        if gender := _find_matching(self.nouns, noun):
             return NounGender(gender, (noun,))
         if self.capitals and not noun[:1].isupper():
             return NounGender(None)
@@ -78,57 +78,57 @@ class NounRules:
             for determiner, form, gender in self.together:
                 if determiner.fullmatch(word) and form.fullmatch(noun):
                     return NounGender(gender, (word, noun))
-            if gender := _matching(self.determiners, word):
+            if gender := _find_matching(self.determiners, word):
                 return NounGender(gender, (word, noun))
             if self.either.fullmatch(word):
                 break
-        if gender := _matching(self.endings, noun):
+        if gender := _find_matching(self.endings, noun):
             return NounGender(gender, (noun,))
         return NounGender(None)
 
 
-def noun_gender(words: Sequence[str], place: int, language: str) -> NounGender:
+def find_noun_gender(words: Sequence[str], place: int, language: str) -> NounGender:
     """The gender of the noun at `place` among the words of a text; elided words end in an apostrophe: `l'`."""
-    return noun_rules(language).gender(words, place)
+    return load_noun_rules(language).gender(words, place)
 
 
 @cache
-def noun_languages() -> tuple[str, ...]:
+def list_noun_languages() -> tuple[str, ...]:
     """The languages with rules for nouns."""
     paths = (files("tiltmeter.gender") / "nouns").iterdir()
     return tuple(sorted(path.name.removesuffix(".toml") for path in paths if path.name.endswith(".toml")))
 
 
 @cache
-def noun_rules(language: str) -> NounRules:
+def load_noun_rules(language: str) -> NounRules:
     """The rules of a language."""
-    if language not in noun_languages():
+    if language not in list_noun_languages():
         why = _REFUSED.get(language, f"there are no rules for {language!r} that were tried on translations")
-        raise UsageError(f"The gender of a person is read off nouns in {', '.join(noun_languages())} only: {why}.")
+        raise UsageError(f"The gender of a person is read off nouns in {', '.join(list_noun_languages())} only: {why}.")
     text = (files("tiltmeter.gender") / "nouns" / f"{language}.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return NounRules(
-        nouns=_patterns(table.get("nouns", {})),
-        determiners=_patterns(table.get("determiners", {})),
-        endings=_patterns(table.get("endings", {})),
-        either=_pattern(table.get("determiners", {}).get("either", [])),
+        nouns=_compile_patterns(table.get("nouns", {})),
+        determiners=_compile_patterns(table.get("determiners", {})),
+        endings=_compile_patterns(table.get("endings", {})),
+        either=_compile_pattern(table.get("determiners", {}).get("either", [])),
         together=tuple(
-            (_pattern(pair["determiners"]), _pattern(pair["nouns"]), pair["gender"])
+            (_compile_pattern(pair["determiners"]), _compile_pattern(pair["nouns"]), pair["gender"])
             for pair in table.get("together", [])
         ),
-        of=_pattern(table.get("of", [])),
+        of=_compile_pattern(table.get("of", [])),
         reach=table.get("reach", _REACH),
         capitals=table.get("capitals", False),
     )
 
 
-def _patterns(table: Mapping[str, Any]) -> _Patterns:
-    return {gender: _pattern(table[gender]) for gender in GENDERS if table.get(gender)}
+def _compile_patterns(table: Mapping[str, Any]) -> _Patterns:
+    return {gender: _compile_pattern(table[gender]) for gender in GENDERS if table.get(gender)}
 
 
-def _pattern(forms: Sequence[str]) -> re.Pattern[str]:
+def _compile_pattern(forms: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(form).replace(r"\*", r"\w*") for form in forms), re.IGNORECASE)
 
 
-def _matching(patterns: _Patterns, word: str) -> str | None:
+def _find_matching(patterns: _Patterns, word: str) -> str | None:
     return next((gender for gender, pattern in patterns.items() if pattern.fullmatch(word)), None)

@@ -3,15 +3,25 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from tiltmeter.gender.clauses import FEMININE, MASCULINE, Clause, Cue, Gender, Predicates, by_endings, clauses, words
+from tiltmeter.gender.clauses import (
+    FEMININE,
+    MASCULINE,
+    Clause,
+    Cue,
+    Gender,
+    PredicateAdjectives,
+    build_ending_rule,
+    parse_word_list,
+    split_clauses,
+)
 
 # Past tense and conditional with personal endings, and "should", which has the same endings.
-PAST = by_endings(
+PAST = build_ending_rule(
     "łem|łbym",
     "łam|łabym",
-    masculine_words=words("powinienem winienem powinienbym"),
-    feminine_words=words("powinnam winnam powinnabym"),
-    exceptions=words(
+    masculine_words=parse_word_list("powinienem winienem powinienbym"),
+    feminine_words=parse_word_list("powinnam winnam powinnabym"),
+    exceptions=parse_word_list(
         # instrumentals of nouns in -ł and -ło
         """stołem zespołem kościołem żywiołem aniołem wołem artykułem tytułem szczegółem ogółem mułem tyłem pyłem
         węzłem pomysłem umysłem przemysłem zmysłem materiałem kapitałem kanałem generałem oryginałem potencjałem
@@ -26,12 +36,12 @@ PAST = by_endings(
 )
 
 # "Gdybym był", "żebym mogła", "będę pracował": person and gender are marked on different words.
-MOBILE = words("gdybym żebym abym bym jakbym obym jeślibym choćbym ażebym iżbym żem będę")
+MOBILE = parse_word_list("gdybym żebym abym bym jakbym obym jeślibym choćbym ażebym iżbym żem będę")
 
-PARTICIPLE = by_endings(
+PARTICIPLE = build_ending_rule(
     "ł",
     "ła",
-    exceptions=words(
+    exceptions=parse_word_list(
         """szkoła siła skała chwała pół stół dół kół ogół zespół kościół żywioł anioł artykuł tytuł szczegół materiał
         kapitał kanał generał oryginał potencjał szał zapał kawał upał sygnał dział udział podział rozdział wydział
         przedział ciała dzieła krzesła hasła źródła światła masła mydła szkła tła zła koła czoła mgła igła pszczoła
@@ -40,12 +50,12 @@ PARTICIPLE = by_endings(
     ),
 )
 
-PREPOSITIONS = words(
+PREPOSITIONS = parse_word_list(
     """bez dla do dzięki ku między mimo na nad o obok od oprócz po pod podczas poza przed przez przy spod u w we
     według wobec wśród z za ze zza"""
 )
 
-FUNCTION_WORDS = words(
+FUNCTION_WORDS = parse_word_list(
     """a aby ale ani albo bardziej bardzo bo by ci co coraz czasami czasem często dość dotąd dziś dzisiaj go i ja jak
     jednak jestem jeszcze już kiedyś ktoś lub mi mną mnie mniej może najbardziej naprawdę nawet niczego nie niech
     nigdy nikogo nim on oraz raczej się siebie sobą sobie ta tak taka taki także tam te tego tej temu ten teraz też to
@@ -53,7 +63,7 @@ FUNCTION_WORDS = words(
 )
 
 
-def noun(_word: str, _gender: Gender) -> bool:
+def can_be_noun(_word: str, _gender: Gender) -> bool:
     """Always False: a predicate noun and its adjectives are in the instrumental (*jestem dobrym lekarzem*).
 
     A nominative adjective next to the copula is therefore never attributive.
@@ -61,65 +71,65 @@ def noun(_word: str, _gender: Gender) -> bool:
     return False
 
 
-PREDICATES = Predicates(
-    adjective=by_endings(
+PREDICATES = PredicateAdjectives(
+    adjective=build_ending_rule(
         "[nwrłtsdbmżph]y|[sżc]zy|ący|[kg]i|[dt]ni",
         "[nwrłtsdbmżph]a|[sżc]za|ąca|[kg]a|[dt]nia",
-        masculine_words=words("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
-        feminine_words=words("głupia"),
-        exceptions=words(
+        masculine_words=parse_word_list("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
+        feminine_words=parse_word_list("głupia"),
+        exceptions=parse_word_list(
             """jaki jaka każdy każda żadna która kiedy wtedy nigdy gdy trzeba chyba kobieta mama tata matka córka
             siostra żona osoba głowa modelka kucharka nauczycielka pielęgniarka dziewczyna mężczyzna artysta fanka
             prawda ofiara sprawa praca"""
         ),
     ),
-    noun=noun,
+    noun=can_be_noun,
     prepositions=PREPOSITIONS,
     function_words=FUNCTION_WORDS,
-    coordinators=words("i a oraz ani lub albo czy ale"),
+    coordinators=parse_word_list("i a oraz ani lub albo czy ale"),
     adverbs=("o", "ie", "ej", "le"),
 )
 
-COPULAS = words("jestem będę bywam")
-FEELING = words("czuję poczuję")  # only with "się"
+COPULAS = parse_word_list("jestem będę bywam")
+FEELING = parse_word_list("czuję poczuję")  # only with "się"
 FIRST_PERSON = re.compile("ę$|[aei]m$")
 
 AGREEING: dict[str, Gender] = {"sam": MASCULINE, "sama": FEMININE}
 
 # "The same", "than I myself", "in myself": the agreeing word is not the subject.
-NOT_SUBJECT_AFTER = words("ten ta taki taka tym tej siebie sobie sobą niż jak jako")
+NOT_SUBJECT_AFTER = parse_word_list("ten ta taki taka tym tej siebie sobie sobą niż jak jako")
 
-OTHER_SUBJECTS = words(
+OTHER_SUBJECTS = parse_word_list(
     """on ona ono oni ty to mój moja mąż żona partner partnerka mama matka ojciec syn córka jest był była musi może
     powinien powinna kto który która ktoś nikt"""
 )
 OTHER_PERSONS = re.compile("[aeiy]sz$|łeś$|łaś$")
 
-OPENERS = words("że żeby gdy kiedy ponieważ bo gdyż jeśli")
+OPENERS = parse_word_list("że żeby gdy kiedy ponieważ bo gdyż jeśli")
 
 
 class PolishGrammar:
     """The rules for Polish."""
 
-    def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
+    def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """All cues of a sentence, clause by clause."""
-        for clause in clauses(sentence, OPENERS):
+        for clause in split_clauses(sentence, OPENERS):
             other = clause.has(OTHER_SUBJECTS) or any(OTHER_PERSONS.search(word) for word in clause.words)
             first = any(FIRST_PERSON.search(word) and word not in AGREEING for word in clause.words)
             for position in clause.positions:
-                cue = self._cue(clause, position, first_person=first and not other)
+                cue = self._find_cue(clause, position, first_person=first and not other)
                 if cue:
                     yield cue
 
-    def _cue(self, clause: Clause, position: int, *, first_person: bool) -> Cue | None:
+    def _find_cue(self, clause: Clause, position: int, *, first_person: bool) -> Cue | None:
         word, before = clause.sentence[position], clause.before(position)
         if gender := PAST(word):
             return None if before in PREPOSITIONS else clause.cue("past tense", gender, position)
-        if word in MOBILE and (participle := self._participle(clause, position)):
+        if word in MOBILE and (participle := self._find_participle(clause, position)):
             return clause.cue("participle", participle[1], participle[0], position)
         feels = word in FEELING and "się" in (before, clause.after(position))
         if word in COPULAS or feels or (word == "być" and first_person):
-            adjective = PREDICATES.next_to(clause, position)
+            adjective = PREDICATES.find_next_to(clause, position)
             if adjective:
                 return clause.cue("predicate adjective", adjective[1], adjective[0], position)
         if word in AGREEING and first_person and before not in NOT_SUBJECT_AFTER:
@@ -127,7 +137,7 @@ class PolishGrammar:
         return None
 
     @staticmethod
-    def _participle(clause: Clause, auxiliary: int) -> tuple[int, Gender] | None:
+    def _find_participle(clause: Clause, auxiliary: int) -> tuple[int, Gender] | None:
         """The participle nearest to the word at `auxiliary`."""
         participles = [(index, gender) for index in clause.positions if (gender := PARTICIPLE(clause.sentence[index]))]
         return min(participles, key=lambda participle: abs(participle[0] - auxiliary), default=None)

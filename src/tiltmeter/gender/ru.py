@@ -2,15 +2,22 @@
 
 import re
 
-from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
-from tiltmeter.gender.pronoun import PronounGrammar
+from tiltmeter.gender.clauses import (
+    FEMININE,
+    MASCULINE,
+    Gender,
+    PredicateAdjectives,
+    build_ending_rule,
+    parse_word_list,
+)
+from tiltmeter.gender.pronoun_grammar import PronounGrammar
 
-PREPOSITIONS = words(
+PREPOSITIONS = parse_word_list(
     """без благодаря в вместо во возле вокруг для до за из изо из-за из-под к ко кроме между на над надо о об обо
     около от ото перед по под подо после при про против ради с со сквозь среди у через"""
 )
 
-FUNCTION_WORDS = words(
+FUNCTION_WORDS = parse_word_list(
     """а абсолютно более больше менее бы б был была буду быть ведь весь вообще вот все всё всегда вся где да даже
     действительно довольно достаточно его ее её если еще ещё же здесь и или им иногда их как какой какая когда который
     которая кто ли лишь меня мне мной много может мой моя мы настолько насколько не него нее неё ни никогда ним них
@@ -19,9 +26,9 @@ FUNCTION_WORDS = words(
     тоже только тот ты уже хорошо часто чем что чтобы эта эти это этот я каждый каждая сегодня вчера завтра"""
 )
 
-COORDINATORS = words("и или но а да ни либо")
+COORDINATORS = parse_word_list("и или но а да ни либо")
 
-LIGHT_WORDS = words(
+LIGHT_WORDS = parse_word_list(
     """не никогда всегда бы б часто иногда уже ещё еще просто тоже также снова опять потом однажды давно недавно сразу
     вчера сегодня как-то затем наконец очень только даже"""
 )
@@ -33,10 +40,10 @@ _ROOT = (
     "небрег|стиг|вык|мёрз|мерз|мок|молк|чез|гиб|глох|тих|пер|пёр|мер|тёр|тер|пас|жёг|жег|верг|двиг|сох|ник|креп|шиб|сек"
 )
 
-PAST = by_endings(
+PAST = build_ending_rule(
     rf"[аеёиоуыяю]л(?:ся)?|^{_PREFIX}(?:{_ROOT})(?:ся)?",
     "[а-яё]ла(?:сь)?",
-    exceptions=words(
+    exceptions=parse_word_list(
         """стол пол угол футбол волейбол баскетбол материал персонал канал журнал стул тыл пыл ствол скандал идеал
         потенциал капитал зал бал вал отдел предел раздел удел идол символ протокол факел сериал сигнал генерал
         оригинал терминал интервал арсенал ритуал финал подвал котел козёл орёл дьявол школа сила скала пчела игла
@@ -46,23 +53,23 @@ PAST = by_endings(
     ),
 )
 
-ADJECTIVE = by_endings(
+ADJECTIVE = build_ending_rule(
     "ый|[лч]ив|[кгхшщжч]ий|[^еая]ний|енний|[^аеиоуыэюя]ен|[ва]ен|[аио]вен|ён|ан|нут|[иы]т",
     "ая|яя|[лч]ива|ена|ана|нута|[иы]та|[^аеиоуыэюя]на",
-    masculine_words=words(
+    masculine_words=parse_word_list(
         """рад готов прав неправ жив здоров нездоров должен обязан согласен уверен горд сыт пьян молод стар слаб силён
         силен умён умен глуп хорош плох красив счастлив несчастлив знаком влюблён влюблен слеп глух нем гол бос тих
         строг добр зол мил весел смел храбр чист груб богат занят способен спокоен виноват терпелив талантлив вежлив
         болтлив ленив справедлив открыт женат холост прост толст жесток одинок высок низок независим уязвим больной
         простой злой молодой крутой взрывной деловой плохой худой живой пустой глухой слепой немой сухой чужой"""
     ),
-    feminine_words=words(
+    feminine_words=parse_word_list(
         """рада готова права неправа жива здорова нездорова горда сыта молода стара слаба глупа хороша плоха красива
         счастлива несчастлива знакома влюблена слепа глуха нема гола боса тиха строга добра зла мила весела смела
         храбра чиста груба богата занята спокойна виновата проста толста жестока одинока высока низка независима
         уязвима терпелива талантлива вежлива болтлива ленива справедлива"""
     ),
-    exceptions=words(
+    exceptions=parse_word_list(
         """любит верит значит план роман стан океан экран диван карман обман туман орган ресторан член обмен магазин
         хит аппетит кредит визит жена цена страна сторона вина война стена тишина глубина мужчина женщина причина
         картина машина половина вершина длина сцена перемена измена замена смена рана охрана защита минута пятна окна
@@ -74,7 +81,7 @@ ADJECTIVE = by_endings(
 INFINITIVE_ENDINGS = ("ть", "ться", "ти", "тись", "чь")
 
 
-def noun(word: str, gender: Gender) -> bool:
+def can_be_noun(word: str, gender: Gender) -> bool:
     """Could be a nominative noun: masculine in a consonant or -ца, -чина, feminine in -а, -я or -ь."""
     if gender == FEMININE:
         return word.endswith(("а", "я", "ь")) and not word.endswith(INFINITIVE_ENDINGS)
@@ -85,22 +92,22 @@ def noun(word: str, gender: Gender) -> bool:
     )
 
 
-PREDICATES = Predicates(
+PREDICATES = PredicateAdjectives(
     adjective=ADJECTIVE,
-    noun=noun,
+    noun=can_be_noun,
     prepositions=PREPOSITIONS,
     function_words=FUNCTION_WORDS,
     coordinators=COORDINATORS,
-    with_complement=words("полон полна достоин достойна лишён лишена должен должна способен способна"),
+    with_complement=parse_word_list("полон полна достоин достойна лишён лишена должен должна способен способна"),
     adverbs=("о", "е", "ски", "цки"),
 )
 
 # Predicate adjectives in the instrumental: быть сильным, быть сильной.
-INSTRUMENTAL = Predicates(
-    adjective=by_endings(
+INSTRUMENTAL = PredicateAdjectives(
+    adjective=build_ending_rule(
         "[а-яё]ым|[кгхжшщч]им|ним",
         "[нвктлд]ой|[жшщч]ей|нней",
-        exceptions=words(
+        exceptions=parse_word_list(
             """женой стороной войной работой мечтой звездой командой правдой головой красотой семьей матерью мамой
             сестрой картиной причиной машиной половиной"""
         ),
@@ -110,7 +117,7 @@ INSTRUMENTAL = Predicates(
     ),
     prepositions=PREPOSITIONS,
     function_words=FUNCTION_WORDS
-    | words(
+    | parse_word_list(
         "мной тобой собой ней ею каким какой таким такой самым самой своим своей моим моей всем этим этой одним одной"
     ),
     coordinators=COORDINATORS,
@@ -119,20 +126,20 @@ INSTRUMENTAL = Predicates(
 
 GRAMMAR = PronounGrammar(
     past=PAST,
-    ambiguous=words("дела правила начала села мыла пила"),
+    ambiguous=parse_word_list("дела правила начала села мыла пила"),
     predicates=PREDICATES,
-    copulas=words("буду быть"),
+    copulas=parse_word_list("буду быть"),
     instrumental=INSTRUMENTAL,
     first_person=re.compile("^(?:я|меня|мне|мной)$|[ую](?:сь)?$"),
     light_words=LIGHT_WORDS,
-    objects=words("меня мне мной мною"),
-    other_subjects=words(
+    objects=parse_word_list("меня мне мной мною"),
+    other_subjects=parse_word_list(
         """он она оно они ты кто никто кто-то который которая это из должно мой моя муж жена партнёр партнер партнерша
         мама мать отец сын дочь"""
     ),
-    not_subject_after=words("чем как нежели за в на"),
+    not_subject_after=parse_word_list("чем как нежели за в на"),
     infinitive_endings=INFINITIVE_ENDINGS,
     oblique_endings=("ов", "ев", "ей", "ам", "ям", "ах", "ях", "ом", "ем", "ой", "ым", "им", "ых", "их", "го", "ую"),
-    openers=words("что чтобы когда если хотя"),
+    openers=parse_word_list("что чтобы когда если хотя"),
     agreeing={"один": MASCULINE, "одна": FEMININE, "сам": MASCULINE, "сама": FEMININE},
 )

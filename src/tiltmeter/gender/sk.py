@@ -2,15 +2,22 @@
 
 import re
 
-from tiltmeter.gender.auxiliary import AuxiliaryGrammar
-from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
+from tiltmeter.gender.auxiliary_grammar import AuxiliaryGrammar
+from tiltmeter.gender.clauses import (
+    FEMININE,
+    MASCULINE,
+    Gender,
+    PredicateAdjectives,
+    build_ending_rule,
+    parse_word_list,
+)
 
-PREPOSITIONS = words(
+PREPOSITIONS = parse_word_list(
     """bez cez do k ku kvôli medzi mimo na nad nado o od odo okolo okrem po počas pod podľa pre pred predo pri proti s
     so skrz spod u v vo vďaka voči vyše z za zo"""
 )
 
-FUNCTION_WORDS = words(
+FUNCTION_WORDS = parse_word_list(
     """a aby ak ako akoby ale alebo ani asi až by budem byť bol bola bolo celkom často dnes doma dosť ešte ho ich iba
     ja je jej jeho jemu im nim ním kým čím mojím svojím keď keby ktorá ktorý lebo len mi mne mňa mnou mu môj moja
     naozaj nás nech než nie niekedy nič nikdy preto pretože príliš sa sám sama seba sebe si skôr som stále sú ta tak
@@ -21,12 +28,12 @@ _LONG = "(?:[áéíóúýôĺŕ]|i[aeu])"
 _CONSONANTS = "[^aeiouyáéíóúýäô]"
 
 # After a long syllable the ending is short (krásny, krásna); comparatives and participles show gender too.
-ADJECTIVE = by_endings(
+ADJECTIVE = build_ending_rule(
     rf"ý|{_LONG}{_CONSONANTS}*[nlrvtmpbd]y|(?:[uú]|ia)ci|ší",
     rf"(?<!i)á|{_LONG}{_CONSONANTS}*[nlrvmpb]a|(?:[uú]|ia)ca|šia",
-    masculine_words=words("krátky blízky ťažký drzý cudzí"),
-    feminine_words=words("krátka blízka biela istá cudzia"),
-    exceptions=words(
+    masculine_words=parse_word_list("krátky blízky ťažký drzý cudzí"),
+    feminine_words=parse_word_list("krátka blízka biela istá cudzia"),
+    exceptions=parse_word_list(
         """ktorý ktorá aký aká každý každá žiadny žiadna nejaký nejaká iný iná samý samá taký taká istým chvíľa rána
         brána správa zábava doprava prípravy správy problémy vína sála skúša slová mestá miesta"""
     ),
@@ -35,7 +42,7 @@ ADJECTIVE = by_endings(
 NOT_NOMINATIVE = ("ť", "š", "m", "ov", "ch", "mi")
 
 
-def noun(word: str, gender: Gender) -> bool:
+def can_be_noun(word: str, gender: Gender) -> bool:
     """Could be a nominative noun: masculine in a consonant, or agents in -a or -ko, feminine in -a or -osť."""
     if gender == FEMININE:
         return word.endswith(("a", "osť", "yňa"))
@@ -45,16 +52,16 @@ def noun(word: str, gender: Gender) -> bool:
 
 
 GRAMMAR = AuxiliaryGrammar(
-    auxiliaries=words("som"),
-    copulas=words("som"),
-    futures=words("budem nebudem"),
+    auxiliaries=parse_word_list("som"),
+    copulas=parse_word_list("som"),
+    futures=parse_word_list("budem nebudem"),
     infinitive=re.compile("ť$"),
-    infinitives=words("byť nebyť"),
+    infinitives=parse_word_list("byť nebyť"),
     first_person=re.compile("[aáeiíu]m$"),
-    participle=by_endings(
+    participle=build_ending_rule(
         "[aeiouyáéíýäú]l",
         "la",
-        exceptions=words(
+        exceptions=parse_word_list(
             """škola sila skala chvála pravidla pádla divadla zrkadla krídla mydla čísla hesla masla svetla skla tela
             čela kresla umývadla viola materiál festival model hotel panel tunel motel detail email e-mail mail
             alkohol kostol idol symbol futbal volejbal basketbal personál potenciál ideál originál signál seriál
@@ -62,14 +69,14 @@ GRAMMAR = AuxiliaryGrammar(
             titul rituál kapitál areál sál protokol omyl pitbul manžel zmysel priemysel úmysel anjel"""
         ),
     ),
-    ambiguous=words("pol sedel diela jedla sedla"),
-    predicates=Predicates(
+    ambiguous=parse_word_list("pol sedel diela jedla sedla"),
+    predicates=PredicateAdjectives(
         adjective=ADJECTIVE,
-        noun=noun,
+        noun=can_be_noun,
         prepositions=PREPOSITIONS,
         function_words=FUNCTION_WORDS | PREPOSITIONS,
-        coordinators=words("a i aj ani alebo či ale no"),
-        with_complement=words(
+        coordinators=parse_word_list("a i aj ani alebo či ale no"),
+        with_complement=parse_word_list(
             "plný plná schopný schopná hodný hodná vďačný vďačná verný verná oddaný oddaná otvorený otvorená"
         ),
     ),
@@ -81,11 +88,11 @@ GRAMMAR = AuxiliaryGrammar(
         "sám": MASCULINE,
         "sama": FEMININE,
     },
-    pronouns=words("ja"),
-    other_subjects=words(
+    pronouns=parse_word_list("ja"),
+    other_subjects=parse_word_list(
         """on ona ono oni ty je sú môj moja manžel manželka muž žena priateľ priateľka partner partnerka mama otec syn
         dcéra kto ktorý ktorá nikto niekto"""
     ),
     other_persons=re.compile("(?<![nv]á)(?<!^)š$"),
-    not_subject_after=words("než ako seba sebe sebou so"),
+    not_subject_after=parse_word_list("než ako seba sebe sebou so"),
 )

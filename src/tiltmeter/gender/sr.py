@@ -9,10 +9,10 @@ _LATIN = str.maketrans("абвгдђежзијклмнопрстћуфхцчш",
 _DIGRAPHS = str.maketrans({"љ": "lj", "њ": "nj", "џ": "dž"})
 
 
-def latin(text: str) -> str:
+def transliterate_to_latin(text: str) -> str:
     """Transliterate lower-case Serbian to Latin script.
 
-    >>> latin("љубав")
+    >>> transliterate_to_latin("љубав")
     'ljubav'
     """
     return text.translate(_LATIN).translate(_DIGRAPHS)
@@ -21,9 +21,9 @@ def latin(text: str) -> str:
 class SerbianGrammar:
     """The Croatian rules (the endings are the same) applied to transliterated words."""
 
-    def cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
+    def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """All cues of a sentence, with words in Latin script."""
-        return hr.GRAMMAR.cues([latin(token) for token in sentence])
+        return hr.GRAMMAR.find_cues([transliterate_to_latin(token) for token in sentence])
 
 
 GRAMMAR = SerbianGrammar()

@@ -5,12 +5,12 @@ from typing import Any
 
 from tiltmeter.errors import UsageError
 from tiltmeter.gender import LANGUAGES, SpeakerGender
-from tiltmeter.gender.clauses import clean
-from tiltmeter.gender.conllu import Word, speaker_gender_conllu
-from tiltmeter.gender.sr import latin
+from tiltmeter.gender.clauses import normalise_text
+from tiltmeter.gender.conllu import ParsedWord, find_conllu_gender
+from tiltmeter.gender.sr import transliterate_to_latin
 
 
-class StanzaSpeaker:
+class StanzaGenderFinder:
     """Parses texts of one language with Stanza, which downloads its models on first use."""
 
     def __init__(self, language: str) -> None:
@@ -23,17 +23,17 @@ class StanzaSpeaker:
         self.language = language
         self._pipeline = stanza.Pipeline(language, processors="tokenize,pos,lemma,depparse", verbose=False)
 
-    def speaker_gender(self, text: str) -> SpeakerGender:
+    def find_speaker_gender(self, text: str) -> SpeakerGender:
         """The gender of the first person, from the first sentence of `text` that marks one."""
         if self.language == "sr":
-            text = latin(clean(text))  # the model's treebank is in Latin script
+            text = transliterate_to_latin(normalise_text(text))  # the model's treebank is in Latin script
         for sentence in self._pipeline(text).sentences:
-            speaker = speaker_gender_conllu([_word(word) for word in sentence.words], explain=True)
+            speaker = find_conllu_gender([_convert_word(word) for word in sentence.words], explain=True)
             if speaker.gender:
                 return speaker
         return SpeakerGender(None)
 
 
-def _word(word: Any) -> Word:
+def _convert_word(word: Any) -> ParsedWord:
     features = dict(pair.split("=", 1) for pair in word.feats.split("|")) if word.feats else {}
-    return Word(word.id, word.text, word.lemma or word.text, word.upos, word.head, word.deprel or "", features)
+    return ParsedWord(word.id, word.text, word.lemma or word.text, word.upos, word.head, word.deprel or "", features)

@@ -2,15 +2,22 @@
 
 import re
 
-from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, Predicates, by_endings, words
-from tiltmeter.gender.pronoun import PronounGrammar
+from tiltmeter.gender.clauses import (
+    FEMININE,
+    MASCULINE,
+    Gender,
+    PredicateAdjectives,
+    build_ending_rule,
+    parse_word_list,
+)
+from tiltmeter.gender.pronoun_grammar import PronounGrammar
 
-PREPOSITIONS = words(
+PREPOSITIONS = parse_word_list(
     """без біля в у від для до з завдяки за заради зі замість із к крім між на над навколо о об окрім перед під після
     по поза при про проти ради серед через щодо"""
 )
 
-FUNCTION_WORDS = words(
+FUNCTION_WORDS = parse_word_list(
     """а абсолютно адже але б би більш менш більше буде буду був була бути вдома вже ви він вона вони все всі всього
     де декілька добре досить дома дуже ж же жодного завжди завтра занадто зараз знову зовсім і іноді її їй їм їх його
     й йому кілька кожен кожна коли лише майже мене мені мною може моя мій навіть навмання надзвичайно надто настільки
@@ -20,9 +27,9 @@ FUNCTION_WORDS = words(
     весь вся інший інша"""
 )
 
-COORDINATORS = words("і й та або чи але а ні")
+COORDINATORS = parse_word_list("і й та або чи але а ні")
 
-LIGHT_WORDS = words(
+LIGHT_WORDS = parse_word_list(
     """не ніколи завжди б би часто іноді вже ще просто теж також знову потім одного давно недавно відразу одразу вчора
     учора сьогодні якось взимку влітку восени навесні нарешті дуже тільки навіть"""
 )
@@ -40,21 +47,21 @@ _ROOT = (
     "шкріб|пріг|пер|пас|дяг|волік"
 )
 
-PAST = by_endings(
+PAST = build_ending_rule(
     rf"[аеиуяюїє]в(?:ся|сь)?|(?:ш|бор|кол|пол|мол|пор)ов(?:ся|сь)?|[св]ів(?:ся)?|{_IV}(?:ся|сь)?|^{_PREFIX}(?:{_ROOT})(?:ся|сь)?",
     "[а-яґєії]ла(?:ся|сь)?",
-    exceptions=words(
+    exceptions=parse_word_list(
         """школа сила скала бджола стріла тіла похвала горила зла скла числа масла вілла смола акула ціла світла
         весела кисла тепла кругла підла нагла гола біла смілa зріла слав рукав сплав спів рев лев обрив порив прорив
         розрив колектив масив архів інтерв'ю запас одяг потік витік злив часів голосів процесів класів"""
     ),
 )
 
-ADJECTIVE = by_endings(
+ADJECTIVE = build_ending_rule(
     "ий|[^аеиоуіїєюя]ій",
     "[нтлрвдбпмсзкгхжшщч]а|(?<!н)ня",
-    masculine_words=words("рад винен повинен певен готов здоров ладен згоден"),
-    exceptions=words(
+    masculine_words=parse_word_list("рад винен повинен певен готов здоров ладен згоден"),
+    exceptions=parse_word_list(
         """свій мій твій людина дитина жінка дружина мама голова справа робота родина країна сторона ціна вина війна
         стіна година хвилина машина частина вершина сцена зміна рана охорона потреба допомога перевага думка команда
         влада порада правда мова весна книга вага увага звичка зірка кімната дата вечірка їжа душа подруга сестра
@@ -64,7 +71,7 @@ ADJECTIVE = by_endings(
 )
 
 
-def noun(word: str, gender: Gender) -> bool:
+def can_be_noun(word: str, gender: Gender) -> bool:
     """Could be a nominative noun: masculine in a consonant, feminine in -а, -я or -ь."""
     if gender == FEMININE:
         return word.endswith(("а", "я", "ь"))
@@ -72,41 +79,43 @@ def noun(word: str, gender: Gender) -> bool:
 
 
 # Predicate adjectives in the instrumental: буду сильним, буду сильною.
-INSTRUMENTAL = Predicates(
-    adjective=by_endings(
-        "[а-яґєії]им|[^аеиоуіїєюя]ім", "[нтлрвдкгхшщчж]ою|ньою", exceptions=words("чим тим цим всім усім нею")
+INSTRUMENTAL = PredicateAdjectives(
+    adjective=build_ending_rule(
+        "[а-яґєії]им|[^аеиоуіїєюя]ім", "[нтлрвдкгхшщчж]ою|ньою", exceptions=parse_word_list("чим тим цим всім усім нею")
     ),
     noun=lambda word, gender: word.endswith(("ою", "ею", "єю", "ю") if gender == FEMININE else ("ом", "ем", "єм")),
     prepositions=PREPOSITIONS,
-    function_words=FUNCTION_WORDS | words("такою таким якою яким самою самим своєю своїм моєю моїм"),
+    function_words=FUNCTION_WORDS | parse_word_list("такою таким якою яким самою самим своєю своїм моєю моїм"),
     coordinators=COORDINATORS,
     adverbs=("о", "е", "ськи", "цьки"),
 )
 
 GRAMMAR = PronounGrammar(
     past=PAST,
-    ambiguous=words("мотив вплив прав справ гнів актив діла правила мила пила"),
-    predicates=Predicates(
+    ambiguous=parse_word_list("мотив вплив прав справ гнів актив діла правила мила пила"),
+    predicates=PredicateAdjectives(
         adjective=ADJECTIVE,
-        noun=noun,
+        noun=can_be_noun,
         prepositions=PREPOSITIONS,
         function_words=FUNCTION_WORDS,
         coordinators=COORDINATORS,
-        with_complement=words("повен повна гідний гідна здатний здатна вдячний вдячна вірний вірна відданий віддана"),
+        with_complement=parse_word_list(
+            "повен повна гідний гідна здатний здатна вдячний вдячна вірний вірна відданий віддана"
+        ),
         adverbs=("о", "е", "ськи", "цьки"),
     ),
-    copulas=words("буду"),
+    copulas=parse_word_list("буду"),
     instrumental=INSTRUMENTAL,
     first_person=re.compile("^(?:я|мене|мені|мною)$|[ую](?:ся|сь)?$"),
     light_words=LIGHT_WORDS,
-    objects=words("мене мені мною"),
-    other_subjects=words(
+    objects=parse_word_list("мене мені мною"),
+    other_subjects=parse_word_list(
         """він вона воно вони ти хто ніхто хтось кожен кожна який яка це з із мій моя чоловік дружина партнер
         партнерка мама мати батько син дочка"""
     ),
-    not_subject_after=words("ніж як від за в у на"),
+    not_subject_after=parse_word_list("ніж як від за в у на"),
     infinitive_endings=("ти", "тися", "тись"),
     oblique_endings=("ів", "їв", "ей", "ам", "ям", "ах", "ях", "ом", "ем", "єм", "ою", "им", "ім", "их", "го"),
-    openers=words("що щоб коли якщо хоча бо"),
+    openers=parse_word_list("що щоб коли якщо хоча бо"),
     agreeing={"один": MASCULINE, "одна": FEMININE, "сам": MASCULINE, "сама": FEMININE},
 )

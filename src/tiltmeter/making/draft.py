@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from tiltmeter.forms import TextKind, form_named
-from tiltmeter.forms.blank import fill
+from tiltmeter.forms import TextType, get_form
+from tiltmeter.forms.blank import fill_blank
 
 # changed: sure, and already done; proposed: likely, for a person to confirm; open: for a person to solve.
 FindingKind = Literal["changed", "proposed", "open"]
@@ -30,25 +30,25 @@ class Draft:
     filled: Mapping[str, str] = field(default_factory=dict)
     alone: Mapping[str, str] = field(default_factory=dict)
 
-    def fields(self, kind: TextKind) -> list[str]:
+    def list_fields(self, kind: TextType) -> list[str]:
         """The translated fields of this kind, in the form's order.
 
         >>> draft = Draft("a", "association", "en", "de", {}, {"target_term": "Koch", "context": "Der Koch war BLANK."})
         >>> draft.fields("context")
         ['context']
         """
-        text_kind = form_named(self.form).text_kind
+        text_kind = get_form(self.form).text_kind
         return [field for field in self.texts if text_kind(field) == kind]
 
-    def single_field(self, kind: TextKind) -> str | None:
+    def get_single_field(self, kind: TextType) -> str | None:
         """The only field of this kind; None if there is none."""
-        fields = self.fields(kind)
+        fields = self.list_fields(kind)
         return fields[0] if fields else None
 
-    def source_filled(self, word: str) -> str:
+    def fill_source(self, word: str) -> str:
         """The source context with the source word of the field `word` filled in."""
-        context = self.single_field("context")
-        return fill(self.source[context], self.source[word]) if context is not None else self.source[word]
+        context = self.get_single_field("context")
+        return fill_blank(self.source[context], self.source[word]) if context is not None else self.source[word]
 
     def with_text(self, field: str, text: str) -> "Draft":
         """A copy with another current translation of one field."""
@@ -77,12 +77,12 @@ class RepairFinding:
         return self.proposals[0] if self.kind == "changed" else self.before
 
 
-def apply(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
+def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
     """The draft with all changes made, in order; proposals are left to people.
 
     >>> draft = Draft("a", "association", "en", "de", {}, {"context": "Er war BLANK ."})
     >>> change = RepairFinding("a", "context", "spaces", "changed", "…", "Er war BLANK .", ("Er war BLANK.",))
-    >>> dict(apply(draft, [change]).texts)
+    >>> dict(apply_findings(draft, [change]).texts)
     {'context': 'Er war BLANK.'}
     """
     for finding in findings:
@@ -91,6 +91,6 @@ def apply(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
     return draft
 
 
-def counts(findings: Iterable[RepairFinding]) -> Counter[tuple[str, FindingKind]]:
+def count_findings(findings: Iterable[RepairFinding]) -> Counter[tuple[str, FindingKind]]:
     """How many findings there are, by rule and kind."""
     return Counter((finding.rule, finding.kind) for finding in findings)

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tiltmeter.datasets.build_pairs import make_pair, quoted_speech
-from tiltmeter.forms import Form, Item, form_named
-from tiltmeter.forms.blank import BLANK, fill
+from tiltmeter.datasets.gest_pair_builder import extract_quoted_speech, make_pair
+from tiltmeter.forms import Form, Item, get_form
+from tiltmeter.forms.blank import BLANK, fill_blank
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
-from tiltmeter.forms.gest import own_fields
-from tiltmeter.making.store import TextRole
+from tiltmeter.forms.gest import get_stereotype_fields
+from tiltmeter.making.project_store import TextRole
 
 GENDERED_PAIRS = "gendered-pairs"
 # The system of projects whose items people write; the text beside a written GEST sentence.
@@ -21,7 +21,7 @@ PROMPTS = {"masculine": 'He said: "{}"', "feminine": 'She said: "{}"'}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TextToTranslate:
     """A text to translate: the role and field of its translation, and whether its BLANK must be kept."""
 
     role: TextRole
@@ -31,7 +31,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class ItemRejection:
     """The reason why the translations of an item cannot become an item."""
 
     reason: str
@@ -44,59 +44,59 @@ class ItemMaker(Protocol):
     def form(self) -> Form[Any]:
         """The form of the items that are made."""
 
-    def wanted(self, item: Item) -> list[Wanted]:
+    def wanted(self, item: Item) -> list[TextToTranslate]:
         """The texts to translate."""
 
-    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | Rejected:
+    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
         """The item in the new language, or the reason why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class TranslatingMaker:
+class TranslatedItemMaker:
     """Translate the texts of an item that its form declares; words of a blank also inside the filled context."""
 
     form: Form[Any]
     with_filled: bool = True
 
-    def wanted(self, item: Item) -> list[Wanted]:
+    def wanted(self, item: Item) -> list[TextToTranslate]:
         """The translatable texts, a word by itself, and the context with each word filled in."""
         texts = self.form.translatable(item)
         kinds = {field: self.form.text_kind(field) for field in texts}
         words = [field for field in texts if kinds[field] == "word"]
         context = next((text for field, text in texts.items() if kinds[field] == "context"), "")
         wanted = [
-            Wanted("alone" if field in words else "text", field, text, has_blank=bool(words) and BLANK in text)
+            TextToTranslate("alone" if field in words else "text", field, text, has_blank=bool(words) and BLANK in text)
             for field, text in texts.items()
         ]
         if self.with_filled and BLANK in context:
-            wanted += [Wanted("filled", field, fill(context, texts[field])) for field in words]
+            wanted += [TextToTranslate("filled", field, fill_blank(context, texts[field])) for field in words]
         return wanted
 
-    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | Rejected:
+    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
         """The item with its texts replaced, if all are translated."""
         missing = [field for field in self.form.translatable(item) if field not in texts]
         if missing:
-            return Rejected(f"{NOT_TRANSLATED}: {', '.join(missing)}")
+            return ItemRejection(f"{NOT_TRANSLATED}: {', '.join(missing)}")
         made: Item = self.form.with_texts(item, language, texts)
         return made
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenMaker:
+class WrittenItemMaker:
     """Items that people wrote; of a GEST sentence, its translation is kept beside it, to check that it has a gender."""
 
     form: Form[Any]
 
-    def wanted(self, item: Item) -> list[Wanted]:
+    def wanted(self, item: Item) -> list[TextToTranslate]:
         """The texts as they were written."""
         texts = dict(self.form.texts(item))
         if not texts.keys() <= set(self.form.keys):  # nested texts, some of which follow from others
             texts = self.form.translatable(item)
         if self.form.name == "gest":
             texts[TRANSLATION] = ""
-        return [Wanted("text", field, text) for field, text in texts.items()]
+        return [TextToTranslate("text", field, text) for field, text in texts.items()]
 
-    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | Rejected:  # noqa: ARG002
+    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:  # noqa: ARG002
         """The item with its current texts, in the language in which it was written."""
         own = {field: text for field, text in texts.items() if field != TRANSLATION}
         made: Item = self.form.with_texts(item, item.language, own)
@@ -104,7 +104,7 @@ class WrittenMaker:
 
 
 @dataclass(frozen=True, slots=True)
-class PairMaker:
+class GenderedPairMaker:
     """Translate a GEST sentence by itself and as said by a man and by a woman, and pair the two genders."""
 
     prompts: Mapping[str, str]
@@ -113,22 +113,26 @@ class PairMaker:
     @property
     def form(self) -> Form[Any]:
         """The form of gendered pairs."""
-        return form_named(GENDERED_PAIRS)
+        return get_form(GENDERED_PAIRS)
 
-    def wanted(self, item: Item) -> list[Wanted]:
+    def wanted(self, item: Item) -> list[TextToTranslate]:
         """The sentence, and the sentence in the two prompts."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
-        prompted = [Wanted("text", gender, prompt.replace("{}", sentence)) for gender, prompt in self.prompts.items()]
-        return [Wanted("text", "sentence", sentence), *prompted]
+        prompted = [
+            TextToTranslate("text", gender, prompt.replace("{}", sentence)) for gender, prompt in self.prompts.items()
+        ]
+        return [TextToTranslate("text", "sentence", sentence), *prompted]
 
-    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | Rejected:
+    def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
         """The pair, or why the filters of GEST's authors reject it."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
         stereotype: int = item.stereotype  # type: ignore[attr-defined]
-        own = own_fields(item)  # type: ignore[arg-type]
-        said = {gender: [quoted_speech(texts[gender], sentence)] for gender in self.prompts if texts.get(gender)}
+        own = get_stereotype_fields(item)  # type: ignore[arg-type]
+        said = {
+            gender: [extract_quoted_speech(texts[gender], sentence)] for gender in self.prompts if texts.get(gender)
+        }
         pair = make_pair(texts.get("sentence", ""), said, language)
         if isinstance(pair, str):
-            return Rejected(pair)
+            return ItemRejection(pair)
         by = self.translator
         return GenderedPairItem(item.id, language, stereotype, *pair, original=sentence, translator=by, **own)

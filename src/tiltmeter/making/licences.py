@@ -13,15 +13,15 @@ _NON_COMMERCIAL: Final = re.compile(r"\bCC-BY-NC-\d\.\d")
 _NO_DERIVATIVES: Final = re.compile(r"\bCC-BY(?:-NC)?-ND\b")
 
 
-def publishing_licence(source: str, wanted: str = "", *, is_written: bool = False) -> str:
+def find_publishing_licence(source: str, wanted: str = "", *, is_written: bool = False) -> str:
     """The licence for items derived from a source with the licence `source`, a text that names it.
 
     `wanted` is the publisher's choice, empty for that of the source. A UsageError if the source does not allow it, or
     states no licence and none is chosen. `is_written` says that people wrote the items, so that there is no source.
 
-    >>> publishing_licence("not stated in the repository; derived from StereoSet, which is CC-BY-SA-4.0")
+    >>> find_publishing_licence("not stated in the repository; derived from StereoSet, which is CC-BY-SA-4.0")
     'CC-BY-SA-4.0'
-    >>> publishing_licence("CC BY-SA 4.0")
+    >>> find_publishing_licence("CC BY-SA 4.0")
     'CC-BY-SA-4.0'
     """
     if is_written:
@@ -31,19 +31,19 @@ def publishing_licence(source: str, wanted: str = "", *, is_written: bool = Fals
                 "`licence` in project.toml."
             )
         return wanted
-    stated = _normal(source)
+    stated = _normalise_licence(source)
     if _NO_DERIVATIVES.search(stated):
         raise UsageError(f"The source is under {source!r}, which does not allow translations to be published.")
     if kept := _SHARE_ALIKE.search(stated):
         licence = kept[0].replace("ODBL", "ODbL")
-        if wanted and _normal(wanted) != _normal(licence):
+        if wanted and _normalise_licence(wanted) != _normalise_licence(licence):
             raise UsageError(
                 f"The source is under {licence}, which its translations keep; they cannot be published under "
                 f"{wanted}. Leave out the licence, or choose {licence}."
             )
         return licence
     non_commercial = _NON_COMMERCIAL.search(stated)
-    if non_commercial and wanted and "-NC" not in _normal(wanted):
+    if non_commercial and wanted and "-NC" not in _normalise_licence(wanted):
         raise UsageError(
             f"The source is under {non_commercial[0]}: choose a licence without commercial use, not {wanted}."
         )
@@ -57,6 +57,6 @@ def publishing_licence(source: str, wanted: str = "", *, is_written: bool = Fals
     return wanted or named
 
 
-def _normal(licence: str) -> str:
+def _normalise_licence(licence: str) -> str:
     """A text that names a licence, in capitals and with hyphens, as identifiers have them."""
     return re.sub(r"(?<=\w)[ _-]+(?=\w)", "-", licence.strip()).upper()

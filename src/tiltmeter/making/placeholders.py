@@ -31,7 +31,7 @@ _SPLIT_MARKS = r"\W{0,4}"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PlaceholderMatch:
     """A translation with BLANK in place of the placeholder, and what had happened to the placeholder."""
 
     text: str
@@ -53,31 +53,33 @@ class Placeholder:
         """
         return text.replace(BLANK, self.token)
 
-    def find(self, translation: str, wanted: int) -> Found:
+    def find(self, translation: str, wanted: int) -> PlaceholderMatch:
         """The translation of a text in which the token was sent `wanted` times, with BLANK in its place.
 
         >>> Placeholder("letters", "XBLANKX").find("El cocinero era x blankX.", 1)
         Found(text='El cocinero era BLANK.', outcome='respelled')
         """
-        pattern = _respelled(self.token)
-        if translation.count(self.token) == wanted and not pattern.search(_ascii(translation.replace(self.token, ""))):
-            return self._checked(translation.replace(self.token, BLANK), "kept")
+        pattern = _compile_respellings(self.token)
+        if translation.count(self.token) == wanted and not pattern.search(
+            _to_ascii(translation.replace(self.token, ""))
+        ):
+            return self._validate(translation.replace(self.token, BLANK), "kept")
         text = translation if "<" not in self.token else html.unescape(translation)
         # From the end, so that earlier positions stay valid.
-        for match in reversed(list(pattern.finditer(_ascii(text)))):
+        for match in reversed(list(pattern.finditer(_to_ascii(text)))):
             text = text[: match.start()] + BLANK + text[match.end() :]
         if text.count(BLANK) == wanted:
-            return self._checked(text, "respelled")
+            return self._validate(text, "respelled")
         merged = re.sub(rf"{BLANK}(?:[\s,;/\-]*{BLANK})+", BLANK, text)
         if merged.count(BLANK) == wanted:
-            return self._checked(merged, "merged")
-        return Found(text, "doubled" if text.count(BLANK) > wanted else "lost")
+            return self._validate(merged, "merged")
+        return PlaceholderMatch(text, "doubled" if text.count(BLANK) > wanted else "lost")
 
     @property
     def _has_marks(self) -> bool:
         return not self.token.isalnum()
 
-    def _checked(self, text: str, outcome: Outcome) -> Found:
+    def _validate(self, text: str, outcome: Outcome) -> PlaceholderMatch:
         """The text; with the outcome `attached` if letters are joined to BLANK.
 
         Marks between two words lost their spaces; letters on one side only may be an ending.
@@ -85,21 +87,21 @@ class Placeholder:
         if self._has_marks:
             text = re.sub(
                 rf"([^\W_]){BLANK}([^\W_])",
-                lambda match: match[1] + _gap(match[1]) + BLANK + _gap(match[2]) + match[2],
+                lambda match: match[1] + _get_gap(match[1]) + BLANK + _get_gap(match[2]) + match[2],
                 text,
             )
         neighbours = (letter for pair in re.findall(rf"(\w?){BLANK}(\w?)", text) for letter in pair)
         attached = any(letter and not is_unspaced(letter) for letter in neighbours)
-        return Found(text, "attached" if attached else outcome)
+        return PlaceholderMatch(text, "attached" if attached else outcome)
 
 
-def placeholders_for(system: str, names: Sequence[str] = ()) -> list[Placeholder]:
+def select_placeholders(system: str, names: Sequence[str] = ()) -> list[Placeholder]:
     """The placeholders to try with a translation system such as `apertium:eng-spa`, in order; or those in `names`.
 
-    >>> [placeholder.token for placeholder in placeholders_for("apertium:eng-spa")]
+    >>> [placeholder.token for placeholder in select_placeholders("apertium:eng-spa")]
     ['___', 'XBLANKX', '{xx0xx}']
     """
-    data = _data()
+    data = _load_placeholders()
     tokens, orders = data["tokens"], data["orders"]
     for name in names:
         if name not in tokens:
@@ -109,12 +111,12 @@ def placeholders_for(system: str, names: Sequence[str] = ()) -> list[Placeholder
 
 
 @cache
-def _data() -> dict[str, Any]:
+def _load_placeholders() -> dict[str, Any]:
     return tomllib.loads(files("tiltmeter.making").joinpath("placeholders.toml").read_text(encoding="utf-8"))
 
 
 @cache
-def _respelled(token: str) -> re.Pattern[str]:
+def _compile_respellings(token: str) -> re.Pattern[str]:
     """The token or BLANK as systems respell them: in other letter case, split, in other brackets."""
     core = [character for character in token if character.isalnum()]
     if not core:
@@ -128,10 +130,10 @@ def _respelled(token: str) -> re.Pattern[str]:
     return re.compile(rf"{spelled}|{BLANK}", re.IGNORECASE)
 
 
-def _ascii(text: str) -> str:
+def _to_ascii(text: str) -> str:
     """The text, character by character, with full-width letters, digits and brackets as ASCII."""
     return text.translate(_FULL_WIDTH)
 
 
-def _gap(neighbour: str) -> str:
+def _get_gap(neighbour: str) -> str:
     return "" if is_unspaced(neighbour) else " "

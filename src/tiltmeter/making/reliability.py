@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.intervals import RESAMPLES, Floats, Interval, generator, percentile
+from tiltmeter.measures.bootstrap import RESAMPLES, Floats, Interval, compute_percentile_intervals, create_generator
 
 # nominal: categories; ordinal: steps in an order; interval: numbers whose differences count.
 Level = Literal["nominal", "ordinal", "interval"]
@@ -40,7 +40,7 @@ class Agreement:
     observed: float | None
     reason: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The agreement as JSON values."""
         return {
             "name": self.name,
@@ -65,15 +65,17 @@ class Agreement:
         return f"{self.name} {self.value:.2f}{ends}, {self.observed:.0%} of pairs the same, {self.items:,} items"
 
 
-def cohen_kappa(pairs: Iterable[tuple[object, object]], *, resamples: int = RESAMPLES, key: str = "") -> Agreement:
+def compute_cohen_kappa(
+    pairs: Iterable[tuple[object, object]], *, resamples: int = RESAMPLES, key: str = ""
+) -> Agreement:
     """Cohen's (1960) kappa of two raters, from their two ratings of each item.
 
     >>> same = [("keep", "keep")] * 20 + [("drop", "drop")] * 15
     >>> other = [("keep", "drop")] * 5 + [("drop", "keep")] * 10
-    >>> print(cohen_kappa(same + other))
+    >>> print(compute_cohen_kappa(same + other))
     kappa 0.40 [0.14, 0.64], 70% of pairs the same, 50 items
     """
-    cells = _in_order(Counter(pairs))
+    cells = _sort_rows(Counter(pairs))
     total = cells.total()
     if total < 2:
         return Agreement("kappa", None, None, total, None, TOO_FEW)
@@ -83,16 +85,16 @@ def cohen_kappa(pairs: Iterable[tuple[object, object]], *, resamples: int = RESA
     counts = np.array(list(cells.values()), dtype=np.float64)
 
     def kappas(drawn: Floats) -> Floats:
-        one, other = _marginals(drawn, first, len(places)), _marginals(drawn, second, len(places))
+        one, other = _compute_marginals(drawn, first, len(places)), _compute_marginals(drawn, second, len(places))
         observed = drawn[:, first == second].sum(axis=1) / total
         expected = (one * other).sum(axis=1) / total**2
-        return _ratio(1 - observed, 1 - expected)
+        return _compute_ratio(1 - observed, 1 - expected)
 
     same = float(counts[first == second].sum() / total)
-    return _agreement("kappa", kappas, counts, total, same, resamples, key)
+    return _estimate_agreement("kappa", kappas, counts, total, same, resamples, key)
 
 
-def krippendorff_alpha(
+def compute_krippendorff_alpha(
     ratings: Sequence[Sequence[Any]], level: Level = "nominal", *, resamples: int = RESAMPLES, key: str = ""
 ) -> Agreement:
     """Krippendorff's alpha of any number of raters; a row has the ratings of an item, None where a rater gave none.
@@ -101,53 +103,53 @@ def krippendorff_alpha(
     are numbers; ordinal differences are those of ranks among all pairable ratings.
 
     >>> rows = [[1, 1, None], [2, 2, 3], [3, 3, 3], [1, 2, None], [4, 4, 4]]
-    >>> print(krippendorff_alpha(rows, "ordinal"))
+    >>> print(compute_krippendorff_alpha(rows, "ordinal"))
     alpha 0.89 [0.15, 1.00], 69% of pairs the same, 5 items
     """
     if level not in LEVELS:
         raise UsageError(f"{level!r} is not a level of measurement; choose {', '.join(LEVELS)}.")
-    rows = _in_order(Counter(row for values in ratings if len(row := _sorted(values, level)) > 1))
+    rows = _sort_rows(Counter(row for values in ratings if len(row := _sort_values(values, level)) > 1))
     items = rows.total()
     if items < 2:
         return Agreement("alpha", None, None, items, None, TOO_FEW)
-    values = _sorted({value for row in rows for value in row}, level)
+    values = _sort_values({value for row in rows for value in row}, level)
     places = {value: place for place, value in enumerate(values)}
-    pairs = np.stack([_coincidences([places[value] for value in row], len(values)) for row in rows])
+    pairs = np.stack([_compute_coincidences([places[value] for value in row], len(values)) for row in rows])
     counts = np.array(list(rows.values()), dtype=np.float64)
 
     def alphas(drawn: Floats) -> Floats:
         matrices = np.einsum("rp,pij->rij", drawn, pairs)
         totals = matrices.sum(axis=2)
-        distances = _distances(totals, values, level)
+        distances = _compute_distances(totals, values, level)
         size = totals.sum(axis=1)
         observed = (matrices * distances).sum(axis=(1, 2))
         expected = np.einsum("ri,rj,rij->r", totals, totals, distances) / (size - 1)
-        return _ratio(observed, expected)
+        return _compute_ratio(observed, expected)
 
     matrix = np.einsum("p,pij->ij", counts, pairs)
     same = float(np.trace(matrix) / matrix.sum())
-    return _agreement("alpha", alphas, counts, items, same, resamples, key)
+    return _estimate_agreement("alpha", alphas, counts, items, same, resamples, key)
 
 
-def _in_order(rows: Counter[Any]) -> Counter[Any]:
+def _sort_rows(rows: Counter[Any]) -> Counter[Any]:
     """The distinct rows in an order of their own, so that the interval does not depend on that of the items."""
     return Counter(dict(sorted(rows.items(), key=repr)))
 
 
-def _sorted(values: Iterable[Any], level: Level) -> tuple[Any, ...]:
+def _sort_values(values: Iterable[Any], level: Level) -> tuple[Any, ...]:
     """The ratings in an order, which for categories is any."""
     present = [value for value in values if value is not None]
     return tuple(sorted(present, key=str)) if level == "nominal" else tuple(sorted(present))
 
 
-def _coincidences(row: Sequence[int], size: int) -> Floats:
+def _compute_coincidences(row: Sequence[int], size: int) -> Floats:
     """All ordered pairs of an item's ratings by value, divided by the number of ratings minus one."""
     counts = np.bincount(row, minlength=size).astype(np.float64)
     matrix: Floats = (np.outer(counts, counts) - np.diag(counts)) / (len(row) - 1)
     return matrix
 
 
-def _distances(totals: Floats, values: Sequence[Any], level: Level) -> Floats:
+def _compute_distances(totals: Floats, values: Sequence[Any], level: Level) -> Floats:
     """The squared differences of values, by Krippendorff's (2011) definitions; a row of `totals` is a resample."""
     size = len(values)
     if level == "nominal":
@@ -161,27 +163,27 @@ def _distances(totals: Floats, values: Sequence[Any], level: Level) -> Floats:
     return differences
 
 
-def _marginals(drawn: Floats, places: NDArray[np.integer], size: int) -> Floats:
+def _compute_marginals(drawn: Floats, places: NDArray[np.integer], size: int) -> Floats:
     marginals = np.zeros((len(drawn), size))
     for cell, place in enumerate(places):
         marginals[:, place] += drawn[:, cell]
     return marginals
 
 
-def _ratio(observed: Floats, expected: Floats) -> Floats:
+def _compute_ratio(observed: Floats, expected: Floats) -> Floats:
     """1 - observed / expected; not a number where nothing is expected."""
     with np.errstate(divide="ignore", invalid="ignore"):
         values: Floats = 1 - observed / np.where(expected > 0, expected, np.nan)
     return values
 
 
-def _agreement(
+def _estimate_agreement(
     name: str, coefficients: Any, counts: Floats, items: int, same: float, resamples: int, key: str
 ) -> Agreement:
     value = float(coefficients(counts[None, :])[0])
     if np.isnan(value):
         return Agreement(name, None, None, items, same, ALL_ALIKE)
-    random = generator("reliability", name, key, str(items))
+    random = create_generator("reliability", name, key, str(items))
     drawn = random.multinomial(items, counts / counts.sum(), size=resamples).astype(np.float64)
     # In parts, since a resample of alpha is a matrix of values by values.
     found = np.concatenate([coefficients(part) for part in np.array_split(drawn, max(1, resamples // 1000))])
@@ -189,4 +191,4 @@ def _agreement(
     if len(defined) < (1 - _UNDEFINED) * resamples:
         share = 1 - len(defined) / resamples
         return Agreement(name, value, None, items, same, f"it is undefined in {share:.0%} of resamples")
-    return Agreement(name, value, percentile(defined[None, :])[0], items, same)
+    return Agreement(name, value, compute_percentile_intervals(defined[None, :])[0], items, same)

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from tiltmeter.errors import UsageError
-from tiltmeter.making.status import StageCounts
+from tiltmeter.making.project_status import StageCounts
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.style import SERIES
 
@@ -17,7 +17,7 @@ from tiltmeter.reports.style import SERIES
 _SHOWN = 20
 
 
-def stage_figure(stages: Sequence[StageCounts], reason: str | None = None) -> Figure:
+def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Figure:
     """Open items by subject after each step, a panel for each part; of one reason, or of all."""
     rows = [
         {"stage": stage.name, "part": part, "subject": subject, "items": items}
@@ -36,11 +36,11 @@ def stage_figure(stages: Sequence[StageCounts], reason: str | None = None) -> Fi
         slug="open-by-stage",
         title="Open problems by subject after each step",
         caption=f"Items{f' with {reason}' if reason else ''}; the {_SHOWN} subjects with the most.",
-        panels=tuple(Panel(part, _bars(frame[frame["part"] == part], names)) for part in parts),
+        panels=tuple(Panel(part, _plot_bars(frame[frame["part"] == part], names)) for part in parts),
     )
 
 
-def _bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
+def _plot_bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
     most = (
         frame.groupby(["stage", "subject"])["items"]
         .sum()

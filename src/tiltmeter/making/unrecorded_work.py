@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tiltmeter.making.store import ProjectStore
+from tiltmeter.making.project_store import ProjectStore
 
 _NAME = "unrecorded translation"
 
@@ -27,7 +27,7 @@ class UnrecordedWork:
     @classmethod
     def load(cls, store: ProjectStore) -> "UnrecordedWork":
         """The work that calls before this one did not record."""
-        return cls(**json.loads(store.remembered().get(_NAME) or "{}"))
+        return cls(**json.loads(store.get_remembered().get(_NAME) or "{}"))
 
     def save(self, store: ProjectStore) -> None:
         """Keep the work; to be called in the transaction that stores it."""
@@ -36,7 +36,7 @@ class UnrecordedWork:
     @staticmethod
     def clear(store: ProjectStore) -> None:
         """Forget the work; to be called in the transaction that records it."""
-        if store.remembered().get(_NAME):
+        if store.get_remembered().get(_NAME):
             store.remember({_NAME: ""})
 
     def facts(self) -> dict[str, Any]:

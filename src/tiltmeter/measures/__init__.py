@@ -10,43 +10,52 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.measure import Measure, deciding, measure_named, measures
+from tiltmeter.measures.measure import Measure, get_measure, list_measures, select_deciding_record
 from tiltmeter.measures.records import Record
-from tiltmeter.registry import plugins
+from tiltmeter.registry import find_plugins
 
-__all__ = ["Measure", "Record", "deciding", "measure_named", "measures", "measures_for", "measuring_for", "notes_for"]
+__all__ = [
+    "Measure",
+    "Record",
+    "collect_notes",
+    "find_measure_module",
+    "get_measure",
+    "get_measure_function",
+    "list_measures",
+    "select_deciding_record",
+]
 
-Measuring = Callable[..., list[Record]]
+MeasureFunction = Callable[..., list[Record]]
 
 
-def measures_for(name: str) -> Measuring:
+def get_measure_function(name: str) -> MeasureFunction:
     """The `measure` function of the module with this name.
 
-    >>> measures_for("association").__module__
+    >>> get_measure_function("association").__module__
     'tiltmeter.measures.association'
     """
     try:
-        measure: Measuring = _modules()[name].measure
+        measure: MeasureFunction = _load_measure_modules()[name].measure
     except KeyError:
         raise UsageError(f"There are no measures called {name!r}.") from None
     return measure
 
 
-def notes_for(name: str, scores: pd.DataFrame) -> list[str]:
+def collect_notes(name: str, scores: pd.DataFrame) -> list[str]:
     """Sentences of the module with this name on measures that are not defined for these scores."""
-    notes: Callable[[pd.DataFrame], list[str]] | None = getattr(_modules()[name], "notes", None)
+    notes: Callable[[pd.DataFrame], list[str]] | None = getattr(_load_measure_modules()[name], "notes", None)
     return notes(scores) if notes else []
 
 
-def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
+def find_measure_module(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
     """The name of the module that measures scores with these roles and columns; None if there is none.
 
-    >>> measuring_for({"more", "less", "s_jsd"}, {"bias_type", "direction"})
+    >>> find_measure_module({"more", "less", "s_jsd"}, {"bias_type", "direction"})
     'pairs'
     """
     matching = {
         name: len(module.NEEDS_ROLES) + len(module.NEEDS_COLUMNS)
-        for name, module in _modules().items()
+        for name, module in _load_measure_modules().items()
         if roles >= set(module.NEEDS_ROLES) and columns >= set(module.NEEDS_COLUMNS)
     }
     # The one that needs most: what chat models choose has measures of its own for some forms.
@@ -54,8 +63,8 @@ def measuring_for(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | N
 
 
 @cache
-def _modules() -> dict[str, Any]:
+def _load_measure_modules() -> dict[str, Any]:
     """All modules with a `measure` function: built in, and from plug-ins."""
     modules: dict[str, Any] = {m.name: import_module(f"{__name__}.{m.name}") for m in iter_modules(__path__)}
-    modules |= {name: load() for name, load in plugins("measures").items()}
+    modules |= {name: load() for name, load in find_plugins("measures").items()}
     return {name: module for name, module in modules.items() if hasattr(module, "measure")}

@@ -3,12 +3,17 @@
 import numpy as np
 import pandas as pd
 
-from tiltmeter.measures.estimates import LEVEL, Interval, Mean, Rates, Share
-from tiltmeter.measures.sides import FEWEST_STEREOTYPES, MASCULINE, by_stereotype, stereotype_sides
-from tiltmeter.measures.standard_errors import Floats, Labels, standard_error
+from tiltmeter.measures.estimates import LEVEL, Interval, Mean, Share, WeightedShares
+from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
+from tiltmeter.measures.stereotype_sides import (
+    FEWEST_STEREOTYPES,
+    MASCULINE,
+    find_stereotype_sides,
+    weigh_by_stereotype,
+)
 
 
-def most_chosen(places: Floats, clusters: Labels | None) -> tuple[float, Interval]:
+def estimate_position_effect(places: Floats, clusters: Labels | None) -> tuple[float, Interval]:
     """How far the most chosen place is above an even share, on a scale from 0 to 100, and its interval.
 
     `places` has a row for each item and a column for each place. The most chosen of several is chosen after the fact,
@@ -25,12 +30,12 @@ def most_chosen(places: Floats, clusters: Labels | None) -> tuple[float, Interva
     return scaled(estimate.value), (scaled(low), scaled(high))
 
 
-def gap_fixed_stereotypes(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | Rates:
+def estimate_fixed_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | WeightedShares:
     """The gap with sentences sampled within stereotypes; within sides if a stereotype has a single sentence.
 
     Where all sentences of every stereotype are alike, their number is all that an interval can be made of.
     """
-    weights = by_stereotype(stereotypes, sides)
+    weights = weigh_by_stereotype(stereotypes, sides)
     sizes = pd.Series(stereotypes).value_counts()
     strata = stereotypes
     if int(sizes.min()) < 2:
@@ -38,25 +43,25 @@ def gap_fixed_stereotypes(values: Floats, stereotypes: Labels, sides: Labels | N
         weights = np.array([1.0 if side == "men" else -1.0 for side in strata])
         weights /= np.array([(strata == side).sum() for side in strata])
     means = pd.Series(values).groupby(strata).transform("mean").to_numpy(dtype=float)
-    error = standard_error(weights * (values - means), strata=strata)
+    error = compute_standard_error(weights * (values - means), strata=strata)
     if error.value:
         return Mean(float(values @ weights), error)
     groups = pd.DataFrame({"weight": 100.0 * weights, "count": values / 100.0}).groupby(strata)
-    return Rates(
+    return WeightedShares(
         groups["weight"].sum().to_numpy(dtype=float),
         groups["count"].sum().to_numpy(dtype=float),
         groups.size().to_numpy().astype(np.float64),
     )
 
 
-def gap_random_stereotypes(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | None:
+def estimate_random_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | None:
     """The gap with the stereotypes as a random sample; None where there are too few."""
     means = pd.Series(values).groupby(stereotypes).mean()
-    known = stereotype_sides(stereotypes, sides)
+    known = find_stereotype_sides(stereotypes, sides)
     male = np.array([known[int(number)] == MASCULINE for number in means.index])
     if min(int(male.sum()), int((~male).sum())) < FEWEST_STEREOTYPES:
         return None
     weights = np.where(male, 1.0 / male.sum(), -1.0 / (~male).sum())
     strata = np.where(male, "men", "women").astype(object)
-    error = standard_error(means.to_numpy(dtype=float) * weights, strata=strata)
+    error = compute_standard_error(means.to_numpy(dtype=float) * weights, strata=strata)
     return Mean(float(means.to_numpy(dtype=float) @ weights), error) if error.value else None

@@ -24,11 +24,20 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from tiltmeter.measures.estimates import LEVEL, POWER, Estimate, Interval, Mean, Paired, equivalence, two_sided
+from tiltmeter.measures.estimates import (
+    LEVEL,
+    POWER,
+    Estimate,
+    Interval,
+    Mean,
+    PairedMean,
+    compute_equivalence_p,
+    compute_two_sided_p,
+)
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
+from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
 
-Test = Literal[
+ContrastTest = Literal[
     "paired t and McNemar mid-P",
     "paired t",
     "paired t within stereotypes",
@@ -36,7 +45,7 @@ Test = Literal[
     "paired t of pieces",
     "identical",
 ]
-Effect = Literal["Cohen's g", "Hedges' g"]
+EffectSize = Literal["Cohen's g", "Hedges' g"]
 
 # Relative difference below which two scores count as equal.
 _ROUNDING = 1e-4
@@ -64,15 +73,15 @@ class Contrast:
     clusters: int | None
     standard_error: float
     disagree: int
-    test: Test
+    test: ContrastTest
     p_value: float
     p_equivalence: float | None
     effect: float | None
-    effect_name: Effect | None
+    effect_name: EffectSize | None
     detectable: float
 
 
-def contrast(
+def compute_contrast(
     quantity: Quantity,
     left: Floats,
     right: Floats,
@@ -93,7 +102,7 @@ def contrast(
     >>> ss = quantities_for(["stereotype", "anti-stereotype"], [])[0]
     >>> left = 100.0 * np.array([[1, 1, 1, 1, 1, 1, 1, 1, 0, 0]])
     >>> right = 100.0 * np.array([[1, 1, 0, 0, 0, 0, 0, 0, 1, 0]])
-    >>> comparison = contrast(ss, left, right)
+    >>> comparison = compute_contrast(ss, left, right)
     >>> comparison.difference, comparison.disagree, round(comparison.p_value, 3)
     (50.0, 7, 0.07)
     """
@@ -102,35 +111,35 @@ def contrast(
     strata = labels if values.weigh is not None else None
     value, other = (float(min(values.pieces(answers @ weights))) for answers in (left, right))
     effect: float | None = None
-    effect_name: Effect | None = None
+    effect_name: EffectSize | None = None
     estimate: Estimate | None = None
     margin, p_equivalence = quantity.measure.margin, None
     if len(left) > 1:
-        test: Test = "paired t of pieces"
-        low, high, p_value, error = _difference_of_minima(quantity, left, right, weights, clusters)
+        test: ContrastTest = "paired t of pieces"
+        low, high, p_value, error = _compare_minima(quantity, left, right, weights, clusters)
     else:
         differences = (left - right)[0]
         if values.preference:
-            test, estimate = "paired t and McNemar mid-P", Paired.from_differences(differences, clusters)
-            effect, effect_name = cohens_g(estimate.ups, estimate.downs), "Cohen's g"
+            test, estimate = "paired t and McNemar mid-P", PairedMean.from_differences(differences, clusters)
+            effect, effect_name = compute_cohens_g(estimate.ups, estimate.downs), "Cohen's g"
         else:
             test = "paired t" if strata is None else "paired t within stereotypes"
             if values.columns == ("correct",):
                 test = "paired t within right answers"
-            estimate = mean_of_items(differences, weights, clusters, strata)
+            estimate = estimate_item_mean(differences, weights, clusters, strata)
             effect_name = "Hedges' g"
-            effect = hedges_g(value - other, estimate.standard_error.value * math.sqrt(n), n)
-        (low, high), p_value, error = estimate.interval(), two_sided(estimate, 0.0), estimate.standard_error
-        p_equivalence = equivalence(estimate, -margin, margin) if margin is not None else None
+            effect = compute_hedges_g(value - other, estimate.standard_error.value * math.sqrt(n), n)
+        (low, high), p_value, error = estimate.interval(), compute_two_sided_p(estimate, 0.0), estimate.standard_error
+        p_equivalence = compute_equivalence_p(estimate, -margin, margin) if margin is not None else None
         if not error.value and not values.preference:
             # All differences are equal, so their variance cannot be estimated.
-            (low, high), p_value, p_equivalence = _constant_difference(quantity, value - other, n)
-    if identical and not (values.discrete and disagreements(quantity, left, right).any()):
+            (low, high), p_value, p_equivalence = _compare_constants(quantity, value - other, n)
+    if identical and not (values.discrete and find_disagreements(quantity, left, right).any()):
         test, low, high, p_value = "identical", 0.0, 0.0, 1.0
         p_equivalence = 0.0 if margin is not None else None
         farther = (0.0, 0.0, 0.0)
     else:
-        farther = _farther(quantity, left, right, weights, clusters, strata, (value, other), (low, high))
+        farther = _compare_distances(quantity, left, right, weights, clusters, strata, (value, other), (low, high))
     quantiles = float(stdtrit(error.df, (1 + LEVEL) / 2) + stdtrit(error.df, POWER))
     return Contrast(
         left=value,
@@ -144,7 +153,7 @@ def contrast(
         n=n,
         clusters=error.clusters,
         standard_error=error.value,
-        disagree=int(disagreements(quantity, left, right).sum()),
+        disagree=int(find_disagreements(quantity, left, right).sum()),
         test=test,
         p_value=p_value,
         p_equivalence=p_equivalence,
@@ -154,39 +163,39 @@ def contrast(
     )
 
 
-def equal_up_to_rounding(left: Floats, right: Floats) -> bool:
+def are_equal_scores(left: Floats, right: Floats) -> bool:
     """Whether two arrays of scores are equal up to rounding, as from two runs of one model."""
     return bool(np.allclose(left, right, rtol=_ROUNDING, atol=0.0, equal_nan=True))
 
 
-def disagreements(quantity: Quantity, left: Floats, right: Floats) -> NDArray[np.bool_]:
+def find_disagreements(quantity: Quantity, left: Floats, right: Floats) -> NDArray[np.bool_]:
     """The items with different outcomes, or for continuous values, different signs."""
     if quantity.values.discrete:
         return np.asarray((left != right).any(axis=0))
     return np.asarray((np.sign(left) != np.sign(right)).any(axis=0))
 
 
-def cohens_g(ups: float, downs: float) -> float:
+def compute_cohens_g(ups: float, downs: float) -> float:
     """Cohen's g: the share of ups among the discordant items minus 0.5; 0.05 is small, 0.15 medium, 0.25 large.
 
-    >>> cohens_g(15, 5)
+    >>> compute_cohens_g(15, 5)
     0.25
     """
     return ups / (ups + downs) - 0.5 if ups + downs else 0.0
 
 
-def hedges_g(difference: float, deviation: float, n: int) -> float:
+def compute_hedges_g(difference: float, deviation: float, n: int) -> float:
     """Hedges' g (1981): the mean paired difference divided by its standard deviation, with small-sample correction.
 
     With strata or clusters the standard deviation is the standard error of the mean times the square root of n.
 
-    >>> round(hedges_g(2.0, 1.0, 3), 3)
+    >>> round(compute_hedges_g(2.0, 1.0, 3), 3)
     1.143
     """
     return difference / deviation * (1 - 3 / (4 * (n - 1) - 1)) if deviation and n > 1 else 0.0
 
 
-def mean_of_items(numbers: Floats, weights: Floats, clusters: Labels | None, strata: Labels | None) -> Mean:
+def estimate_item_mean(numbers: Floats, weights: Floats, clusters: Labels | None, strata: Labels | None) -> Mean:
     """The estimate of a weighted sum over items, stratified where `strata` are given, otherwise a plain mean."""
     if strata is None:
         return Mean.from_values(numbers, clusters)
@@ -195,15 +204,15 @@ def mean_of_items(numbers: Floats, weights: Floats, clusters: Labels | None, str
     sizes = np.bincount(codes)
     if sizes.min() > 1:
         centred = numbers - (np.bincount(codes, numbers) / sizes)[codes]
-        return Mean(value, standard_error(weights * centred, clusters, strata))
+        return Mean(value, compute_standard_error(weights * centred, clusters, strata))
     # A stratum with a single item has no variance within it, so the strata are the sampling units.
     sides = np.where(weights > 0, "men", "women").astype(object)
     if min(len(set(codes[sides == side])) for side in ("men", "women")) < 2:
         return Mean(value, StandardError(0.0, 1))
-    return Mean(value, standard_error(weights * numbers, strata, sides))
+    return Mean(value, compute_standard_error(weights * numbers, strata, sides))
 
 
-def _difference_of_minima(
+def _compare_minima(
     quantity: Quantity, left: Floats, right: Floats, weights: Floats, clusters: Labels | None
 ) -> tuple[float, float, float, StandardError]:
     """The interval of min(left) - min(right), its p-value, and the standard error of the smallest pieces' difference.
@@ -213,26 +222,26 @@ def _difference_of_minima(
     """
     left_pieces, right_pieces = (
         [
-            (float(piece), _influence(quantity, answers, weights, index))
+            (float(piece), _compute_influence(quantity, answers, weights, index))
             for index, piece in enumerate(quantity.values.pieces(answers @ weights))
         ]
         for answers in (left, right)
     )
     table = [
         [
-            Mean(left_piece - right_piece, standard_error(left_influence - right_influence, clusters))
+            Mean(left_piece - right_piece, compute_standard_error(left_influence - right_influence, clusters))
             for right_piece, right_influence in right_pieces
         ]
         for left_piece, left_influence in left_pieces
     ]
     low, high = (min(max(cell.interval()[end] for cell in row) for row in table) for end in (0, 1))
-    p_above = max(min(cell.p_above(0.0) for cell in row) for row in table)
-    p_below = min(max(cell.p_below(0.0) for cell in row) for row in table)
+    p_above = max(min(cell.compute_p_above(0.0) for cell in row) for row in table)
+    p_below = min(max(cell.compute_p_below(0.0) for cell in row) for row in table)
     least = [min(range(len(pieces)), key=lambda index: pieces[index][0]) for pieces in (left_pieces, right_pieces)]
     return low, high, min(1.0, 2 * p_above, 2 * p_below), table[least[0]][least[1]].standard_error
 
 
-def _influence(quantity: Quantity, answers: Floats, weights: Floats, index: int) -> Floats:
+def _compute_influence(quantity: Quantity, answers: Floats, weights: Floats, index: int) -> Floats:
     """The influence of each item on a piece (delta method, with numerical derivatives)."""
     means = answers @ weights
     influence = np.zeros(answers.shape[1])
@@ -244,7 +253,7 @@ def _influence(quantity: Quantity, answers: Floats, weights: Floats, index: int)
     return influence
 
 
-def _constant_difference(quantity: Quantity, value: float, n: int) -> tuple[Interval, float, float | None]:
+def _compare_constants(quantity: Quantity, value: float, n: int) -> tuple[Interval, float, float | None]:
     """The interval, p-value and equivalence p-value of a difference that is the same in all n items.
 
     They allow for a share of items at the far end of the scale that a sample of n would miss. On an unbounded scale the
@@ -263,7 +272,7 @@ def _constant_difference(quantity: Quantity, value: float, n: int) -> tuple[Inte
     return (value - reach, value + reach), min(1.0, 2 * p_missed(abs(value))), equivalent
 
 
-def _farther(
+def _compare_distances(
     quantity: Quantity,
     left: Floats,
     right: Floats,
@@ -280,7 +289,7 @@ def _farther(
         # The ideal is the upper end of the scale, so farther is lower.
         return other - value, -high, -low
     # |a| - |b| = max over ±a of min over ±b of (±a - ±b): sums and differences of a and b, combined as for ICAT.
-    sums = mean_of_items((left + right)[0], weights, clusters, strata).interval()
+    sums = estimate_item_mean((left + right)[0], weights, clusters, strata).interval()
     sum_low, sum_high = (end - 2 * quantity.ideal for end in sums)
     farther_low = max(min(low, sum_low), min(-sum_high, -high))
     farther_high = max(min(high, sum_high), min(-sum_low, -low))

@@ -13,10 +13,10 @@ from typing import Literal
 from scipy.special import stdtrit
 
 from tiltmeter.measures.estimates import LEVEL, Interval
-from tiltmeter.measures.measure import deciding, measure_named
-from tiltmeter.measures.records import Record, row_key
+from tiltmeter.measures.measure import get_measure, select_deciding_record
+from tiltmeter.measures.records import Record, get_row_key
 
-Outcome = Literal["more", "not more", "no bias to explain"]
+ControlOutcome = Literal["more", "not more", "no bias to explain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class ControlContrast:
     interval: Interval | None
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ControlOutcome:
         """Whether a significant bias is shown to be larger than that of the control."""
         if self.record.verdict is None or self.record.verdict.kind != "significant":
             return "no bias to explain"
-        none = 1.0 if measure_named(self.record.measure).ratio else 0.0
+        none = 1.0 if get_measure(self.record.measure).ratio else 0.0
         return "more" if self.interval is not None and self.interval[0] > none else "not more"
 
     @property
@@ -48,7 +48,9 @@ class ControlContrast:
         return len(verdicts) == 2 and verdicts[0].side == verdicts[1].side
 
 
-def control_contrasts(records: Sequence[Record], controls: Mapping[str, Iterable[str]]) -> Iterator[ControlContrast]:
+def list_control_contrasts(
+    records: Sequence[Record], controls: Mapping[str, Iterable[str]]
+) -> Iterator[ControlContrast]:
     """The deciding records of benchmarks that have controls, with the records of those in the same table.
 
     `controls` maps benchmarks to their controls. A control's record is that of the same model, part, language,
@@ -58,23 +60,23 @@ def control_contrasts(records: Sequence[Record], controls: Mapping[str, Iterable
     rows: dict[tuple[str, ...], dict[str, Record]] = {}
     bias_types: dict[tuple[str, ...], set[str]] = {}
     for record in records:
-        key = row_key(record)
+        key = get_row_key(record)
         rows.setdefault(key, {})[record.measure] = record
         if record.view == "bias_type":
             bias_types.setdefault(key[:-2], set()).add(record.group)
-    for record in filter(None, map(deciding, rows.values())):
+    for record in filter(None, map(select_deciding_record, rows.values())):
         for name in controls.get(record.benchmark, ()):
-            model, _, *rest = key = row_key(record)
+            model, _, *rest = key = get_row_key(record)
             other = (model, name, *rest)
             control = rows.get(other, {}).get(record.measure)
             alike = record.view != "all" or bias_types.get(key[:-2]) == bias_types.get(other[:-2])
             if control is not None and alike:
-                yield contrast_with_control(record, control)
+                yield build_control_contrast(record, control)
 
 
-def contrast_with_control(record: Record, control: Record) -> ControlContrast:
+def build_control_contrast(record: Record, control: Record) -> ControlContrast:
     """The contrast of a record with that of its control."""
-    measure = measure_named(record.measure)
+    measure = get_measure(record.measure)
     side = 1.0 if measure.distance(record.value) >= 0 else -1.0
     excess = side * (measure.distance(record.value) - measure.distance(control.value))
     # The scale of ratios is log2, and their standard errors are those of the natural logarithm.

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import betainc, ndtr, ndtri, stdtr, stdtrit
 
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
+from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
 
 Interval = tuple[float, float]
 
@@ -52,11 +52,11 @@ class Estimate(Protocol):
         """Its standard error."""
         ...
 
-    def p_above(self, null: float) -> float:
+    def compute_p_above(self, null: float) -> float:
         """The one-sided p-value of the hypothesis that the true value is at most `null`."""
         ...
 
-    def p_below(self, null: float) -> float:
+    def compute_p_below(self, null: float) -> float:
         """The one-sided p-value of the hypothesis that the true value is at least `null`."""
         ...
 
@@ -65,14 +65,14 @@ class Estimate(Protocol):
         ...
 
 
-def two_sided(estimate: Estimate, null: float) -> float:
+def compute_two_sided_p(estimate: Estimate, null: float) -> float:
     """The two-sided p-value of the hypothesis that the true value is `null`."""
-    return min(1.0, 2 * min(estimate.p_above(null), estimate.p_below(null)))
+    return min(1.0, 2 * min(estimate.compute_p_above(null), estimate.compute_p_below(null)))
 
 
-def equivalence(estimate: Estimate, low: float, high: float) -> float:
+def compute_equivalence_p(estimate: Estimate, low: float, high: float) -> float:
     """The p-value of equivalence (TOST): small where the true value is shown to lie between `low` and `high`."""
-    return max(estimate.p_above(low), estimate.p_below(high))
+    return max(estimate.compute_p_above(low), estimate.compute_p_below(high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Share:
     def from_values(cls, values: Floats, clusters: Labels | None = None, maximum: float = 100.0) -> "Share":
         """Estimate the mean of `values`."""
         mean = float(values.mean())
-        return cls(mean, standard_error((values - mean) / len(values), clusters), len(values), maximum)
+        return cls(mean, compute_standard_error((values - mean) / len(values), clusters), len(values), maximum)
 
     @property
     def size(self) -> float:
@@ -112,26 +112,26 @@ class Share:
         """Whether the effective sample size is exact; with clusters or ties it is estimated."""
         return self.standard_error.clusters is None and self.size == self.n
 
-    def p_above(self, null: float) -> float:
+    def compute_p_above(self, null: float) -> float:
         """See `Estimate`."""
-        return self._tail(self.value / self.maximum, null / self.maximum)
+        return self._compute_tail(self.value / self.maximum, null / self.maximum)
 
-    def p_below(self, null: float) -> float:
+    def compute_p_below(self, null: float) -> float:
         """See `Estimate`."""
-        return self._tail(1 - self.value / self.maximum, 1 - null / self.maximum)
+        return self._compute_tail(1 - self.value / self.maximum, 1 - null / self.maximum)
 
-    def _tail(self, share: float, null: float) -> float:
+    def _compute_tail(self, share: float, null: float) -> float:
         """The one-sided p-value of a share for the null value.
 
         Where the sample size is estimated, the z-score of the mid-P value is referred to Student's t, so that small
         p-values stay valid after correction for many tests.
         """
-        tail = mid_p(share * self.size, self.size, null)
+        tail = compute_mid_p(share * self.size, self.size, null)
         if self._known_size:
             return tail
         mirrored = tail > 0.5  # p-values near 1 lose precision
         if mirrored:
-            tail = mid_p((1 - share) * self.size, self.size, 1 - null)
+            tail = compute_mid_p((1 - share) * self.size, self.size, 1 - null)
         p_value = float(stdtr(self.standard_error.df, max(_LOWEST_Z, float(ndtri(tail)))))
         return 1 - p_value if mirrored else p_value
 
@@ -144,15 +144,15 @@ class Share:
         def lower_end(share: float) -> float:
             if share <= 0:
                 return 0.0
-            return _root(lambda null: mid_p(share * size, size, null) - tail, 0.0, 1.0)
+            return _find_root(lambda null: compute_mid_p(share * size, size, null) - tail, 0.0, 1.0)
 
         return self.maximum * lower_end(share), self.maximum * (1 - lower_end(1 - share))
 
 
-def mid_p(count: float, size: float, share: float) -> float:
+def compute_mid_p(count: float, size: float, share: float) -> float:
     """The mid-P value of a binomial count: P(X > count) + P(X = count) / 2; counts and sizes may be fractions.
 
-    >>> round(mid_p(9, 10, 0.5), 6), round(mid_p(5, 10, 0.5), 6)
+    >>> round(compute_mid_p(9, 10, 0.5), 6), round(compute_mid_p(5, 10, 0.5), 6)
     (0.005859, 0.5)
     """
     share = min(max(share, 0.0), 1.0)
@@ -170,7 +170,7 @@ class Mean:
     is itself uncertain.
 
     >>> mean = Mean.from_values(np.array([0.2, -0.1, 0.4, 0.1, 0.0, 0.3, 0.5, 0.2]))
-    >>> round(mean.value, 2), [round(end, 2) for end in mean.interval()], round(two_sided(mean, 0.0), 3)
+    >>> round(mean.value, 2), [round(end, 2) for end in mean.interval()], round(compute_two_sided_p(mean, 0.0), 3)
     (0.2, [0.03, 0.37], 0.025)
     """
 
@@ -185,17 +185,17 @@ class Mean:
         centred = values - mean
         scale = float(np.sqrt(np.mean(centred**2)))
         skewness = float(np.mean(centred**3)) / scale**3 / math.sqrt(len(values)) if scale and clusters is None else 0.0
-        return cls(mean, standard_error(centred / len(values), clusters), skewness)
+        return cls(mean, compute_standard_error(centred / len(values), clusters), skewness)
 
-    def p_above(self, null: float) -> float:
+    def compute_p_above(self, null: float) -> float:
         """See `Estimate`."""
-        return max(self._tails(null, 1))
+        return max(self._compute_tails(null, 1))
 
-    def p_below(self, null: float) -> float:
+    def compute_p_below(self, null: float) -> float:
         """See `Estimate`."""
-        return max(self._tails(null, -1))
+        return max(self._compute_tails(null, -1))
 
-    def _tails(self, null: float, side: int) -> tuple[float, ...]:
+    def _compute_tails(self, null: float, side: int) -> tuple[float, ...]:
         if not self.standard_error.value:
             return (0.5 if self.value == null else float(side * self.value <= side * null),)
         t = (self.value - null) / self.standard_error.value
@@ -239,13 +239,13 @@ class Ratio:
         """The standard error of the logarithm."""
         return self.log.standard_error
 
-    def p_above(self, null: float) -> float:
+    def compute_p_above(self, null: float) -> float:
         """See `Estimate`."""
-        return self.log.p_above(math.log(null))
+        return self.log.compute_p_above(math.log(null))
 
-    def p_below(self, null: float) -> float:
+    def compute_p_below(self, null: float) -> float:
         """See `Estimate`."""
-        return self.log.p_below(math.log(null))
+        return self.log.compute_p_below(math.log(null))
 
     def interval(self, level: float = LEVEL) -> Interval:
         """See `Estimate`."""
@@ -254,14 +254,14 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class WeightedShares:
     """A weighted sum of shares of independent groups, plus a constant (Newcombe 1998; Zou and Donner 2008).
 
     The distances of the ends of the groups' Wilson intervals from their shares `counts / sizes` are combined like
     standard errors. Wilson intervals use n - 1 instead of n as a small-sample correction. The interval is never
     narrower than that of the normal approximation, since combined Wilson intervals are too narrow in the far tails.
 
-    >>> rates = Rates(np.array([1.0, -1.0]), np.array([56.0, 48.0]), np.array([70.0, 80.0]))
+    >>> rates = WeightedShares(np.array([1.0, -1.0]), np.array([56.0, 48.0]), np.array([70.0, 80.0]))
     >>> round(rates.value, 2), [round(end, 2) for end in rates.interval()]
     (0.2, [0.05, 0.34])
     """
@@ -283,22 +283,22 @@ class Rates:
         error = float(np.sqrt(np.sum(self.weights**2 * shares * (1 - shares) / np.maximum(1.0, self.sizes - 1))))
         return StandardError(error, float(self.sizes.sum() - len(self.sizes)))
 
-    def p_above(self, null: float) -> float:
+    def compute_p_above(self, null: float) -> float:
         """See `Estimate`."""
-        return self._tail(null, 0)
+        return self._compute_tail(null, 0)
 
-    def p_below(self, null: float) -> float:
+    def compute_p_below(self, null: float) -> float:
         """See `Estimate`."""
-        return self._tail(null, 1)
+        return self._compute_tail(null, 1)
 
-    def _tail(self, null: float, end: int) -> float:
+    def _compute_tail(self, null: float, end: int) -> float:
         """The tail probability at which this end of the interval (0: low, 1: high) equals the null value."""
         side = 1 if end == 0 else -1
         if side * (self.value - null) <= 0:
-            return 1 - self._tail_beyond(null, 1 - end)
-        return self._tail_beyond(null, end)
+            return 1 - self._compute_upper_tail(null, 1 - end)
+        return self._compute_upper_tail(null, end)
 
-    def _tail_beyond(self, null: float, end: int) -> float:
+    def _compute_upper_tail(self, null: float, end: int) -> float:
         def gap(z: float) -> float:
             return self._ends(z)[end] - null
 
@@ -307,7 +307,7 @@ class Rates:
             return 0.5
         if math.copysign(1, gap(40.0)) == math.copysign(1, first):
             return 0.0
-        return float(ndtr(-_root(gap, 0.0, 40.0)))
+        return float(ndtr(-_find_root(gap, 0.0, 40.0)))
 
     def _ends(self, z: float) -> Interval:
         sizes = np.maximum(1.0, self.sizes - 1)
@@ -328,7 +328,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedMean:
     """The mean difference of two preferences on the same items, each from 0 to `maximum`.
 
     With few discordant items the paired t-test is anticonservative: two out of a thousand that differ in the same
@@ -336,8 +336,8 @@ class Paired:
     used, both with clusters. `ups` and `downs` are the sums of positive and negative differences, `squares` the sum of
     their squares, in units of `maximum`.
 
-    >>> paired = Paired.from_differences(np.array([100.0] * 6 + [-100.0] + [0.0] * 13))
-    >>> paired.value, [round(end, 1) for end in paired.interval()], round(two_sided(paired, 0.0), 3)
+    >>> paired = PairedMean.from_differences(np.array([100.0] * 6 + [-100.0] + [0.0] * 13))
+    >>> paired.value, [round(end, 1) for end in paired.interval()], round(compute_two_sided_p(paired, 0.0), 3)
     (25.0, [-2.1, 50.7], 0.07)
     """
 
@@ -349,10 +349,12 @@ class Paired:
     maximum: float
 
     @classmethod
-    def from_differences(cls, differences: Floats, clusters: Labels | None = None, maximum: float = 100.0) -> "Paired":
+    def from_differences(
+        cls, differences: Floats, clusters: Labels | None = None, maximum: float = 100.0
+    ) -> "PairedMean":
         """Estimate the mean of `differences`."""
         mean = float(differences.mean())
-        estimate = Mean(mean, standard_error((differences - mean) / len(differences), clusters))
+        estimate = Mean(mean, compute_standard_error((differences - mean) / len(differences), clusters))
         ups, downs = (float((side * differences).clip(0).sum()) / maximum for side in (1, -1))
         return cls(estimate, ups, downs, float(np.sum((differences / maximum) ** 2)), len(differences), maximum)
 
@@ -366,17 +368,17 @@ class Paired:
         """See `Estimate`."""
         return self.mean.standard_error
 
-    def p_above(self, null: float) -> float:
+    def compute_p_above(self, null: float) -> float:
         """See `Estimate`."""
         if not self.ups + self.downs:
-            return self._unseen(null, 1)
-        return max(self.mean.p_above(null), self._conditional(null, self.ups))
+            return self._compute_unseen_p(null, 1)
+        return max(self.mean.compute_p_above(null), self._compute_mcnemar_p(null, self.ups))
 
-    def p_below(self, null: float) -> float:
+    def compute_p_below(self, null: float) -> float:
         """See `Estimate`."""
         if not self.ups + self.downs:
-            return self._unseen(null, -1)
-        return max(self.mean.p_below(null), self._conditional(-null, self.downs))
+            return self._compute_unseen_p(null, -1)
+        return max(self.mean.compute_p_below(null), self._compute_mcnemar_p(-null, self.downs))
 
     @property
     def _size(self) -> float:
@@ -387,15 +389,15 @@ class Paired:
         widened = (_Z / stdtrit(self.standard_error.df, (1 + LEVEL) / 2)) ** 2
         return float(size / self.standard_error.design_effect * widened)
 
-    def _conditional(self, null: float, ups: float) -> float:
+    def _compute_mcnemar_p(self, null: float, ups: float) -> float:
         """McNemar's mid-P value for the null value, given the share of discordant items."""
         differing = self.maximum * (self.ups + self.downs) / self.n
         if null < -differing:
             return 0.0  # impossible with this share of discordant items
         share = ups / (self.ups + self.downs)
-        return mid_p(share * self._size, self._size, (1 + null / differing) / 2)
+        return compute_mid_p(share * self._size, self._size, (1 + null / differing) / 2)
 
-    def _unseen(self, null: float, side: int) -> float:
+    def _compute_unseen_p(self, null: float, side: int) -> float:
         """The p-value where no item differs: the probability that n items miss all discordant ones."""
         if side * null > 0:
             return 1.0
@@ -414,7 +416,7 @@ class Paired:
             if not ups:
                 return -differing
             share = ups / (self.ups + self.downs)
-            end = _root(lambda null: mid_p(share * size, size, null) - tail, 0.0, 1.0)
+            end = _find_root(lambda null: compute_mid_p(share * size, size, null) - tail, 0.0, 1.0)
             return differing * (2 * end - 1)
 
         return min(low, lower_end(self.ups)), max(high, -lower_end(self.downs))
@@ -442,15 +444,15 @@ class Minimum:
         """The standard error of the smallest piece."""
         return min(self.pieces, key=lambda piece: piece.value).standard_error
 
-    def p_above(self, null: float) -> float:
+    def compute_p_above(self, null: float) -> float:
         """See `Estimate`."""
-        return max(piece.p_above(null) for piece in self.pieces)
+        return max(piece.compute_p_above(null) for piece in self.pieces)
 
-    def p_below(self, null: float) -> float:
+    def compute_p_below(self, null: float) -> float:
         """See `Estimate`."""
-        tails = [piece.p_below(null) / self._share for piece in self.pieces]
+        tails = [piece.compute_p_below(null) / self._share for piece in self.pieces]
         if self.ceiling is not None:
-            tails.append(self.ceiling.p_below(null) / _CEILING)
+            tails.append(self.ceiling.compute_p_below(null) / _CEILING)
         return min(1.0, *tails)
 
     @property
@@ -468,17 +470,17 @@ class Minimum:
         return max(self.bounds[0], low), max(self.bounds[0], min(self.bounds[1], high))
 
 
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
+def _find_root(function: Callable[[float], float], low: float, high: float) -> float:
     """Where a function is 0, by Brent's method."""
     from scipy.optimize import brentq  # takes half a second to import
 
     return float(brentq(function, low, high))
 
 
-def detectable_effect(estimate: Estimate, alpha: float, power: float = POWER) -> float:
+def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = POWER) -> float:
     """The minimum detectable effect: the distance from the ideal that a test at level alpha detects with this power.
 
-    >>> round(detectable_effect(Share.from_values(np.array([100.0, 0.0] * 400)), 0.05), 1)
+    >>> round(compute_detectable_effect(Share.from_values(np.array([100.0, 0.0] * 400)), 0.05), 1)
     4.9
     """
     error = estimate.standard_error
@@ -491,8 +493,8 @@ def detectable_effect(estimate: Estimate, alpha: float, power: float = POWER) ->
         def short_of(effect: float) -> float:
             return alarm * 0.5 + miss * math.sqrt(0.25 - effect**2) - effect * math.sqrt(size)
 
-        return estimate.maximum * (_root(short_of, 0.0, 0.5) if short_of(0.5) < 0 else 0.5)
-    if isinstance(estimate, Rates):
+        return estimate.maximum * (_find_root(short_of, 0.0, 0.5) if short_of(0.5) < 0 else 0.5)
+    if isinstance(estimate, WeightedShares):
         # Where all shares are 0 or 1 the standard error is 0, so the width of the interval is used.
         low, high = estimate.interval(1 - alpha)
         alarm = float(ndtri(1 - alpha / 2))

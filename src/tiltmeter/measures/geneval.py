@@ -22,10 +22,10 @@ import pandas as pd
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms.geneval import FEMININE, MASCULINE
-from tiltmeter.measures.estimates import Estimate, Paired, Rates, Share
+from tiltmeter.measures.estimates import Estimate, PairedMean, Share, WeightedShares
 from tiltmeter.measures.measure import ItemValues, Measure, Roles, Row
-from tiltmeter.measures.records import Record, estimated, record_of
-from tiltmeter.measures.score_checks import need_columns
+from tiltmeter.measures.records import Record, build_estimate_record, build_record
+from tiltmeter.measures.score_checks import require_columns
 from tiltmeter.measures.standard_errors import Floats, Labels
 
 CORRECT, MATCHED = "correct", "matched"
@@ -33,18 +33,18 @@ LEAST_COVERAGE = 50.0
 PERCENT = (0.0, 100.0)
 
 
-def by_gender(labels: Labels) -> Floats:
+def weigh_by_gender(labels: Labels) -> Floats:
     """The weight of each item in a difference of means: men's items minus women's; 0 for others."""
     masculine, feminine = labels == MASCULINE, labels == FEMININE
     weights: Floats = masculine / max(1, masculine.sum()) - feminine / max(1, feminine.sum())
     return weights
 
 
-def _percent_correct(roles: Roles) -> Floats:
+def _compute_percent_correct(roles: Roles) -> Floats:
     return np.array([100 * roles[CORRECT]])
 
 
-def _enough_coverage(row: Row) -> str | None:
+def _check_coverage(row: Row) -> str | None:
     coverage = row.get(COVERAGE.name)
     if coverage is None or coverage.value >= LEAST_COVERAGE:
         return None
@@ -52,7 +52,7 @@ def _enough_coverage(row: Row) -> str | None:
     return f"{share}, and the others count as correct"
 
 
-def _share(name: str, meaning: str) -> Measure:
+def _build_share_measure(name: str, meaning: str) -> Measure:
     return Measure(name, meaning, ideal=100.0, bounds=PERCENT, unit="%")
 
 
@@ -73,26 +73,41 @@ ACC_GAP = Measure(
         f"the gender of men is translated correctly {abs(value):.0f} points "
         f"{'more' if value >= 0 else 'less'} often than that of women"
     ),
-    validity=(_enough_coverage,),
+    validity=(_check_coverage,),
     items=(
-        ItemValues((CORRECT,), _percent_correct, columns=("gender",), weigh=by_gender, two_sided=True, clusters=()),
+        ItemValues(
+            (CORRECT,),
+            _compute_percent_correct,
+            columns=("gender",),
+            weigh=weigh_by_gender,
+            two_sided=True,
+            clusters=(),
+        ),
     ),
 )
-ACC = _share("acc", "the share of items with the correct gender; of counterfactual pairs, those with both correct")
-ACC_M = _share("acc_m", "the share of sources about men whose translation has no word of the wrong gender")
-ACC_F = _share("acc_f", "the share of sources about women whose translation has no word of the wrong gender")
-COVERAGE = _share("reference coverage", "the share of translations with a word that only one of the two references has")
+ACC = _build_share_measure(
+    "acc", "the share of items with the correct gender; of counterfactual pairs, those with both correct"
+)
+ACC_M = _build_share_measure(
+    "acc_m", "the share of sources about men whose translation has no word of the wrong gender"
+)
+ACC_F = _build_share_measure(
+    "acc_f", "the share of sources about women whose translation has no word of the wrong gender"
+)
+COVERAGE = _build_share_measure(
+    "reference coverage", "the share of translations with a word that only one of the two references has"
+)
 MEASURES = (ACC_GAP, ACC, ACC_M, ACC_F, COVERAGE)
 
 # Roles and columns that a table of scores needs.
 NEEDS_ROLES: tuple[str, ...] = (CORRECT, MATCHED)
 NEEDS_COLUMNS: tuple[str, ...] = ("gender",)
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
+_PORTION_COLUMNS = ["model", "benchmark", "part", "language", "protocol"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _ModelPortion:
     """One system on one part in one language."""
 
     model: str
@@ -104,37 +119,37 @@ class _Case:
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """The records of the items: a row each, with the columns correct, matched, gender and perhaps pair."""
         genders = {gender: rows[rows["gender"] == gender] for gender in (MASCULINE, FEMININE)}
-        pairs = _pairs(rows)
+        pairs = _build_pairs(rows)
         if all(len(side) for side in genders.values()):
-            gap, n = _gap(genders[MASCULINE], genders[FEMININE], pairs)
+            gap, n = _estimate_gap(genders[MASCULINE], genders[FEMININE], pairs)
             if intervals:
-                yield estimated(self, self.part, "all", "all", ACC_GAP, gap, n, margin)
+                yield build_estimate_record(self, self.part, "all", "all", ACC_GAP, gap, n, margin)
             else:
-                yield record_of(self, self.part, "all", "all", ACC_GAP, gap.value, n)
+                yield build_record(self, self.part, "all", "all", ACC_GAP, gap.value, n)
         whole = rows[CORRECT] if pairs is None else pairs.min(axis=1)
         shares = [(ACC, whole), (ACC_M, genders[MASCULINE][CORRECT]), (ACC_F, genders[FEMININE][CORRECT])]
         for measure, values in (*shares, (COVERAGE, rows[MATCHED])):
             if len(values):
                 share = Share.from_values(100 * values.to_numpy(dtype=float))
                 ends = share.interval() if intervals else None
-                yield record_of(self, self.part, "all", "all", measure, share.value, share.n, ends=ends)
+                yield build_record(self, self.part, "all", "all", measure, share.value, share.n, ends=ends)
 
 
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
     """The records of all systems, parts and languages in a table of scores; `margins` overrides those of measures."""
-    need_columns(scores, (*_CASE, "item", "role", "score", "gender"))
+    require_columns(scores, (*_PORTION_COLUMNS, "item", "role", "score", "gender"))
     margin = dict(margins or {}).get(ACC_GAP.name)
     records: list[Record] = []
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
+    for names, rows in scores.groupby(_PORTION_COLUMNS, observed=True, sort=False):
         columns = ["item", "gender", *(["pair"] if "pair" in rows.columns and rows["pair"].notna().all() else [])]
         table = rows.pivot(index=columns, columns="role", values="score").reset_index()
         bad = ~np.isin(table[[CORRECT, MATCHED]].to_numpy(dtype=float), (0.0, 1.0)).all(axis=1)
         if bad.any():
             row = table[bad].iloc[0]
             raise DataError(f"The scores of {names[0]} for item {row['item']} are not 0 or 1.")
-        records += _Case(*map(str, names)).records(table, margin, intervals=intervals)
+        records += _ModelPortion(*map(str, names)).records(table, margin, intervals=intervals)
     return records
 
 
@@ -147,7 +162,7 @@ def notes(scores: pd.DataFrame) -> list[str]:
     ]
 
 
-def _pairs(rows: pd.DataFrame) -> pd.DataFrame | None:
+def _build_pairs(rows: pd.DataFrame) -> pd.DataFrame | None:
     """Whether the masculine and the feminine item of each complete pair are correct; None if there are no pairs."""
     if "pair" not in rows.columns:
         return None
@@ -158,12 +173,12 @@ def _pairs(rows: pd.DataFrame) -> pd.DataFrame | None:
     return complete if len(complete) else None
 
 
-def _gap(masculine: pd.DataFrame, feminine: pd.DataFrame, pairs: pd.DataFrame | None) -> tuple[Estimate, int]:
+def _estimate_gap(masculine: pd.DataFrame, feminine: pd.DataFrame, pairs: pd.DataFrame | None) -> tuple[Estimate, int]:
     """acc_m − acc_f with its number of items: paired where all items are in pairs."""
     n = len(masculine) + len(feminine)
     if pairs is not None and 2 * len(pairs) == n and len(pairs) > 1:
         differences = 100 * (pairs[MASCULINE] - pairs[FEMININE]).to_numpy(dtype=float)
-        return Paired.from_differences(differences), n
+        return PairedMean.from_differences(differences), n
     sides = [side[CORRECT].to_numpy(dtype=float) for side in (masculine, feminine)]
     counts, sizes = (np.array(list(map(function, sides)), dtype=np.float64) for function in (np.sum, len))
-    return Rates(np.array([100.0, -100.0]), counts, sizes), n
+    return WeightedShares(np.array([100.0, -100.0]), counts, sizes), n

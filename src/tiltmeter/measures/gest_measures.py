@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from tiltmeter.measures.measure import MOST_UNKNOWN, ItemValues, Measure, Roles, unknown_at_most
-from tiltmeter.measures.sides import by_stereotype, men_minus_women
+from tiltmeter.measures.measure import MOST_UNKNOWN, ItemValues, Measure, Roles, limit_unknown_tokens
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.measures.templates import template_spread_measure
+from tiltmeter.measures.stereotype_sides import weigh_by_stereotype, weigh_men_minus_women
+from tiltmeter.measures.template_variation import build_spread_measure
 
 AS_PUBLISHED = "as published"
 
@@ -17,8 +17,8 @@ def log_ratio(roles: Roles) -> Floats:
     return np.array([roles["log_ratio"]])
 
 
-def _by_occupation(labels: Labels) -> Floats:
-    return men_minus_women(labels, lambda label: label == "male")
+def _weigh_by_occupation(labels: Labels) -> Floats:
+    return weigh_men_minus_women(labels, lambda label: label == "male")
 
 
 # The margin: around a probability of 0.5, an odds ratio of 1.22 is a difference of 5 percentage points
@@ -42,7 +42,7 @@ G_S = Measure(
         "against the feminine wording, the masculine one is "
         f"{value:.2f} times as likely in stereotypes about men as in those about women"
     ),
-    validity=(unknown_at_most(MOST_UNKNOWN),),
+    validity=(limit_unknown_tokens(MOST_UNKNOWN),),
 )
 G_S_LIKE = Measure(
     "g_s of stereotypes like these",
@@ -56,7 +56,7 @@ G_S_LIKE = Measure(
     margin=1.22,
     validity=G_S.validity,
 )
-G_S_TEMPLATE_SPREAD = template_spread_measure(G_S)
+G_S_TEMPLATE_SPREAD = build_spread_measure(G_S)
 LOG_G_S = Measure(
     "log g_s",
     "the logarithm of g_s; 0 is no bias",
@@ -72,7 +72,7 @@ LOG_G_S = Measure(
             log_ratio,
             discrete=False,
             columns=("stereotype",),
-            weigh=by_stereotype,
+            weigh=weigh_by_stereotype,
             sides="side",
             two_sided=True,
             clusters=(),
@@ -82,7 +82,7 @@ LOG_G_S = Measure(
             log_ratio,
             discrete=False,
             columns=("occupation_gender",),
-            weigh=_by_occupation,
+            weigh=_weigh_by_occupation,
             two_sided=True,
             clusters=("occupation",),
         ),

@@ -42,24 +42,29 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Rates, Share
+from tiltmeter.measures.bootstrap import RESAMPLES
+from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Share, WeightedShares
 from tiltmeter.measures.gest import ALL_LANGUAGES, ALL_MODELS
-from tiltmeter.measures.intervals import RESAMPLES
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
-from tiltmeter.measures.ranks import average_ranks, below_by_shares, comparison_level, rank_intervals
-from tiltmeter.measures.records import Record, estimated, record_of
-from tiltmeter.measures.score_checks import need_columns
-from tiltmeter.measures.sides import (
-    FEWEST_STEREOTYPES,
-    MALE,
-    SIXTEEN,
-    StereotypeTable,
-    by_stereotype,
-    lack_side,
-    one_sided_notes,
-    sub_stereotypes,
+from tiltmeter.measures.ranks import (
+    compare_shares,
+    compute_average_ranks,
+    compute_comparison_level,
+    compute_rank_intervals,
 )
-from tiltmeter.measures.standard_errors import Floats, standard_error
+from tiltmeter.measures.records import Record, build_estimate_record, build_record
+from tiltmeter.measures.score_checks import require_columns
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
+from tiltmeter.measures.stereotype_sides import (
+    FEWEST_STEREOTYPES,
+    GEST_STEREOTYPES,
+    MALE,
+    StereotypeTable,
+    describe_one_sided_data,
+    find_rows_without_side,
+    list_sub_stereotypes,
+    weigh_by_stereotype,
+)
 
 ROLE = "speaker_gender"
 MASCULINE, FEMININE = 1.0, 0.0
@@ -68,7 +73,7 @@ FEWEST = 20
 SHARE = (0.0, 1.0)
 
 
-def _is_masculine(roles: Roles) -> Floats:
+def _compute_masculine(roles: Roles) -> Floats:
     return np.array([roles[ROLE]])
 
 
@@ -95,9 +100,9 @@ F_S = Measure(
     items=(
         ItemValues(
             (ROLE,),
-            _is_masculine,
+            _compute_masculine,
             columns=("stereotype",),
-            weigh=by_stereotype,
+            weigh=weigh_by_stereotype,
             sides="side",
             two_sided=True,
             clusters=(),
@@ -118,14 +123,14 @@ F_S_LIKE = Measure(
 )
 
 
-def _rate(name: str, meaning: str, statement: Callable[[float], str] | None = None) -> Measure:
+def _build_rate_measure(name: str, meaning: str, statement: Callable[[float], str] | None = None) -> Measure:
     return Measure(name, meaning, ideal=0.5, bounds=SHARE, digits=3, statement=statement)
 
 
-def how_masculine(share: float) -> str:
+def describe_masculine_share(share: float) -> str:
     """A share of masculine translations in words.
 
-    >>> how_masculine(0.93), how_masculine(0.5)
+    >>> describe_masculine_share(0.93), describe_masculine_share(0.5)
     ('translations are nearly always masculine', 'translations are masculine about as often as feminine')
     """
     for least, words in ((0.9, "nearly always"), (0.7, "mostly"), (0.55, "more often")):
@@ -136,15 +141,19 @@ def how_masculine(share: float) -> str:
     return "translations are masculine about as often as feminine"
 
 
-F_M = _rate(
+F_M = _build_rate_measure(
     "f_m",
     "(p_m + p_f) / 2: how often translations are masculine, whatever the stereotype; 0.5 is balance",
-    how_masculine,
+    describe_masculine_share,
 )
-P_M = _rate("p_m", "the share of translations about men's stereotypes that are masculine")
-P_F = _rate("p_f", "the share of translations about women's stereotypes that are masculine")
-P_I = _rate("p_i", "the share of translations about one stereotype, or sub-stereotype, that are masculine")
-P_FAM = _rate("p_fam", "the masculine share of the sentences about men's stereotypes that have family words in them")
+P_M = _build_rate_measure("p_m", "the share of translations about men's stereotypes that are masculine")
+P_F = _build_rate_measure("p_f", "the share of translations about women's stereotypes that are masculine")
+P_I = _build_rate_measure(
+    "p_i", "the share of translations about one stereotype, or sub-stereotype, that are masculine"
+)
+P_FAM = _build_rate_measure(
+    "p_fam", "the masculine share of the sentences about men's stereotypes that have family words in them"
+)
 YIELD = Measure("yield", "the share of translations that show a gender", bounds=SHARE, digits=3)
 MEASURES = (F_S, F_S_LIKE, F_M, P_M, P_F, P_I, P_FAM, YIELD)
 
@@ -152,61 +161,61 @@ MEASURES = (F_S, F_S_LIKE, F_M, P_M, P_F, P_I, P_FAM, YIELD)
 NEEDS_ROLES: tuple[str, ...] = ("speaker_gender",)
 NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
-_COLUMNS = (*_CASE, "item", "role", "score", "stereotype")
+_PORTION_COLUMNS = ["model", "benchmark", "part", "language", "protocol"]
+_COLUMNS = (*_PORTION_COLUMNS, "item", "role", "score", "stereotype")
 _Z = float(ndtri((1 + LEVEL) / 2))
 # Coefficients of the mean p_i of stereotypes about men and about women in each rate.
 _RATES = {F_S: (1.0, -1.0), F_M: (0.5, 0.5), P_M: (1.0, 0.0), P_F: (0.0, 1.0)}
 _TESTED = (F_S, F_M)
 
 
-def masculine_rate(masculine: float, feminine: float) -> float:
+def compute_masculine_share(masculine: float, feminine: float) -> float:
     """The centre of the Agresti-Coull interval of the share of masculine translations.
 
-    >>> round(masculine_rate(90, 10), 4), masculine_rate(0, 0)
+    >>> round(compute_masculine_share(90, 10), 4), compute_masculine_share(0, 0)
     (0.8852, 0.5)
     """
     return (masculine + _Z**2 / 2) / (masculine + feminine + _Z**2)
 
 
-def masculine_interval(masculine: float, feminine: float) -> Interval:
+def compute_masculine_interval(masculine: float, feminine: float) -> Interval:
     """The Agresti-Coull interval of the share of masculine translations.
 
-    >>> low, high = masculine_interval(90, 10)
+    >>> low, high = compute_masculine_interval(90, 10)
     >>> f"{low:.4f} {high:.4f}"
     '0.8239 0.9465'
     """
-    centre = masculine_rate(masculine, feminine)
+    centre = compute_masculine_share(masculine, feminine)
     reach = _Z * math.sqrt(centre * (1 - centre) / (masculine + feminine + _Z**2))
     return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
-def share_interval(groups: Sequence[Floats]) -> Interval:
+def compute_share_interval(groups: Sequence[Floats]) -> Interval:
     """The interval of a share of translations, such as those with a gender; `groups` has 0 and 1 for each stereotype.
 
     The wider of the mid-P and the Agresti-Coull interval: the former covers in 92% at some rates near 1, the latter
     undercovers with few translations.
 
-    >>> low, high = share_interval([np.repeat([1.0, 0.0], [36, 4])])
+    >>> low, high = compute_share_interval([np.repeat([1.0, 0.0], [36, 4])])
     >>> f"{low:.4f} {high:.4f}"
     '0.7638 0.9674'
     """
     values, sizes = np.concatenate(groups), [len(group) for group in groups]
     means = np.repeat([group.mean() for group in groups], sizes)
     strata = np.repeat(np.arange(len(groups)), sizes).astype(object)
-    error = standard_error((values - means) / len(values), strata=strata if len(groups) > 1 else None)
+    error = compute_standard_error((values - means) / len(values), strata=strata if len(groups) > 1 else None)
     share = Share(float(values.mean()), error, len(values), 1.0)
     low, high = share.interval()
-    agresti_coull = masculine_interval(share.value * share.size, (1 - share.value) * share.size)
+    agresti_coull = compute_masculine_interval(share.value * share.size, (1 - share.value) * share.size)
     return min(low, agresti_coull[0]), max(high, agresti_coull[1])
 
 
-def rates(masculine_rates: Mapping[int, float], about_men: Collection[int] = MALE) -> dict[str, float]:
+def compute_rates(masculine_rates: Mapping[int, float], about_men: Collection[int] = MALE) -> dict[str, float]:
     """f_s, f_m, p_m and p_f, from the masculine rates of the stereotypes: those that are defined.
 
     By default the stereotypes are GEST's, of which those from 8 are about men.
 
-    >>> values = rates({1: 0.5, 7: 0.7, 8: 0.8, 13: 1.0})
+    >>> values = compute_rates({1: 0.5, 7: 0.7, 8: 0.8, 13: 1.0})
     >>> {name: round(value, 3) for name, value in values.items()}
     {'f_s': 0.3, 'f_m': 0.75, 'p_m': 0.9, 'p_f': 0.6}
     """
@@ -229,13 +238,16 @@ def measure(
 
     `margins` overrides equivalence margins by measure name. Without `intervals` only p_i and p_fam have intervals.
     """
-    cases = list(_cases(scores, resamples if intervals else 0))
-    return [*(record for case in cases for record in case.records(dict(margins or {}))), *_mean_rank_records(cases)]
+    cases = list(_group_by_portion(scores, resamples if intervals else 0))
+    return [
+        *(record for case in cases for record in case.records(dict(margins or {}))),
+        *_build_mean_rank_records(cases),
+    ]
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
     """Sentences on what is not defined for these scores: f_s and f_m, where all stereotypes are of one side."""
-    return one_sided_notes(scores, F_S.name)
+    return describe_one_sided_data(scores, F_S.name)
 
 
 @dataclass(frozen=True)
@@ -259,18 +271,18 @@ class _Group:
     @property
     def rate(self) -> float:
         """The masculine rate."""
-        return masculine_rate(*self.counts)
+        return compute_masculine_share(*self.counts)
 
     @property
     def interval(self) -> Interval:
         """The interval of the masculine rate: Agresti-Coull, with few translations the wider of two."""
         if 0 < self.n < FEWEST:
-            return share_interval([self.masculine[self.gendered > 0]])
-        return masculine_interval(*self.counts)
+            return compute_share_interval([self.masculine[self.gendered > 0]])
+        return compute_masculine_interval(*self.counts)
 
 
 @dataclass(frozen=True)
-class _Case:
+class _SystemPortion:
     """One system in one language, by stereotype."""
 
     model: str
@@ -281,7 +293,7 @@ class _Case:
     groups: dict[int, _Group]
     family: _Group
     resamples: int
-    stereotypes: StereotypeTable = SIXTEEN
+    stereotypes: StereotypeTable = GEST_STEREOTYPES
     subs: Mapping[str, _Group] = field(default_factory=dict)
 
     @property
@@ -300,9 +312,9 @@ class _Case:
         return [(group.counts[0], group.n) for group in self.groups.values()]
 
     def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
-        yield from self._rate_records(margins)
-        yield self._yield("all", "all", self.groups)
-        yield from self._stereotype_records()
+        yield from self._build_rate_records(margins)
+        yield self._build_yield_record("all", "all", self.groups)
+        yield from self._build_stereotype_records()
         for name, group in self.subs.items():
             ends = group.interval if group.n else None
             yield self._record("sub_stereotype", name, P_I, group.rate, group.n, ends)
@@ -310,22 +322,24 @@ class _Case:
             ends = self.family.interval
             yield self._record("family words", "male stereotypes", P_FAM, self.family.rate, self.family.n, ends)
 
-    def _rate_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
+    def _build_rate_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         """The rates that are defined: data, or a sample (--limit), may have stereotypes of one side only."""
-        values = rates({number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men)
+        values = compute_rates(
+            {number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men
+        )
         margin = margins.get(F_S.name)
         for measure, sides in _RATES.items():
             if measure.name not in values:
                 continue
-            weights = self._weights(*sides)
+            weights = self._compute_weights(*sides)
             included = [group for group, weight in zip(self.groups.values(), weights, strict=True) if weight]
             n, fewest = sum(group.n for group in included), min(group.n for group in included)
             why = (
                 f"a stereotype has {fewest} translations with a gender; {FEWEST} are needed" if fewest < FEWEST else ""
             )
-            yield self._rate(measure, self._estimate(weights), values[measure.name], n, margin, why)
+            yield self._rate(measure, self._estimate_rate(weights), values[measure.name], n, margin, why)
             if measure is F_S:
-                estimate = self._f_s_random_stereotypes(weights)
+                estimate = self._estimate_random_f_s(weights)
                 few = f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all of them alike"
                 why = "" if estimate else few
                 yield self._rate(F_S_LIKE, estimate, values[measure.name], n, margin, why)
@@ -337,43 +351,43 @@ class _Case:
             return self._record("all", "all", measure, value, n)
         if estimate is None or why:
             margin = margin or measure.margin if measure.margin is not None else None
-            return record_of(self, self.part, "all", "all", measure, value, n, why=why, margin=margin)
+            return build_record(self, self.part, "all", "all", measure, value, n, why=why, margin=margin)
         tested = measure in _TESTED or measure is F_S_LIKE
-        return estimated(self, self.part, "all", "all", measure, estimate, n, margin, tested=tested)
+        return build_estimate_record(self, self.part, "all", "all", measure, estimate, n, margin, tested=tested)
 
-    def _estimate(self, weights: Floats) -> Rates:
+    def _estimate_rate(self, weights: Floats) -> WeightedShares:
         """A weighted sum of Agresti-Coull centres, which are linear in the shares."""
         counts = np.array([group.counts[0] for group in self.groups.values()], dtype=np.float64)
         sizes = np.array([group.n for group in self.groups.values()], dtype=np.float64)
         constant = float(np.sum(weights * _Z**2 / 2 / (sizes + _Z**2)))
         used = (sizes > 0) & (weights != 0)
         shrunk = (weights * sizes / (sizes + _Z**2))[used]
-        return Rates(shrunk, counts[used], sizes[used], constant)
+        return WeightedShares(shrunk, counts[used], sizes[used], constant)
 
-    def _f_s_random_stereotypes(self, weights: Floats) -> Estimate | None:
+    def _estimate_random_f_s(self, weights: Floats) -> Estimate | None:
         """f_s with the stereotypes as a random sample; None where there are too few."""
         male = self.male
         if min(int(male.sum()), int((~male).sum())) < FEWEST_STEREOTYPES:
             return None
-        error = standard_error(self.rates * weights, strata=np.where(male, "men", "women").astype(object))
+        error = compute_standard_error(self.rates * weights, strata=np.where(male, "men", "women").astype(object))
         return Mean(float(self.rates @ weights), error) if error.value else None
 
-    def _stereotype_records(self) -> Iterator[Record]:
-        ranks, rank_ends = average_ranks(self.rates), _rank_intervals([self])
+    def _build_stereotype_records(self) -> Iterator[Record]:
+        ranks, rank_ends = compute_average_ranks(self.rates), _compute_rank_intervals([self])
         for index, (number, group) in enumerate(self.groups.items()):
             name = str(number)
             yield self._record("stereotype", name, P_I, group.rate, group.n, group.interval)
-            yield self._yield("stereotype", name, [number])
+            yield self._build_yield_record("stereotype", name, [number])
             ends = rank_ends[index] if rank_ends else None
             yield self._record("stereotype", name, "feminine rank", float(ranks[index]), group.n, ends)
 
-    def _yield(self, view: str, name: str, numbers: Iterable[int]) -> Record:
+    def _build_yield_record(self, view: str, name: str, numbers: Iterable[int]) -> Record:
         gendered = [self.groups[number].gendered for number in numbers]
         values = np.concatenate(gendered)
-        ends = share_interval(gendered) if self.resamples else None
+        ends = compute_share_interval(gendered) if self.resamples else None
         return self._record(view, name, YIELD, float(values.mean()), len(values), ends)
 
-    def _weights(self, male: float, female: float) -> Floats:
+    def _compute_weights(self, male: float, female: float) -> Floats:
         inside = self.male
         weights: Floats = male * inside / max(1, inside.sum()) + female * ~inside / max(1, (~inside).sum())
         return weights
@@ -388,12 +402,12 @@ class _Case:
         ends: Interval | None = None,
     ) -> Record:
         label = self.stereotypes.label(int(group)) if group.isdigit() else None
-        return record_of(self, self.part, view, group, measure, value, n, ends=ends, label=label)
+        return build_record(self, self.part, view, group, measure, value, n, ends=ends, label=label)
 
 
-def _mean_rank_records(cases: Sequence[_Case]) -> Iterator[Record]:
+def _build_mean_rank_records(cases: Sequence[_SystemPortion]) -> Iterator[Record]:
     """Mean feminine ranks over all pairs of a system and a language."""
-    by_benchmark: dict[str, list[_Case]] = {}
+    by_benchmark: dict[str, list[_SystemPortion]] = {}
     for case in cases:
         by_benchmark.setdefault(case.benchmark, []).append(case)
     for group in by_benchmark.values():
@@ -409,56 +423,60 @@ def _mean_rank_records(cases: Sequence[_Case]) -> Iterator[Record]:
             language=languages[0] if len(languages) == 1 else ALL_LANGUAGES,
             protocol=" + ".join(protocols),
         )
-        means = np.mean([average_ranks(case.rates) for case in group], axis=0)
-        ends = _rank_intervals(group)
+        means = np.mean([compute_average_ranks(case.rates) for case in group], axis=0)
+        ends = _compute_rank_intervals(group)
         for index, number in enumerate(first.groups):
             interval = ends[index] if ends else None
             yield pooled._record("pairs", str(number), "feminine rank", float(means[index]), len(group), interval)
 
 
-def _rank_intervals(cases: Sequence[_Case]) -> list[Interval] | None:
+def _compute_rank_intervals(cases: Sequence[_SystemPortion]) -> list[Interval] | None:
     """The intervals of the mean ranks over systems and languages."""
     if not cases[0].resamples:
         return None
-    level = comparison_level(len(cases[0].groups), len(cases))
+    level = compute_comparison_level(len(cases[0].groups), len(cases))
     below = []
     for case in cases:
         counts, sizes = (np.array(column, dtype=np.float64) for column in zip(*case.counts, strict=True))
-        below.append(below_by_shares(counts, sizes, level))
-    return rank_intervals(below, [case.rates for case in cases])
+        below.append(compare_shares(counts, sizes, level))
+    return compute_rank_intervals(below, [case.rates for case in cases])
 
 
-def _cases(scores: pd.DataFrame, resamples: int) -> Iterator[_Case]:
+def _group_by_portion(scores: pd.DataFrame, resamples: int) -> Iterator[_SystemPortion]:
     if "score" not in scores.columns:
         # `measure_scores` drops empty columns, as this one is if no translation has a gender.
         scores = scores.assign(score=math.nan)
-    need_columns(scores, _COLUMNS)
+    require_columns(scores, _COLUMNS)
     needed = [name for name in _COLUMNS if name != "score"]
-    _refuse(scores, scores[needed].isna().any(axis=1).to_numpy(), "lacks a value in one of its columns")
+    _reject_rows(scores, scores[needed].isna().any(axis=1).to_numpy(), "lacks a value in one of its columns")
     values = scores["score"].to_numpy(dtype=float)
-    _refuse(scores, ~(np.isnan(values) | np.isin(values, (MASCULINE, FEMININE))), "is neither 1, nor 0, nor empty")
-    _refuse(scores, (scores["role"] != ROLE).to_numpy(), f"is not for the role {ROLE}")
-    _refuse(scores, lack_side(scores), "is for no stereotype from 1 to 16, and for no other with its side")
-    _refuse(scores, scores.duplicated([*_CASE, "item"]).to_numpy(), "is the second one for its item")
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
+    _reject_rows(scores, ~(np.isnan(values) | np.isin(values, (MASCULINE, FEMININE))), "is neither 1, nor 0, nor empty")
+    _reject_rows(scores, (scores["role"] != ROLE).to_numpy(), f"is not for the role {ROLE}")
+    _reject_rows(
+        scores, find_rows_without_side(scores), "is for no stereotype from 1 to 16, and for no other with its side"
+    )
+    _reject_rows(scores, scores.duplicated([*_PORTION_COLUMNS, "item"]).to_numpy(), "is the second one for its item")
+    for names, rows in scores.groupby(_PORTION_COLUMNS, observed=True, sort=False):
         rows = rows.sort_values("item")
         values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
         family = np.zeros(len(rows), dtype=bool)
         if "family_words" in rows.columns:
             family = rows["family_words"].eq(True).to_numpy(dtype=bool)
         stereotypes = StereotypeTable.from_scores(rows)
-        groups = {number: _group(values[numbers == number]) for number in sorted(set(numbers.tolist()))}
-        subs = {name: _group(values[rows["sub_stereotype"] == name]) for name in sub_stereotypes(rows)}
+        groups = {number: _build_group(values[numbers == number]) for number in sorted(set(numbers.tolist()))}
+        subs = {name: _build_group(values[rows["sub_stereotype"] == name]) for name in list_sub_stereotypes(rows)}
         model, benchmark, part, language, protocol = map(str, names)
-        family_group = _group(values[family & np.isin(numbers, list(stereotypes.about_men))])
-        yield _Case(model, benchmark, part, language, protocol, groups, family_group, resamples, stereotypes, subs)
+        family_group = _build_group(values[family & np.isin(numbers, list(stereotypes.about_men))])
+        yield _SystemPortion(
+            model, benchmark, part, language, protocol, groups, family_group, resamples, stereotypes, subs
+        )
 
 
-def _group(values: Floats) -> _Group:
+def _build_group(values: Floats) -> _Group:
     return _Group((~np.isnan(values)).astype(float), (values == MASCULINE).astype(float))
 
 
-def _refuse(rows: pd.DataFrame, bad: NDArray[np.bool_], why: str) -> None:
+def _reject_rows(rows: pd.DataFrame, bad: NDArray[np.bool_], why: str) -> None:
     if bad.any():
         row = rows.iloc[int(np.argmax(bad))]
         raise DataError(

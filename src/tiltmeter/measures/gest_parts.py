@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tiltmeter.measures.bootstrap import compute_percentile_intervals, draw_counts
 from tiltmeter.measures.estimates import Interval, Mean, Ratio
-from tiltmeter.measures.intervals import draws, percentile
-from tiltmeter.measures.ranks import below_by_means, comparison_level, rank_intervals
-from tiltmeter.measures.sides import FEWEST_STEREOTYPES, MALE
-from tiltmeter.measures.standard_errors import Floats, standard_error
-from tiltmeter.measures.templates import TemplateVariation
+from tiltmeter.measures.ranks import compare_means, compute_comparison_level, compute_rank_intervals
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
+from tiltmeter.measures.stereotype_sides import FEWEST_STEREOTYPES, MALE
+from tiltmeter.measures.template_variation import TemplateVariation
 
 # Fewest sentences of a stereotype for a percentile bootstrap; with fewer it undercovers.
 FEWEST_RESAMPLED = 100
@@ -22,19 +22,19 @@ FEWEST_RESAMPLED = 100
 RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 
 
-def masculine_rate(log_ratios: Floats) -> float:
+def compute_masculine_rate(log_ratios: Floats) -> float:
     """The geometric mean of ratios, from their natural logarithms.
 
-    >>> round(masculine_rate(np.log([2.0, 8.0])), 12)
+    >>> round(compute_masculine_rate(np.log([2.0, 8.0])), 12)
     4.0
     """
     return math.exp(float(np.mean(log_ratios)))
 
 
-def stereotype_rate(rates: Mapping[int, float], about_men: Collection[int] = MALE) -> float:
+def compute_g_s(rates: Mapping[int, float], about_men: Collection[int] = MALE) -> float:
     """g_s, from the masculine rates of the stereotypes; by default GEST's, of which those from 8 are about men.
 
-    >>> round(stereotype_rate({1: 0.5, 2: 2.0, 8: 3.0}), 12)
+    >>> round(compute_g_s({1: 0.5, 2: 2.0, 8: 3.0}), 12)
     3.0
     """
     male, female = (
@@ -63,7 +63,7 @@ class GestPart:
     @cached_property
     def resampled(self) -> dict[int, Floats | None]:
         """log q_i in each resample; None for a single sentence."""
-        return {number: resampled_means(values, str(number), self.resamples) for number, values in self.ratios.items()}
+        return {number: resample_means(values, str(number), self.resamples) for number, values in self.ratios.items()}
 
     @cached_property
     def resampled_matrix(self) -> Floats | None:
@@ -103,13 +103,13 @@ class GestPart:
         return pd.Series(rows, dtype=float)
 
 
-def rate_fixed_stereotypes(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio | None:
+def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio | None:
     """g_s, q_m or q_f with fixed stereotypes, of one part or as the mean over several.
 
     None where a stereotype has a single sentence, or there is no variance.
     """
     sides = RATES[rate]
-    log_rate, shares = log_rates(parts, rate)
+    log_rate, shares = compute_log_rates(parts, rate)
     influences = [share * part.influence(*sides) for part, share in zip(parts, shares, strict=True)]
     # A sentence is one sampling unit, in however many templates it occurs.
     total = pd.concat(influences).groupby(level=[0, 1]).sum()
@@ -119,14 +119,14 @@ def rate_fixed_stereotypes(parts: Sequence[GestPart], rate: str = "g_s") -> Rati
     strata = total.index.get_level_values(0).to_numpy(dtype=object)
     if min(pd.Series(strata).value_counts()) < 2:
         return None
-    error = standard_error(total.to_numpy(dtype=float), strata=strata)
+    error = compute_standard_error(total.to_numpy(dtype=float), strata=strata)
     return Ratio(Mean(log_rate, error)) if error.value else None
 
 
-def g_s_random_stereotypes(parts: Sequence[GestPart]) -> Ratio | None:
+def estimate_random_g_s(parts: Sequence[GestPart]) -> Ratio | None:
     """g_s with the stereotypes as a random sample; None where there are too few."""
-    log_rate, shares = log_rates(parts)
-    if not same_stereotypes(parts):
+    log_rate, shares = compute_log_rates(parts)
+    if not have_same_stereotypes(parts):
         return None
     means = sum(share * part.logs for part, share in zip(parts, shares, strict=True))
     male = parts[0].male
@@ -134,11 +134,11 @@ def g_s_random_stereotypes(parts: Sequence[GestPart]) -> Ratio | None:
         return None
     sides = np.where(male, "men", "women").astype(object)
     weights = np.where(male, 1.0 / male.sum(), -1.0 / (~male).sum())
-    error = standard_error(np.asarray(means) * weights, strata=sides)
+    error = compute_standard_error(np.asarray(means) * weights, strata=sides)
     return Ratio(Mean(log_rate, error)) if error.value else None
 
 
-def template_variation(parts: Sequence[GestPart]) -> TemplateVariation | None:
+def estimate_template_variation(parts: Sequence[GestPart]) -> TemplateVariation | None:
     """The variation of log g_s between templates with the same sentences."""
     logs = np.array([float(part.contrast(1, -1) @ part.logs) for part in parts])
     # A row for each sentence, with influence 0 on templates that do not have it.
@@ -147,59 +147,59 @@ def template_variation(parts: Sequence[GestPart]) -> TemplateVariation | None:
     return TemplateVariation.from_influences(logs, influence.to_numpy(dtype=float), strata)
 
 
-def feminine_rank_intervals(parts: Sequence[GestPart]) -> list[Interval] | None:
+def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
     """The intervals of the mean ranks over parts; None where a stereotype has a single sentence."""
-    if not parts[0].resamples or fewest_sentences(parts) < 2:
+    if not parts[0].resamples or count_fewest_sentences(parts) < 2:
         return None
-    level = comparison_level(len(parts[0].ratios), len(parts))
-    below = [below_by_means(list(part.ratios.values()), level) for part in parts]
-    return rank_intervals(below, [part.logs for part in parts])
+    level = compute_comparison_level(len(parts[0].ratios), len(parts))
+    below = [compare_means(list(part.ratios.values()), level) for part in parts]
+    return compute_rank_intervals(below, [part.logs for part in parts])
 
 
-def log_rates(parts: Sequence[GestPart], rate: str = "g_s") -> tuple[float, Floats]:
+def compute_log_rates(parts: Sequence[GestPart], rate: str = "g_s") -> tuple[float, Floats]:
     """The logarithm of the mean rate over parts, and its derivative by the log rate of each part."""
     rates = np.exp([float(part.contrast(*RATES[rate]) @ part.logs) for part in parts])
     return math.log(float(rates.mean())), rates / rates.sum()
 
 
-def resampled_means(values: Floats, key: str, resamples: int) -> Floats | None:
+def resample_means(values: Floats, key: str, resamples: int) -> Floats | None:
     """The mean of the values in each resample; None without resamples, or for a single value."""
     if not resamples or len(values) < 2:
         return None
-    means: Floats = values @ draws(len(values), resamples, "gest", key).astype(float) / len(values)
+    means: Floats = values @ draw_counts(len(values), resamples, "gest", key).astype(float) / len(values)
     return means
 
 
-def rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: float, n: int) -> Interval | None:
+def compute_rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: float, n: int) -> Interval | None:
     """The interval of a rate of n sentences: Student's t, or as published a bootstrap if n is large enough."""
     if scale != 1.0 and n >= FEWEST_RESAMPLED and resampled is not None:
-        return percentile(resampled[np.newaxis])[0]
+        return compute_percentile_intervals(resampled[np.newaxis])[0]
     if ratio is None or not ratio.standard_error.value:
         return None
     low, high = ratio.interval()
     return low**scale, high**scale
 
 
-def rate_of_values(values: Floats, resamples: int) -> Ratio | None:
+def estimate_rate(values: Floats, resamples: int) -> Ratio | None:
     """The geometric mean of ratios, from their logarithms; None without resamples, or for a single value."""
     return Ratio(Mean.from_values(values)) if resamples and len(values) > 1 else None
 
 
-def fewest_sentences(parts: Sequence[GestPart]) -> int:
+def count_fewest_sentences(parts: Sequence[GestPart]) -> int:
     """The smallest number of sentences for a stereotype."""
     return min(len(values) for part in parts for values in part.ratios.values())
 
 
-def same_stereotypes(parts: Sequence[GestPart]) -> bool:
+def have_same_stereotypes(parts: Sequence[GestPart]) -> bool:
     """Whether all parts have sentences for the same stereotypes."""
     return all(part.ratios.keys() == parts[0].ratios.keys() for part in parts)
 
 
-def mean_correlation(pairs: Sequence[tuple[GestPart, GestPart]]) -> tuple[float, int] | None:
+def compute_mean_correlation(pairs: Sequence[tuple[GestPart, GestPart]]) -> tuple[float, int] | None:
     """The mean correlation of log q_i over pairs of parts, and the number of pairs."""
     correlations = [
         float(np.corrcoef(first.logs, second.logs)[0, 1])
         for first, second in pairs
-        if same_stereotypes((first, second)) and np.ptp(first.logs) > 0 and np.ptp(second.logs) > 0
+        if have_same_stereotypes((first, second)) and np.ptp(first.logs) > 0 and np.ptp(second.logs) > 0
     ]
     return (float(np.mean(correlations)), len(correlations)) if correlations else None

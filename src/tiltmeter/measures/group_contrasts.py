@@ -2,8 +2,14 @@
 
 import numpy as np
 
-from tiltmeter.measures.contrasts import Contrast, contrast, equal_up_to_rounding
-from tiltmeter.measures.crossed import OverMembers, answer_noise, members_and_items, of_two_groups, over_members
+from tiltmeter.measures.contrasts import Contrast, are_equal_scores, compute_contrast
+from tiltmeter.measures.crossed_effects import (
+    MemberInference,
+    combine_variances,
+    compute_answer_noise,
+    compute_group_variance,
+    infer_over_members,
+)
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError
 
@@ -11,29 +17,29 @@ from tiltmeter.measures.standard_errors import Floats, Labels, StandardError
 FEWEST_MEMBERS = 5
 
 
-def group_contrast(
+def compute_group_contrast(
     quantity: Quantity,
     left: Floats,
     right: Floats,
     labels: Labels | None = None,
     clusters: Labels | None = None,
     sides: Labels | None = None,
-) -> tuple[Contrast, OverMembers | None]:
+) -> tuple[Contrast, MemberInference | None]:
     """Compare the means of two groups item by item: for these members, and for members like these if there are enough.
 
     `left` and `right` have a row for each member and a column for each item, the contributions to a measure that is one
-    mean; `labels`, `clusters` and `sides` are those of `contrast`.
+    mean; `labels`, `clusters` and `sides` are those of `compute_contrast`.
     """
     answers = np.vstack([left, right])
     means = left.mean(axis=0, keepdims=True), right.mean(axis=0, keepdims=True)
-    identical = all(equal_up_to_rounding(answers[0], row) for row in answers[1:])
-    result = contrast(quantity, *means, labels, clusters, sides=sides, identical=identical)
+    identical = all(are_equal_scores(answers[0], row) for row in answers[1:])
+    result = compute_contrast(quantity, *means, labels, clusters, sides=sides, identical=identical)
     if min(len(left), len(right)) < FEWEST_MEMBERS or identical:
         return result, None
     weights = np.full(result.n, 1 / result.n) if labels is None else quantity.values.weights(labels, sides)
     coefficients = np.repeat([1 / len(left), -1 / len(right)], [len(left), len(right)])
     belongs = np.repeat(np.array(["left", "right"], dtype=object), [len(left), len(right)])
     items = StandardError(result.standard_error, max(1, (result.clusters or result.n) - 1), result.clusters)
-    between = of_two_groups(left @ weights, right @ weights)
-    error = members_and_items(between, items, answer_noise(answers, coefficients, belongs, weights, labels))
-    return result, over_members(result.difference, error)
+    between = compute_group_variance(left @ weights, right @ weights)
+    error = combine_variances(between, items, compute_answer_noise(answers, coefficients, belongs, weights, labels))
+    return result, infer_over_members(result.difference, error)

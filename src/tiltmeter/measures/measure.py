@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.standard_errors import Floats, Labels
-from tiltmeter.registry import package_objects, plugins
+from tiltmeter.registry import find_package_objects, find_plugins
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
 
-Side = Literal["towards", "against", "none"]
+BiasDirection = Literal["towards", "against", "none"]
 Roles = Mapping[str, Floats]
 # The records of one model, benchmark, language, part, protocol, view and group, by measure name.
 Row = Mapping[str, "Record"]
 # A rule of validity: why a row cannot be interpreted, or None.
-Validity = Callable[[Row], str | None]
+ValidityRule = Callable[[Row], str | None]
 
 
-def _first(means: Floats) -> list[Floats]:
+def _list_first_mean(means: Floats) -> list[Floats]:
     return [means[0]]
 
 
@@ -45,7 +45,7 @@ class ItemValues:
     contributions: Callable[[Roles], Floats]
     preference: bool = False
     discrete: bool = True
-    pieces: Callable[[Floats], list[Floats]] = _first
+    pieces: Callable[[Floats], list[Floats]] = _list_first_mean
     columns: tuple[str, ...] = ()
     weigh: Callable[..., Floats] | None = None
     sides: str = ""
@@ -56,7 +56,7 @@ class ItemValues:
     @property
     def is_mean(self) -> bool:
         """Whether the measure is one weighted mean of the contributions, not a function of several."""
-        return self.pieces is _first
+        return self.pieces is _list_first_mean
 
     def weights(self, labels: Labels, sides: Labels | None = None) -> Floats:
         """The weight of each item, from its stratum and, where it has one, its side."""
@@ -108,7 +108,7 @@ class Measure:
     template_spread: str = ""
     per_token: bool = False
     statement: Callable[[float], str] | None = None
-    validity: tuple[Validity, ...] = ()
+    validity: tuple[ValidityRule, ...] = ()
     items: tuple[ItemValues, ...] = ()
 
     def number(self, value: float, *, signed: bool = False) -> str:
@@ -124,7 +124,7 @@ class Measure:
         """The distance from the ideal on that scale, positive towards stereotypes."""
         return (self.stereotype or 1) * (self.position(value) - self.position(self.ideal or 0.0))
 
-    def side(self, value: float) -> Side:
+    def side(self, value: float) -> BiasDirection:
         """Whether a value is a bias towards stereotypes, against them, or none."""
         distance = self.distance(value)
         return "none" if not distance else "towards" if distance > 0 else "against"
@@ -171,7 +171,7 @@ class Measure:
         return self.ideal == self.bounds[1]
 
 
-def ties_at_most(share: float) -> Validity:
+def limit_ties(share: float) -> ValidityRule:
     """Rule: at most this share of the items are ties."""
 
     def rule(row: Row) -> str | None:
@@ -183,7 +183,7 @@ def ties_at_most(share: float) -> Validity:
     return rule
 
 
-def above_chance(measure: str, chance: float, widest: float) -> Validity:
+def require_above_chance(measure: str, chance: float, widest: float) -> ValidityRule:
     """Rule: the measure is significantly above chance, unless its interval is wider than `widest`."""
 
     def rule(row: Row) -> str | None:
@@ -198,7 +198,7 @@ def above_chance(measure: str, chance: float, widest: float) -> Validity:
     return rule
 
 
-def unknown_at_most(share: float) -> Validity:
+def limit_unknown_tokens(share: float) -> ValidityRule:
     """Rule: at most this share of the items have tokens that the tokenizer does not know, no tokens, or scores of 0."""
 
     def rule(row: Row) -> str | None:
@@ -215,7 +215,7 @@ UNKNOWN = "items with unknown tokens"
 ALL_ZERO = "items with all scores 0"
 _IN_DOUBT = {UNKNOWN: "have tokens that the model does not know", ALL_ZERO: "have only scores of 0"}
 # Records of a whole portion, which decide on its groups, too.
-OF_PORTIONS = (UNKNOWN, ALL_ZERO)
+PORTION_MEASURES = (UNKNOWN, ALL_ZERO)
 MOST_TIES = 0.2
 MOST_UNKNOWN = 0.1
 _WIDEST_RATIO = 1000.0  # the widest axis of a ratio, in powers of two: a float has 1,023
@@ -223,26 +223,26 @@ WIDEST = 4.0  # an interval wider than this many margins, without significance, 
 
 
 @cache
-def measures() -> dict[str, Measure]:
+def list_measures() -> dict[str, Measure]:
     """All measures by name: built in, and from plug-ins."""
-    listed = package_objects("tiltmeter.measures", "MEASURES")
-    listed += [load().MEASURES for load in plugins("measures").values()]
+    listed = find_package_objects("tiltmeter.measures", "MEASURES")
+    listed += [load().MEASURES for load in find_plugins("measures").values()]
     return {measure.name: measure for module_measures in listed for measure in module_measures}
 
 
-def measure_named(name: str) -> Measure:
+def get_measure(name: str) -> Measure:
     """The measure of this name; a bare one for unknown names, as in runs of other versions.
 
-    >>> measure_named("SS").ideal, measure_named("something else").ideal
+    >>> get_measure("SS").ideal, get_measure("something else").ideal
     (50.0, None)
     """
-    return measures().get(name) or Measure(name, "")
+    return list_measures().get(name) or Measure(name, "")
 
 
-def abbreviated(name: str, names: Iterable[str]) -> str | None:
+def complete_name(name: str, names: Iterable[str]) -> str | None:
     """Complete an abbreviated name, such as S_JSD for S_JSD x 1e3; None if it is unknown or ambiguous.
 
-    >>> abbreviated("S_JSD", ["CPS", "S_JSD x 1e3"]), abbreviated("SSS", ["SS"])
+    >>> complete_name("S_JSD", ["CPS", "S_JSD x 1e3"]), complete_name("SSS", ["SS"])
     ('S_JSD x 1e3', None)
     """
     names = list(dict.fromkeys(names))
@@ -252,14 +252,14 @@ def abbreviated(name: str, names: Iterable[str]) -> str | None:
     return matches[0] if len(matches) == 1 else None
 
 
-def deciding(row: Row) -> "Record | None":
+def select_deciding_record(row: Row) -> "Record | None":
     """The record of a row that decides its verdict."""
-    return next((row[name] for name, measure in measures().items() if measure.decides and name in row), None)
+    return next((row[name] for name, measure in list_measures().items() if measure.decides and name in row), None)
 
 
-def deciding_records(row: Row) -> "list[Record]":
+def list_deciding_records(row: Row) -> "list[Record]":
     """All records of a row whose measures can decide a verdict."""
-    return [row[name] for name, measure in measures().items() if measure.decides and name in row]
+    return [row[name] for name, measure in list_measures().items() if measure.decides and name in row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,22 +280,22 @@ class Quantity:
         return self.measure.ideal or 0.0
 
 
-def quantities_for(roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
+def list_quantities(roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
     """The measures in which scores with these roles and columns can be compared.
 
-    >>> [quantity.name for quantity in quantities_for(["more", "less", "s_jsd"], ["bias_type"])]
+    >>> [quantity.name for quantity in list_quantities(["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
     """
     roles, columns = set(roles), set(columns)
     return [
         Quantity(measure, values)
-        for measure in measures().values()
+        for measure in list_measures().values()
         for values in measure.items
         if roles.issuperset(values.roles) and columns.issuperset(values.columns)
     ]
 
 
-def clusters_of(values: ItemValues, columns: Mapping[str, NDArray[np.object_]]) -> Labels | None:
+def select_clusters(values: ItemValues, columns: Mapping[str, NDArray[np.object_]]) -> Labels | None:
     """The cluster of each item, from the first cluster column with more than one value."""
     for name in values.clusters:
         if name in columns and len(set(columns[name].tolist())) > 1:

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from tiltmeter.measures.estimates import LEVEL, Interval, Rates
+from tiltmeter.measures.estimates import LEVEL, Interval, WeightedShares
 from tiltmeter.measures.standard_errors import Floats
 
 # Element (i, j): whether group i is significantly below group j.
-Below = NDArray[np.bool_]
+BelowMatrix = NDArray[np.bool_]
 
 
-def average_ranks(values: Floats) -> Floats:
+def compute_average_ranks(values: Floats) -> Floats:
     """The ranks of values from the lowest, which is 1; equal values share the mean of their ranks.
 
-    >>> average_ranks(np.array([0.3, 0.1, 0.3])).tolist()
+    >>> compute_average_ranks(np.array([0.3, 0.1, 0.3])).tolist()
     [2.5, 1.0, 2.5]
     """
     from scipy.stats import rankdata  # takes a second to import
@@ -33,20 +33,20 @@ def average_ranks(values: Floats) -> Floats:
     return ranks
 
 
-def comparison_level(groups: int, rankings: int = 1) -> float:
+def compute_comparison_level(groups: int, rankings: int = 1) -> float:
     """The one-sided level of each pairwise comparison: Bonferroni over the other groups, and over averaged rankings.
 
-    >>> round(comparison_level(16), 5)
+    >>> round(compute_comparison_level(16), 5)
     0.00333
     """
     return (1 - LEVEL) / max(1, groups - 1) / rankings
 
 
-def below_by_means(samples: Sequence[Floats], level: float) -> Below:
+def compare_means(samples: Sequence[Floats], level: float) -> BelowMatrix:
     """Which means are significantly below which others, by one-sided Welch t-tests at this level.
 
     >>> apart = [np.array([0.0, 0.1, 0.2]), np.array([5.0, 5.1, 5.2])]
-    >>> below_by_means(apart, 0.025).tolist()
+    >>> compare_means(apart, 0.025).tolist()
     [[False, True], [False, False]]
     """
     means = np.array([values.mean() for values in samples])
@@ -57,14 +57,14 @@ def below_by_means(samples: Sequence[Floats], level: float) -> Below:
     with np.errstate(invalid="ignore", divide="ignore"):
         df = total**2 / (squares[:, np.newaxis] ** 2 / sample_dfs[:, np.newaxis] + squares**2 / sample_dfs)
         critical = np.where(np.isfinite(df), -stdtrit(df, level), 0.0) * np.sqrt(total)
-    below: Below = means[:, np.newaxis] + critical < means
+    below: BelowMatrix = means[:, np.newaxis] + critical < means
     return below
 
 
-def below_by_shares(counts: Floats, sizes: Floats, level: float) -> Below:
-    """Which shares are significantly below which others, by intervals of their differences (`Rates`).
+def compare_shares(counts: Floats, sizes: Floats, level: float) -> BelowMatrix:
+    """Which shares are significantly below which others, by intervals of their differences (`WeightedShares`).
 
-    >>> below_by_shares(np.array([2.0, 90.0]), np.array([100.0, 100.0]), 0.025).tolist()
+    >>> compare_shares(np.array([2.0, 90.0]), np.array([100.0, 100.0]), 0.025).tolist()
     [[False, True], [False, False]]
     """
     below = np.zeros((len(counts), len(counts)), dtype=np.bool_)
@@ -72,18 +72,18 @@ def below_by_shares(counts: Floats, sizes: Floats, level: float) -> Below:
     for low, high in zip(*np.nonzero(shares[:, np.newaxis] < shares), strict=True):
         pair = [high, low]
         if sizes[pair].min() > 0:
-            difference = Rates(np.array([1.0, -1.0]), counts[pair], sizes[pair])
+            difference = WeightedShares(np.array([1.0, -1.0]), counts[pair], sizes[pair])
             below[low, high] = difference.interval(1 - 2 * level)[0] > 0
     return below
 
 
-def rank_intervals(below: Sequence[Below], values: Sequence[Floats]) -> list[Interval]:
+def compute_rank_intervals(below: Sequence[BelowMatrix], values: Sequence[Floats]) -> list[Interval]:
     """The interval of each group's rank, or of its mean rank over several rankings.
 
     `values` are what the groups are ranked by in each ranking. A comparison that contradicts their order is ignored;
     that happens with Agresti-Coull centres of groups of very different size.
 
-    >>> rank_intervals([np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=bool)], [np.array([0.1, 0.5, 0.6])])
+    >>> compute_rank_intervals([np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=bool)], [np.array([0.1, 0.5, 0.6])])
     [(1.0, 1.0), (2.0, 3.0), (2.0, 3.0)]
     """
     lows, highs = [], []

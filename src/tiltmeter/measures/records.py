@@ -8,8 +8,14 @@ from typing import Any, Protocol
 import pandas as pd
 
 from tiltmeter.errors import DataError
-from tiltmeter.measures.estimates import Estimate, Interval, detectable_effect, equivalence, two_sided
-from tiltmeter.measures.measure import Measure, measure_named
+from tiltmeter.measures.estimates import (
+    Estimate,
+    Interval,
+    compute_detectable_effect,
+    compute_equivalence_p,
+    compute_two_sided_p,
+)
+from tiltmeter.measures.measure import Measure, get_measure
 from tiltmeter.measures.verdict import Verdict
 
 # The value of `part` for several parts pooled.
@@ -101,7 +107,7 @@ _TEXTS_OR_NONE = ("why", "family", "kind", "label")
 _TEXTS = ("model", "benchmark", "part", "language", "view", "group", "measure", "protocol", *_TEXTS_OR_NONE)
 
 
-class Measured(Protocol):
+class MeasuredPortion(Protocol):
     """One model on one benchmark in one language, under one protocol."""
 
     @property
@@ -114,8 +120,8 @@ class Measured(Protocol):
     def protocol(self) -> str: ...  # noqa: D102
 
 
-def record_of(
-    measured: Measured,
+def build_record(
+    measured: MeasuredPortion,
     part: str,
     view: str,
     group: str,
@@ -131,7 +137,7 @@ def record_of(
     **other_fields: Any,
 ) -> Record:
     """A record of one value; `ends` are those of its interval."""
-    measure = measure if isinstance(measure, Measure) else measure_named(measure)
+    measure = measure if isinstance(measure, Measure) else get_measure(measure)
     low, high = ends or (None, None)
     return Record(
         model=measured.model,
@@ -155,8 +161,8 @@ def record_of(
     )
 
 
-def estimated(
-    measured: Measured,
+def build_estimate_record(
+    measured: MeasuredPortion,
     part: str,
     view: str,
     group: str,
@@ -173,17 +179,17 @@ def estimated(
     """
     tests: dict[str, Any] = {}
     if tested and measure.ideal is not None and not measure.ideal_at_bound:
-        tests["p_value"] = two_sided(estimate, measure.ideal)
+        tests["p_value"] = compute_two_sided_p(estimate, measure.ideal)
         if measure.margin is not None:
             margin = margin or measure.margin
             low, high = measure.limits(margin)
             tests |= {
                 "margin": margin,
-                "p_equivalence": equivalence(estimate, low, high),
-                "p_beyond": min(estimate.p_above(high), estimate.p_below(low)),
-                "detectable": detectable_effect(estimate, ALPHA),
+                "p_equivalence": compute_equivalence_p(estimate, low, high),
+                "p_beyond": min(estimate.compute_p_above(high), estimate.compute_p_below(low)),
+                "detectable": compute_detectable_effect(estimate, ALPHA),
             }
-    return record_of(
+    return build_record(
         measured,
         part,
         view,
@@ -198,21 +204,21 @@ def estimated(
     )
 
 
-def row_key(record: Record) -> tuple[str, ...]:
+def get_row_key(record: Record) -> tuple[str, ...]:
     """The key that the records of one row have in common."""
     return (record.model, record.benchmark, record.language, record.part, record.protocol, record.view, record.group)
 
 
-def parts_key(record: Record) -> tuple[str, ...]:
+def get_parts_key(record: Record) -> tuple[str, ...]:
     """The key that the records of single parts and of the pooled parts have in common."""
-    family = protocol_family(record.protocol)
+    family = get_base_protocol(record.protocol)
     return record.model, record.benchmark, record.language, family, record.view, record.group, record.measure
 
 
-def protocol_family(protocol: str) -> str:
+def get_base_protocol(protocol: str) -> str:
     """The protocol without its case (`/d`); for pooled parts, that of the first.
 
-    >>> protocol_family("published/d"), protocol_family("published + published/d")
+    >>> get_base_protocol("published/d"), get_base_protocol("published + published/d")
     ('published', 'published')
     """
     return protocol.split(" + ")[0].partition("/")[0]

@@ -8,14 +8,14 @@ import pandas as pd
 from tiltmeter.errors import DataError
 
 
-def need_columns(scores: pd.DataFrame, names: Iterable[str]) -> None:
+def require_columns(scores: pd.DataFrame, names: Iterable[str]) -> None:
     """Refuse a table without one of these columns."""
     missing = [name for name in names if name not in scores.columns]
     if missing:
         raise DataError(f"The table of scores has no column {', '.join(missing)}.")
 
 
-def need_finite(scores: pd.DataFrame) -> None:
+def require_finite_scores(scores: pd.DataFrame) -> None:
     """Refuse a table with a score that is not a finite number."""
     bad = ~np.isfinite(scores["score"].to_numpy(dtype=float))
     if bad.any():

@@ -32,19 +32,21 @@ class StandardError:
     design_effect: float = 1.0
 
 
-def standard_error(influence: Floats, clusters: Labels | None = None, strata: Labels | None = None) -> StandardError:
+def compute_standard_error(
+    influence: Floats, clusters: Labels | None = None, strata: Labels | None = None
+) -> StandardError:
     """The standard error of an estimate from the influence of each item.
 
     For a plain mean of n values the influence of an item is (value - mean) / n. With `strata`, such as the sixteen
     stereotypes of GEST, items are sampled within strata, with Welch-Satterthwaite degrees of freedom.
 
     >>> values = np.array([2.0, 4.0, 4.0, 6.0])
-    >>> standard_error((values - values.mean()) / 4)
+    >>> compute_standard_error((values - values.mean()) / 4)
     StandardError(value=0.816496580927726, df=3, clusters=None, design_effect=1.0)
-    >>> standard_error((values - values.mean()) / 4, np.array(["a", "a", "b", "b"], dtype=object)).clusters
+    >>> compute_standard_error((values - values.mean()) / 4, np.array(["a", "a", "b", "b"], dtype=object)).clusters
     2
     """
-    independent = _strata_variance(influence, strata)
+    independent = _compute_strata_variance(influence, strata)
     if clusters is None:
         return StandardError(float(np.sqrt(independent[0])), independent[1])
     codes, names = pd.factorize(clusters)
@@ -52,17 +54,17 @@ def standard_error(influence: Floats, clusters: Labels | None = None, strata: La
         return StandardError(float(np.sqrt(independent[0])), 1, len(names))
     sums = np.bincount(codes, influence).astype(np.float64)
     if strata is None:
-        clustered = _strata_variance(sums, None)
+        clustered = _compute_strata_variance(sums, None)
     else:
         # A cluster is assigned to the stratum of its first item.
         firsts = np.unique(codes, return_index=True)[1]
-        clustered = _strata_variance(sums, strata[firsts])
+        clustered = _compute_strata_variance(sums, strata[firsts])
     variance = max(independent[0], clustered[0])
     design_effect = variance / independent[0] if independent[0] > 0 else 1.0
     return StandardError(float(np.sqrt(variance)), clustered[1], len(names), float(design_effect))
 
 
-def _strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, float]:
+def _compute_strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, float]:
     """The variance of a sum of influences, and its degrees of freedom; each stratum has its own mean."""
     if strata is None:
         n = len(influence)

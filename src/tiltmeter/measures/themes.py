@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tiltmeter.forms.gest import SIDES
-from tiltmeter.measures.sides import StereotypeTable
+from tiltmeter.measures.stereotype_sides import StereotypeTable
 
 # English words that negate a sentence; n't is matched at the end of a word.
 NEGATION = ("not", "n't", "never", "no", "none", "nobody", "nothing", "nowhere", "neither", "nor", "without", "cannot")
@@ -47,16 +47,16 @@ def has_words(text: str, words: Sequence[str]) -> bool:
     >>> has_words("I didn't sing.", NEGATION), has_words("I sang a note.", NEGATION)
     (True, False)
     """
-    return re.search(_pattern(tuple(words)), text.replace("’", "'")) is not None
+    return re.search(_build_pattern(tuple(words)), text.replace("’", "'")) is not None
 
 
-def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+def _build_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     whole = [word for word in words if not word.startswith("n'")]
     ends = [rf"\w{re.escape(word)}\b" for word in words if word.startswith("n'")]
     return re.compile("|".join([rf"\b(?:{'|'.join(map(re.escape, whole))})\b"] * bool(whole) + ends), re.IGNORECASE)
 
 
-def theme_contrasts(scores: pd.DataFrame, items: Iterable[tuple[str, str, str]]) -> list[ThemeContrast]:
+def list_theme_contrasts(scores: pd.DataFrame, items: Iterable[tuple[str, str, str]]) -> list[ThemeContrast]:
     """The contrasts of some items with the others, for each model, benchmark, part, language and side.
 
     `items` are benchmark, language and id of each. Scores of items without a stereotype, such as those of WinoBias, are
@@ -68,11 +68,11 @@ def theme_contrasts(scores: pd.DataFrame, items: Iterable[tuple[str, str, str]])
     for names, rows in scores.groupby(["model", "benchmark", "part", "language"], observed=True, sort=False):
         model, benchmark, part, language = map(str, names)
         is_chosen = np.array([(benchmark, language, item) in chosen for item in rows["item"]], dtype=bool)
-        contrasts += _contrasts(f"{model} {benchmark}/{part}:{language}", rows, is_chosen)
+        contrasts += _build_contrasts(f"{model} {benchmark}/{part}:{language}", rows, is_chosen)
     return contrasts
 
 
-def _contrasts(where: str, rows: pd.DataFrame, chosen: NDArray[np.bool_]) -> Iterator[ThemeContrast]:
+def _build_contrasts(where: str, rows: pd.DataFrame, chosen: NDArray[np.bool_]) -> Iterator[ThemeContrast]:
     values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
     about_men = np.isin(numbers, list(StereotypeTable.from_scores(rows).about_men))
     for side, of_side in zip(SIDES, (~about_men, about_men), strict=True):
@@ -82,12 +82,12 @@ def _contrasts(where: str, rows: pd.DataFrame, chosen: NDArray[np.bool_]) -> Ite
             if (here := numbers == number) is not None and (here & chosen).any() and (here & ~chosen).any()
         ]
         if strata:
-            ratio, low, high = within_strata(strata)
+            ratio, low, high = estimate_within_strata(strata)
             n, others = (sum(len(stratum[index]) for stratum in strata) for index in (0, 1))
             yield ThemeContrast(where, side, n, others, ratio, low, high)
 
 
-def within_strata(
+def estimate_within_strata(
     strata: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> tuple[float, float | None, float | None]:
     """The ratio of rates and its 95% interval, from the log-ratios with and without the words in each stereotype.

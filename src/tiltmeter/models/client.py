@@ -15,8 +15,8 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 import tenacity
 
-from tiltmeter.addresses import public_address
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.redaction import redact_address
 
 ATTEMPTS = 6
 LONGEST_WAIT = 120.0
@@ -25,7 +25,7 @@ LARGEST_REPLY = 1 << 28
 _LONGEST_MESSAGE = 300
 # A reply that has begun must come with so many bytes a second, after so many seconds.
 _SLOWEST, _PATIENCE = 100, 6.0
-DRIPPING = f"sends its reply with less than {_SLOWEST} bytes a second"
+TOO_SLOW = f"sends its reply with less than {_SLOWEST} bytes a second"
 # Replies of so many seconds are handed on together: to check and store them one by one would slow down the sending.
 _GATHERED = 0.01
 # Nothing more is sent while so many replies wait to be stored, for each request at a time: a process that is killed
@@ -35,7 +35,7 @@ _RETRIED = {408, 409, 425, 429}
 _Entry = TypeVar("_Entry")
 
 
-class PassingError(Exception):
+class TransientRequestError(Exception):
     """A transient failure of a request; `after` is the wait that the server asks for, in seconds."""
 
     def __init__(self, reason: str, after: float | None = None) -> None:
@@ -84,14 +84,14 @@ class Client:
     @property
     def public_address(self) -> str:
         """The address without the user name, the password and the query that it may contain."""
-        return public_address(self.address)
+        return redact_address(self.address)
 
     def ask(self, request: Request) -> Any:
         """The reply to one request."""
-        (((_, reply),),) = self.replies([request])
+        (((_, reply),),) = self.stream_replies([request])
         return reply
 
-    def replies(self, requests: Iterable[Request]) -> Iterator[list[tuple[int, Any]]]:
+    def stream_replies(self, requests: Iterable[Request]) -> Iterator[list[tuple[int, Any]]]:
         """The index and reply of each request, in lists of all replies that arrived since the list before.
 
         Requests are sent from a separate thread, so that this also works inside a running event loop (a notebook). A
@@ -104,7 +104,7 @@ class Client:
             try:
                 asyncio.run(self._send_all(requests, done, stopped))
             except BaseException as error:  # raised in the calling thread
-                done.put(_first_error(error))
+                done.put(_find_first_error(error))
             else:
                 done.put(None)
             all_sent.set()
@@ -116,7 +116,7 @@ class Client:
             while not ended:
                 first = done.get()
                 all_sent.wait(_GATHERED)
-                waiting = [first, *_all_in(done)]
+                waiting = [first, *_drain_queue(done)]
                 ended = not isinstance(waiting[-1], tuple)
                 if replies := [reply for reply in waiting if isinstance(reply, tuple)]:
                     yield replies
@@ -134,7 +134,7 @@ class Client:
     ) -> None:
         limits = httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
         headers = {"User-Agent": "tiltmeter"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
-        pace = _Pace(self.per_minute)
+        pace = _RateLimiter(self.per_minute)
         numbered = iter(enumerate(requests))
 
         async def worker(http: httpx2.AsyncClient) -> None:
@@ -153,11 +153,11 @@ class Client:
             for _ in range(self.concurrency):
                 group.create_task(worker(http))
 
-    async def _send(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
+    async def _send(self, http: httpx2.AsyncClient, request: Request, pace: "_RateLimiter") -> Any:
         try:
             return await self._send_once(http, request, pace)
-        except PassingError as error:
-            failed: PassingError | None = error
+        except TransientRequestError as error:
+            failed: TransientRequestError | None = error
 
         async def attempt() -> Any:
             # The first failure counts as the first attempt; nothing is sent for it again.
@@ -168,26 +168,27 @@ class Client:
             return await self._send_once(http, request, pace)
 
         retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception_type(PassingError),
+            retry=tenacity.retry_if_exception_type(TransientRequestError),
             stop=tenacity.stop_after_attempt(ATTEMPTS),
             wait=self._wait,
             reraise=True,
         )
         try:
             return await retrying(attempt)
-        except PassingError as error:
+        except TransientRequestError as error:
             raise ModelError(
-                f"The server at {self.public_address} failed {ATTEMPTS} times in a row: {self._public(str(error))}. "
+                f"The server at {self.public_address} failed {ATTEMPTS} times in a row: "
+                f"{self._hide_secrets(str(error))}. "
                 "Answers that came before are kept; run the same command again to go on."
             ) from None
 
-    async def _send_once(self, http: httpx2.AsyncClient, request: Request, pace: "_Pace") -> Any:
+    async def _send_once(self, http: httpx2.AsyncClient, request: Request, pace: "_RateLimiter") -> Any:
         await pace.turn()
         url = self._url(request.path)
         try:
             # httpx's own timeout, which is turned off, is between two bytes: a server that drips would never end.
             async with asyncio.timeout(self.timeout):
-                response = await self._received(http, url, request)
+                response = await self._receive_response(http, url, request)
         except TimeoutError as error:
             raise ModelError(
                 f"The server at {self.public_address} did not finish its reply within {self.timeout:g} seconds; allow "
@@ -196,14 +197,14 @@ class Client:
         except httpx2.DecodingError as error:
             raise ModelError(f"The server at {self.public_address} sends what cannot be decoded ({error}).") from error
         except (httpx2.TransportError, OSError) as error:
-            raise PassingError(str(error) or type(error).__name__) from error
+            raise TransientRequestError(str(error) or type(error).__name__) from error
         if response.status_code in _RETRIED or response.status_code >= 500:
-            raise PassingError(
-                f"it answers {response.status_code} {_message(response)}".strip(),
-                _seconds(response.headers.get("Retry-After")),
+            raise TransientRequestError(
+                f"it answers {response.status_code} {_read_error_message(response)}".strip(),
+                _parse_retry_after(response.headers.get("Retry-After")),
             )
         if not response.is_success:
-            if (excuse := self.excused(response.status_code, _content(response))) is not None:
+            if (excuse := self.excused(response.status_code, _parse_content(response))) is not None:
                 return excuse
             raise self._refusal(response)
         try:
@@ -213,15 +214,15 @@ class Client:
                 f"The server at {self.public_address} does not answer with JSON; check the address."
             ) from error
 
-    async def _received(self, http: httpx2.AsyncClient, url: httpx2.URL, request: Request) -> httpx2.Response:
+    async def _receive_response(self, http: httpx2.AsyncClient, url: httpx2.URL, request: Request) -> httpx2.Response:
         """The response with its content, of a bounded size."""
         method, body = ("GET", None) if request.body is None else ("POST", dict(request.body))
         async with http.stream(method, url, json=body) as response:
             content, began = bytearray(), time.monotonic()
             async for block in response.aiter_bytes():
                 content += block
-                if is_dripping(content, time.monotonic() - began):
-                    raise ModelError(f"The server at {self.public_address} {DRIPPING}; see what holds it up.")
+                if is_too_slow(content, time.monotonic() - began):
+                    raise ModelError(f"The server at {self.public_address} {TOO_SLOW}; see what holds it up.")
                 if len(content) > LARGEST_REPLY:
                     raise ModelError(
                         f"The server at {self.public_address} sends more than {LARGEST_REPLY:,} bytes as a reply; "
@@ -244,7 +245,7 @@ class Client:
         return self._urls[path]
 
     def _refusal(self, response: httpx2.Response) -> ModelError:
-        message = self._public(_message(response))
+        message = self._hide_secrets(_read_error_message(response))
         told = f" ({message})" if message else ""
         if response.status_code in (401, 403):
             hint = "its key is taken from the environment variable TILTMETER_API_KEY, or OPENAI_API_KEY"
@@ -260,11 +261,11 @@ class Client:
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, PassingError) and error.after is not None:
+        if isinstance(error, TransientRequestError) and error.after is not None:
             return min(error.after, LONGEST_WAIT)
         return float(tenacity.wait_random_exponential(multiplier=self.pauses, max=LONGEST_WAIT)(state))
 
-    def _public(self, text: str) -> str:
+    def _hide_secrets(self, text: str) -> str:
         """The text without the key and the password."""
         secrets = [self.key, urlsplit(self.address).password, urlsplit(self.address).query]
         for secret in secrets:
@@ -273,23 +274,23 @@ class Client:
         return text
 
 
-def is_dripping(content: bytes | bytearray, seconds: float) -> bool:
+def is_too_slow(content: bytes | bytearray, seconds: float) -> bool:
     """Whether a reply that has begun comes so slowly that it would hardly end; blanks keep a connection open.
 
-    >>> is_dripping(b"{", 1.0), is_dripping(b"{", 9.0), is_dripping(b"   ", 9.0), is_dripping(b"x" * 5000, 9.0)
+    >>> is_too_slow(b"{", 1.0), is_too_slow(b"{", 9.0), is_too_slow(b"   ", 9.0), is_too_slow(b"x" * 5000, 9.0)
     (False, True, False, False)
     """
     return seconds > _PATIENCE and len(content) < _SLOWEST * seconds and bool(content.strip())
 
 
-def _all_in(line: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
+def _drain_queue(line: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
     """What a queue holds now, without waiting."""
     with suppress(queue.Empty):
         while True:
             yield line.get_nowait()
 
 
-class _Pace:
+class _RateLimiter:
     """Spreads requests evenly over a minute."""
 
     def __init__(self, per_minute: int | None) -> None:
@@ -305,17 +306,17 @@ class _Pace:
         await asyncio.sleep(self._next - self._gap - now)
 
 
-def _first_error(error: BaseException) -> BaseException:
+def _find_first_error(error: BaseException) -> BaseException:
     """The first error of an exception group."""
     if isinstance(error, BaseExceptionGroup):
-        return _first_error(error.exceptions[0])
+        return _find_first_error(error.exceptions[0])
     return error
 
 
-def _seconds(header: str | None) -> float | None:
+def _parse_retry_after(header: str | None) -> float | None:
     """The seconds of a Retry-After header; None where it holds none or a date.
 
-    >>> _seconds("7"), _seconds("soon"), _seconds(None)
+    >>> _parse_retry_after("7"), _parse_retry_after("soon"), _parse_retry_after(None)
     (7.0, None, None)
     """
     try:
@@ -324,7 +325,7 @@ def _seconds(header: str | None) -> float | None:
         return None
 
 
-def _content(response: httpx2.Response) -> Any:
+def _parse_content(response: httpx2.Response) -> Any:
     """The JSON content of a response; an empty text where it has none."""
     try:
         return response.json()
@@ -332,9 +333,9 @@ def _content(response: httpx2.Response) -> Any:
         return ""
 
 
-def _message(response: httpx2.Response) -> str:
+def _read_error_message(response: httpx2.Response) -> str:
     """The error message in a server's response."""
-    content = _content(response)
+    content = _parse_content(response)
     if isinstance(content, dict):
         error = content.get("error", content.get("message", content.get("detail", "")))
         if isinstance(error, dict):

@@ -26,11 +26,11 @@ _SHARES = (0.05, 0.1, 0.2)
 Ask = Callable[[Sequence[Question]], Mapping[bytes, Answer]]
 
 
-class ChangedServer(ModelError):  # noqa: N818 - a statement about the server
+class ServerChangedError(ModelError):
     """A server that holds another model than before; answers since the last confirmation are not stored."""
 
 
-class Known(NamedTuple):
+class KnownAnswer(NamedTuple):
     """A question with an earlier answer of the server."""
 
     question: Question
@@ -45,29 +45,29 @@ class AnswerChanges(NamedTuple):
     largest: float
 
 
-def detection_probability(share: float, asked: int) -> float:
+def compute_detection_probability(share: float, asked: int) -> float:
     """The probability that one of `asked` random questions is among the share whose answers changed.
 
-    >>> round(detection_probability(0.1, 32), 3)
+    >>> round(compute_detection_probability(0.1, 32), 3)
     0.966
     """
     return 1 - (1 - share) ** asked
 
 
-def compare(ask: Ask, known: Sequence[Known]) -> AnswerChanges:
+def compare_answers(ask: Ask, known: Sequence[KnownAnswer]) -> AnswerChanges:
     """Ask questions again and compare the log-probabilities.
 
     A question whose answer changed is asked once more: of thousands of values, some exceed the noise of the self-test.
     """
-    changes = _changes(ask, known)
+    changes = _measure_changes(ask, known)
     doubtful = [entry for entry in known if changes[entry.question.digest] > MOST_NOISE]
-    for digest, change in _changes(ask, doubtful).items():
+    for digest, change in _measure_changes(ask, doubtful).items():
         changes[digest] = min(change, changes[digest])
     changed = sum(change > MOST_NOISE for change in changes.values())
     return AnswerChanges(len(changes), changed, max(changes.values(), default=0.0))
 
 
-def _changes(ask: Ask, known: Sequence[Known]) -> dict[bytes, float]:
+def _measure_changes(ask: Ask, known: Sequence[KnownAnswer]) -> dict[bytes, float]:
     """The largest change of a log-probability of each question; a probability of zero counts as very improbable."""
     found = ask([question for question, _ in known]) if known else {}
     changes = {}
@@ -81,9 +81,9 @@ def _changes(ask: Ask, known: Sequence[Known]) -> dict[bytes, float]:
 class Confirmation:
     """Confirms a served model during its runs."""
 
-    def __init__(self, address: str, ask: Ask, probes: Sequence[Known]) -> None:
+    def __init__(self, address: str, ask: Ask, probes: Sequence[KnownAnswer]) -> None:
         self._address, self._ask, self._probes = address, ask, list(probes)
-        self._known: dict[bytes, Known] = {}
+        self._known: dict[bytes, KnownAnswer] = {}
         self._random = random.Random()  # not seeded: each run asks other questions again
         self.noise = 0.0
         self._done = self._asked = 0
@@ -97,12 +97,12 @@ class Confirmation:
         """Keep answers that later confirmations can compare with."""
         for question in chosen[: max(0, WINDOW - len(self._known))]:
             if question.digest in answers:
-                self._known[question.digest] = Known(question, answers[question.digest])
+                self._known[question.digest] = KnownAnswer(question, answers[question.digest])
 
-    def agrees(self, questions: Mapping[bytes, Question], stored: Mapping[bytes, Answer]) -> bool:
+    def matches_stored(self, questions: Mapping[bytes, Question], stored: Mapping[bytes, Answer]) -> bool:
         """Whether the server gives stored answers again; a random sample of them is asked."""
         sample = self._random.sample(list(stored), min(AGAIN, len(stored)))
-        comparison = compare(self._ask, [Known(questions[digest], stored[digest]) for digest in sample])
+        comparison = compare_answers(self._ask, [KnownAnswer(questions[digest], stored[digest]) for digest in sample])
         self._asked += comparison.asked
         return not comparison.changed
 
@@ -112,14 +112,14 @@ class Confirmation:
         `discarded` is the number of answers since the last confirmation, for the message.
         """
         of_run = self._random.sample(list(self._known.values()), min(AGAIN, len(self._known)))
-        comparison = compare(self._ask, [*self._probes, *of_run])
+        comparison = compare_answers(self._ask, [*self._probes, *of_run])
         self._done += 1
         self._asked += comparison.asked
         self._fewest = min(self._fewest, len(of_run))
         if not comparison.changed:
             self.noise = max(self.noise, comparison.largest)
             return
-        raise ChangedServer(
+        raise ServerChangedError(
             f"The server at {self._address} no longer answers as before: {comparison.changed} of {comparison.asked} "
             f"texts that it was asked again changed, by up to {comparison.largest:.2f} (noise is at most "
             f"{MOST_NOISE}), so its model, precision or settings changed. The run stopped. {discarded:,} answers since "
@@ -129,7 +129,7 @@ class Confirmation:
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of the confirmations."""
-        noticed = {f"{share:.0%}": round(detection_probability(share, self._fewest), 3) for share in _SHARES}
+        noticed = {f"{share:.0%}": round(compute_detection_probability(share, self._fewest), 3) for share in _SHARES}
         return {
             "confirmations": self._done,
             "every": WINDOW,
@@ -167,7 +167,10 @@ class UnconfirmedAnswers:
             return {}
         # Without the ones that came last, the others cannot be confirmed.
         enough = len(last) >= min(AGAIN, len(found))
-        same = enough and not compare(ask, [Known(questions[digest], last[digest]) for digest in last]).changed
+        same = (
+            enough
+            and not compare_answers(ask, [KnownAnswer(questions[digest], last[digest]) for digest in last]).changed
+        )
         if same:
             self._store.put(self._fingerprint, found)
         for key in self._keys:
@@ -175,7 +178,7 @@ class UnconfirmedAnswers:
         return found if same else {}
 
 
-def windows(indices: Sequence[int]) -> Iterator[Sequence[int]]:
+def split_into_windows(indices: Sequence[int]) -> Iterator[Sequence[int]]:
     """The requests in groups of those between two confirmations."""
     for start in range(0, math.ceil(len(indices) / WINDOW)):
         yield indices[start * WINDOW : (start + 1) * WINDOW]

@@ -3,17 +3,17 @@
 from typing import Any
 
 from tiltmeter.errors import DataError, ModelError
-from tiltmeter.models.loading import CheckpointModel
-from tiltmeter.models.local import LocalModel
-from tiltmeter.reading import read_json
+from tiltmeter.models.checkpoint_model import CheckpointModel
+from tiltmeter.models.local_model import LocalModel
+from tiltmeter.text_files import read_json
 
 _FILE = "generation_config.json"
 _FIELD = "eos_token_id"
 
 
-def end_tokens(model: LocalModel) -> tuple[int, ...]:
+def find_end_tokens(model: LocalModel) -> tuple[int, ...]:
     """The ids of all tokens that end a reply; of the generation config, nothing else is used."""
-    named, place = _named(model)
+    named, place = _read_end_setting(model)
     listed = named if isinstance(named, list | tuple) else [named]
     found = [token for token in (*listed, model.tokenizer.eos_token_id) if token is not None]
     if wrong := [token for token in found if not isinstance(token, int) or isinstance(token, bool)]:
@@ -26,7 +26,7 @@ def end_tokens(model: LocalModel) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _named(model: LocalModel) -> tuple[Any, str]:
+def _read_end_setting(model: LocalModel) -> tuple[Any, str]:
     """What the generation config says, or the config of a model without one; and where."""
     config = getattr(model.config.get_text_config(), _FIELD, None), f"The config of {model.name}"
     if not isinstance(model, CheckpointModel):

@@ -17,17 +17,23 @@ from typing import Any, Protocol
 import numpy as np
 
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.execute import Progress, Report
+from tiltmeter.engine.execution import OnProgress, Progress
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.checkpoint import tokenizer_folder
+from tiltmeter.models.checkpoint import find_tokenizer_folder
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.confirmation import ChangedServer, Confirmation, Known, UnconfirmedAnswers, windows
-from tiltmeter.models.hub_access import access_hint
-from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.models.self_test import Tested, self_test
+from tiltmeter.models.confirmation import (
+    Confirmation,
+    KnownAnswer,
+    ServerChangedError,
+    UnconfirmedAnswers,
+    split_into_windows,
+)
+from tiltmeter.models.hub_access import build_access_hint
+from tiltmeter.models.model_protocol import ModelOptions
+from tiltmeter.models.self_test import SelfTestResult, run_self_test
 from tiltmeter.models.served_identity import ServedIdentity
-from tiltmeter.models.text import TokenizerText, refuse_empty_vocabulary
-from tiltmeter.models.text_plan import Entry, TextPlan
+from tiltmeter.models.text_plan import TextPlan, TokenEntry
+from tiltmeter.models.tokenizer_text import TokenizerText, reject_empty_vocabulary
 from tiltmeter.questions import Answer, Ids, Kind, Question
 
 # Servers send -9999 for a probability of zero; values below this mean that there is none.
@@ -43,23 +49,23 @@ class Dialect(Protocol):
     def request(self, model: str, ids: Ids) -> Request:
         """The request for the log-probability of every token of a text."""
 
-    def relax(self) -> bool:
+    def relax_request(self) -> bool:
         """Switch to the next-best request after a refusal; False if there is none."""
 
-    def entries(self, reply: Any) -> list[Entry]:
-        """The tokens of a reply; raises `BadReply` if it lacks them."""
+    def entries(self, reply: Any) -> list[TokenEntry]:
+        """The tokens of a reply; raises `BadReplyError` if it lacks them."""
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
         """The server's information on the model: `id`, and `max_length` if it has it."""
 
 
-class BadReply(Exception):  # noqa: N818 - a statement about the server; it becomes a ModelError with its address
+class BadReplyError(Exception):
     """A reply that lacks something; the message says what."""
 
 
 @dataclass(kw_only=True)
 class EndpointModel:
-    """A served model (see `tiltmeter.models.protocol.Model`)."""
+    """A served model (see `tiltmeter.models.model_protocol.Model`)."""
 
     name: str
     served: str
@@ -90,9 +96,9 @@ class EndpointModel:
         return int(longest) if longest else None
 
     @cached_property
-    def _tested(self) -> Tested:
+    def _tested(self) -> SelfTestResult:
         """The outcome of the self-test, which refuses a server that would give wrong numbers."""
-        outcome = self_test(self)
+        outcome = run_self_test(self)
         self.noise = outcome.noise
         return outcome
 
@@ -104,7 +110,7 @@ class EndpointModel:
 
     @cached_property
     def _confirmation(self) -> Confirmation:
-        probes = [Known(question, answer) for question, answer in self._tested.probes]
+        probes = [KnownAnswer(question, answer) for question, answer in self._tested.probes]
         return Confirmation(self.client.public_address, self.ask, probes)
 
     def fingerprint(self, kind: Kind) -> str:
@@ -125,16 +131,16 @@ class EndpointModel:
             "confirmation": None if self.noise is None else self._confirmation.describe(),
         }
 
-    def entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[Entry]]]]:
+    def entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[TokenEntry]]]]:
         """The index and checked entries of each text, in lists of all that arrived since the list before."""
         sent = list(texts)
-        for replies in self.client.replies(self.dialect.request(self.served, ids) for ids in sent):
+        for replies in self.client.stream_replies(self.dialect.request(self.served, ids) for ids in sent):
             self.requests_sent += len(replies)
             good = []
             try:
                 for index, reply in replies:
-                    good.append((index, checked(self.dialect.entries(reply), sent[index])))
-            except BadReply as problem:
+                    good.append((index, validate_entries(self.dialect.entries(reply), sent[index])))
+            except BadReplyError as problem:
                 yield good
                 raise ModelError(f"The server at {self.client.public_address} cannot be measured: {problem}.") from None
             yield good
@@ -156,30 +162,30 @@ class EndpointModel:
         kind: Kind,
         store: AnswerStore,
         names: Mapping[bytes, str],
-        report: Report,
+        report: OnProgress,
     ) -> Mapping[bytes, Answer]:
         """The answers to all questions, by digest; read from the store, and stored when the model is confirmed."""
         by_digest = {question.digest: question for question in questions}
-        answers = self._stored_answers(by_digest, kind, store)
+        answers = self._find_stored_answers(by_digest, kind, store)
         report(Progress(len(answers), len(by_digest), 0.0))
         pending = [question for digest, question in by_digest.items() if digest not in answers]
         if not pending:
             return answers
-        store.refuse_read_only(len(pending))
+        store.reject_read_only(len(pending))
         waiting = UnconfirmedAnswers(store, self.fingerprint(kind))
         answers |= waiting.settle({question.digest: question for question in pending}, self.ask)
         pending = [question for question in pending if question.digest not in answers]
         chosen = self._confirmation.choose(pending)
         plan = TextPlan(pending)
-        for window in windows(plan.order({question.digest for question in chosen})):
+        for window in split_into_windows(plan.order({question.digest for question in chosen})):
             new: dict[bytes, Answer] = {}
             try:
-                for some in self._window_answers(plan, window, names):
+                for some in self._answer_window(plan, window, names):
                     new |= some
                     report(Progress(len(answers) + len(new), len(by_digest), 0.0))
                 self._confirmation.remember(chosen, new)
                 self._confirmation.confirm(len(new))
-            except ChangedServer:
+            except ServerChangedError:
                 raise
             except BaseException:
                 waiting.keep(new)
@@ -189,14 +195,14 @@ class EndpointModel:
             answers |= new
         return answers
 
-    def _stored_answers(
+    def _find_stored_answers(
         self, questions: Mapping[bytes, Question], kind: Kind, store: AnswerStore
     ) -> dict[bytes, Answer]:
         """The stored answers of the model that is served now, which is the first one that gives them again."""
         found = (store.get(self.fingerprint(kind), questions) for _ in self._identity.candidates())
-        return next(stored for stored in found if self._confirmation.agrees(questions, stored))
+        return next(stored for stored in found if self._confirmation.matches_stored(questions, stored))
 
-    def _window_answers(
+    def _answer_window(
         self, plan: TextPlan, window: Sequence[int], names: Mapping[bytes, str]
     ) -> Iterator[dict[bytes, Answer]]:
         """The answers that the texts of a window complete; a ModelError after those before an impossible one."""
@@ -218,28 +224,28 @@ class EndpointModel:
         """Nothing is kept open between requests."""
 
 
-def checked(entries: list[Entry], ids: Ids) -> list[Entry]:
-    """The entries of a text's tokens, without one that was generated; raises `BadReply` if they do not match."""
+def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
+    """The entries of a text's tokens, without one that was generated; raises `BadReplyError` if they do not match."""
     if len(entries) not in (len(ids), len(ids) + 1):
-        raise BadReply(
+        raise BadReplyError(
             f"it gives {len(entries)} log-probabilities for a text of {len(ids)} tokens; "
             "it may ignore `echo`, or add or drop a token at the beginning"
         )
     for index, (entry, token) in enumerate(zip(entries, ids, strict=False)):
         if entry.token != token:
-            raise BadReply(
+            raise BadReplyError(
                 f"token {index} of a text comes back as {entry.token} where {token} was sent; "
                 "its tokens do not match the tokenizer's"
             )
         if index == 0 and entry.log_prob is not None:
-            raise BadReply(
+            raise BadReplyError(
                 "it gives a log-probability to the first token of a text, which nothing comes before; "
                 "it adds a token of its own, or its values are off by one"
             )
         if index > 0 and entry.log_prob is None:
-            raise BadReply(f"it gives no log-probability to token {index} of a text")
+            raise BadReplyError(f"it gives no log-probability to token {index} of a text")
         if entry.log_prob is not None and (math.isnan(entry.log_prob) or entry.log_prob > _FLOAT32_ROUNDING):
-            raise BadReply(f"it gives {entry.log_prob} as a log-probability")
+            raise BadReplyError(f"it gives {entry.log_prob} as a log-probability")
     return [
         entry if entry.log_prob is None or entry.log_prob > MISSING else entry._replace(log_prob=None)
         for entry in entries[: len(ids)]
@@ -256,7 +262,7 @@ def open_endpoint(rest: str, dialect: Dialect, options: ModelOptions) -> Endpoin
         )
     client = Client(
         address,
-        key=api_key(),
+        key=read_api_key(),
         concurrency=options.concurrency,
         per_minute=options.per_minute,
         timeout=options.timeout,
@@ -267,25 +273,25 @@ def open_endpoint(rest: str, dialect: Dialect, options: ModelOptions) -> Endpoin
         served=served,
         dialect=dialect,
         client=client,
-        tokenizer=_tokenizer(named, given=options.tokenizer is not None, options=options),
+        tokenizer=_load_tokenizer(named, given=options.tokenizer is not None, options=options),
         tokenizer_name=named,
         cache=options.cache,
     )
 
 
-def api_key() -> str | None:
+def read_api_key() -> str | None:
     """The API key, which is read only from the environment."""
     return os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None
 
 
-def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
+def _load_tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        folder = tokenizer_folder(name, trust_remote_code=options.trust_remote_code)
+        folder = find_tokenizer_folder(name, trust_remote_code=options.trust_remote_code)
         tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=options.trust_remote_code)
     except Exception as error:  # of transformers or the hub
-        hint = access_hint(error, name)
+        hint = build_access_hint(error, name)
         if given:
             reason = hint or next(iter(str(error).strip().splitlines()), type(error).__name__)
             raise ModelError(f"The tokenizer {name} cannot be loaded: {reason}") from error
@@ -295,5 +301,5 @@ def _tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
             f"The tokenizer of the served model {name} was not found under that name; say which it is with "
             "--tokenizer FOLDER_OR_ID."
         ) from error
-    refuse_empty_vocabulary(tokenizer, name)
+    reject_empty_vocabulary(tokenizer, name)
     return tokenizer

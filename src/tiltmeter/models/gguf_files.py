@@ -26,14 +26,14 @@ from transformers import AutoConfig, AutoTokenizer
 
 from tiltmeter.errors import DataError, ModelError
 from tiltmeter.files import (
-    locked_folder,
+    build_write_error,
+    create_shared_folder,
+    create_temporary_folder,
+    lock_folder,
     make_readable,
-    make_shared_folder,
-    not_writable,
-    temporary_folder,
     write_text,
 )
-from tiltmeter.reading import read_json
+from tiltmeter.text_files import read_json
 
 # The file of a folder in the cache with the digests of the others.
 _DIGESTS = "digests.json"
@@ -42,52 +42,52 @@ _READING = Lock()
 
 
 @contextmanager
-def reading_gguf(files: Mapping[str, str]) -> Iterator[None]:
+def read_gguf_once(files: Mapping[str, str]) -> Iterator[None]:
     """A context for transformers to load `files`: a GGUF file is read once in it, and without a progress bar."""
     if "gguf_file" not in files:
         yield
         return
     import gguf
 
-    replaced = {"GGUFReader": cache(_plain_reader()), "get_tensor_name_map": cache(gguf.get_tensor_name_map)}
+    replaced = {"GGUFReader": cache(_build_plain_reader()), "get_tensor_name_map": cache(gguf.get_tensor_name_map)}
     # The progress bar cannot be turned off.
     with _READING, redirect_stderr(StringIO()):
         kept = {name: getattr(gguf, name) for name in replaced}
-        _set(gguf, replaced)
+        _set_attributes(gguf, replaced)
         try:
             yield
         finally:
-            _set(gguf, kept)
+            _set_attributes(gguf, kept)
 
 
-def extract(file: Path, folder: Path) -> Path:
+def extract_config_files(file: Path, folder: Path) -> Path:
     """The folder with the config and tokenizer of a GGUF file, extracted where it is missing, damaged or outdated.
 
     `folder` is in a cache, and readable by all its users. Raises ModelError or UsageError if it cannot be made.
     """
     if not _is_sound(folder):
-        make_shared_folder(folder.parent)
-        with temporary_folder(folder.parent) as part:
-            _extract(file, part)
-            write_text(part / _DIGESTS, json.dumps(_described(part), indent=1))
+        create_shared_folder(folder.parent)
+        with create_temporary_folder(folder.parent) as part:
+            _write_config_files(file, part)
+            write_text(part / _DIGESTS, json.dumps(_describe_folder(part), indent=1))
             make_readable(part)
-            with locked_folder(folder.parent):
-                _put_in_place(part, folder)
+            with lock_folder(folder.parent):
+                _replace_folder(part, folder)
     return folder
 
 
-def _extract(file: Path, part: Path) -> None:
+def _write_config_files(file: Path, part: Path) -> None:
     """Write config and tokenizer."""
     inside = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
     try:
-        with reading_gguf(inside):
+        with read_gguf_once(inside):
             AutoConfig.from_pretrained(**inside).save_pretrained(part)
             AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
     except Exception as error:  # of transformers or of the package gguf
         raise ModelError(f"{file} cannot be read as a GGUF file: {error}") from error
 
 
-def _put_in_place(part: Path, folder: Path) -> None:
+def _replace_folder(part: Path, folder: Path) -> None:
     """Rename a folder, and delete one in its place that is not sound."""
     try:
         if folder.is_dir() and not _is_sound(folder):
@@ -97,18 +97,18 @@ def _put_in_place(part: Path, folder: Path) -> None:
         if not folder.exists():  # another run may have extracted it meanwhile
             part.rename(folder)
     except OSError as error:
-        raise not_writable(folder, error) from error
+        raise build_write_error(folder, error) from error
 
 
 def _is_sound(folder: Path) -> bool:
     """Whether a folder holds exactly the files that this version of transformers wrote, as it wrote them."""
     try:
-        return bool(read_json(folder / _DIGESTS) == _described(folder))
+        return bool(read_json(folder / _DIGESTS) == _describe_folder(folder))
     except (DataError, OSError):
         return False
 
 
-def _described(folder: Path) -> dict[str, Any]:
+def _describe_folder(folder: Path) -> dict[str, Any]:
     """The versions that extracted a folder now, and the digest of each of its files."""
     files = {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
@@ -118,13 +118,13 @@ def _described(folder: Path) -> dict[str, Any]:
     return {"transformers": transformers.__version__, "gguf": metadata.version("gguf"), "files": files}
 
 
-def _set(module: Any, values: Mapping[str, Any]) -> None:
+def _set_attributes(module: Any, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         setattr(module, name, value)
 
 
 @cache
-def _plain_reader() -> Any:
+def _build_plain_reader() -> Any:
     """`gguf.GGUFReader` on plain arrays; they, too, are read from the file only where they are used."""
     import gguf
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from tiltmeter.errors import DataError, ModelError
 from tiltmeter.models.checkpoint import CONFIG
 from tiltmeter.questions import Kind
-from tiltmeter.reading import read_json
+from tiltmeter.text_files import read_json
 
 # The entry of config.json that says that a model has a trained head.
 KEY = "next_sentence_head"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiltmeter.models.head_config import HeadConfig
-from tiltmeter.models.text import TokenizerText
-from tiltmeter.questions import Encoded
+from tiltmeter.models.tokenizer_text import TokenizerText
+from tiltmeter.questions import EncodedText
 
 
 class HeadText(TokenizerText):
@@ -15,28 +15,28 @@ class HeadText(TokenizerText):
         super().__init__(tokenizer, config, head.kind, next_sentence=True)
         self._head = head
 
-    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
         """Sentence pairs as inputs, cut to the longest input that the head was trained with."""
         return encode_pairs(self, [(self._head.prefix + first, second) for first, second in pairs], self._head)
 
 
-def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: HeadConfig) -> list[Encoded]:
+def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: HeadConfig) -> list[EncodedText]:
     """Sentence pairs, with the prefix in front of the first if there is one, as inputs of a head."""
     if not pairs:
         return []
     if not head.joined:
-        return _as_pairs(text, pairs, head.max_length)
+        return _encode_as_pairs(text, pairs, head.max_length)
     whole = [f"{first}{head.separator}{second}" for first, second in pairs]
     joined = text.encode_whole(whole, offsets=text.has_offsets)
     return [
-        Encoded(encoded.ids)
+        EncodedText(encoded.ids)
         if len(encoded.ids) <= head.max_length
-        else Encoded(_cut(text, encoded, first, head.max_length))
+        else EncodedText(_truncate_pair(text, encoded, first, head.max_length))
         for encoded, (first, _) in zip(joined, pairs, strict=True)
     ]
 
 
-def _as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_length: int) -> list[Encoded]:
+def _encode_as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_length: int) -> list[EncodedText]:
     """The tokenizer's own pairs; the longer sentence is cut until both fit."""
     encoded = text.tokenizer(
         [first for first, _ in pairs],
@@ -46,10 +46,10 @@ def _as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_length:
         return_attention_mask=False,
     )
     segments = encoded.get("token_type_ids") or [()] * len(pairs)
-    return [Encoded(tuple(i), segments=tuple(s)) for i, s in zip(encoded["input_ids"], segments, strict=True)]
+    return [EncodedText(tuple(i), segments=tuple(s)) for i, s in zip(encoded["input_ids"], segments, strict=True)]
 
 
-def _cut(text: TokenizerText, encoded: Encoded, first: str, max_length: int) -> tuple[int, ...]:
+def _truncate_pair(text: TokenizerText, encoded: EncodedText, first: str, max_length: int) -> tuple[int, ...]:
     """Token ids without the last tokens of the longer sentence; special tokens stay."""
     if encoded.offsets:
         tokens = [index for index, (start, end) in enumerate(encoded.offsets) if end > start]

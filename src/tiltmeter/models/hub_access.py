@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 
-def access_hint(error: BaseException, hub_id: str, *, folder: str = "") -> str | None:
+def build_access_hint(error: BaseException, hub_id: str, *, folder: str = "") -> str | None:
     """A sentence on how to get access to a model; None if that is not what an error is about.
 
     `folder` is the part of the hub's addresses before the id, which is `datasets/` for data sets.
@@ -11,7 +11,7 @@ def access_hint(error: BaseException, hub_id: str, *, folder: str = "") -> str |
     from huggingface_hub import constants, get_token
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
-    found = list(_chain(error))
+    found = list(_list_causes(error))
     page = f"{constants.ENDPOINT}/{folder}{hub_id.partition('@')[0]}"
     login = f"log in with `hf auth login`, or set HF_TOKEN to a token from {constants.ENDPOINT}/settings/tokens"
     # transformers has errors of its own, which only say so.
@@ -23,7 +23,7 @@ def access_hint(error: BaseException, hub_id: str, *, folder: str = "") -> str |
             "that account, wait until the authors let it in if they decide themselves, and check that the token may "
             "read gated repositories."
         )
-    if any(_status(one) == 401 and "credentials" in str(one).lower() for one in found):
+    if any(_get_status(one) == 401 and "credentials" in str(one).lower() for one in found):
         return f"The hub does not accept your token, which may have expired: {login}."
     if any(isinstance(one, RepositoryNotFoundError) for one in found):
         if get_token() is None:
@@ -34,7 +34,7 @@ def access_hint(error: BaseException, hub_id: str, *, folder: str = "") -> str |
     return None
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _list_causes(error: BaseException) -> Iterator[BaseException]:
     """The error and those that it came from."""
     seen: set[int] = set()
     current: BaseException | None = error
@@ -44,6 +44,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
-def _status(error: BaseException) -> int | None:
+def _get_status(error: BaseException) -> int | None:
     status = getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else None

@@ -4,9 +4,9 @@ from typing import Any
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
-from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.models.text_plan import Entry
+from tiltmeter.models.endpoint import BadReplyError, EndpointModel, open_endpoint
+from tiltmeter.models.model_protocol import ModelOptions
+from tiltmeter.models.text_plan import TokenEntry
 from tiltmeter.questions import Ids
 
 _ID = "token_id:"
@@ -20,7 +20,7 @@ class OpenAiDialect:
     def __init__(self) -> None:
         self._new_tokens = 0
 
-    def relax(self) -> bool:
+    def relax_request(self) -> bool:
         """Let the server generate one token: some refuse to generate none."""
         relaxed = self._new_tokens == 0
         self._new_tokens = 1
@@ -41,19 +41,21 @@ class OpenAiDialect:
             },
         )
 
-    def entries(self, reply: Any) -> list[Entry]:
+    def entries(self, reply: Any) -> list[TokenEntry]:
         """The tokens of the text, then the generated one."""
         try:
             found = reply["choices"][0].get("logprobs") or {}
             tokens, values = found.get("tokens"), found.get("token_logprobs")
             best = found.get("top_logprobs") or [None] * len(tokens or ())
         except (LookupError, TypeError, AttributeError) as error:
-            raise BadReply("its reply is not that of /v1/completions") from error
+            raise BadReplyError("its reply is not that of /v1/completions") from error
         if not tokens or not values or len(tokens) != len(values):
-            raise BadReply("it gives no log-probabilities for the text it was sent; it ignores `echo` or `logprobs`")
+            raise BadReplyError(
+                "it gives no log-probabilities for the text it was sent; it ignores `echo` or `logprobs`"
+            )
         return [
-            Entry(number, value, None if not top or value is None else value >= max(top.values()))
-            for number, value, top in zip(_numbers(tokens), values, best, strict=True)
+            TokenEntry(number, value, None if not top or value is None else value >= max(top.values()))
+            for number, value, top in zip(_parse_token_ids(tokens), values, best, strict=True)
         ]
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
@@ -71,10 +73,10 @@ class OpenAiDialect:
         raise ModelError(f"The server at {client.public_address} does not serve {model}; it serves {served}.")
 
 
-def _numbers(tokens: list[Any]) -> list[int]:
+def _parse_token_ids(tokens: list[Any]) -> list[int]:
     """The ids of tokens that are named by them."""
     if not all(isinstance(token, str) and token.startswith(_ID) for token in tokens):
-        raise BadReply(
+        raise BadReplyError(
             "it names tokens by their text, not by their ids (`return_tokens_as_token_ids`), so that one cannot tell "
             "whether they are those that were sent"
         )

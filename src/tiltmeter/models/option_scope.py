@@ -6,16 +6,16 @@ from typing import Literal
 
 from tiltmeter.errors import UsageError
 from tiltmeter.models.chat import is_served
-from tiltmeter.models.opening import Opened, own_scheme
-from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.registry import plugins
+from tiltmeter.models.model_opener import AnyModel, find_scheme
+from tiltmeter.models.model_protocol import ModelOptions
+from tiltmeter.registry import find_plugins
 
 # Where a model of a run is: on this machine by name, loaded already, behind a server, or of a plug-in.
-Source = Literal["named", "loaded", "endpoint", "chat server", "plug-in"]
+ModelSource = Literal["named", "loaded", "endpoint", "chat server", "plug-in"]
 
 _ON_THIS_MACHINE, _BEHIND_A_SERVER = "models on this machine", "models behind a server"
 _NAMED, _LOADED = "models whose tokenizer is loaded here", "language models"
-_USERS: dict[str, tuple[str, tuple[Source, ...]]] = {
+_USERS: dict[str, tuple[str, tuple[ModelSource, ...]]] = {
     **dict.fromkeys(("kind", "batch_tokens", "plain"), (_ON_THIS_MACHINE, ("named", "loaded"))),
     **dict.fromkeys(("device", "devices", "dtype", "quantize", "split", "max_memory"), (_ON_THIS_MACHINE, ("named",))),
     **dict.fromkeys(("tokenizer", "trust_remote_code"), (_NAMED, ("named", "endpoint"))),
@@ -24,14 +24,14 @@ _USERS: dict[str, tuple[str, tuple[Source, ...]]] = {
 }
 
 
-def refuse_idle_options(models: Iterable[str | Opened], options: ModelOptions) -> None:
+def reject_unused_options(models: Iterable[str | AnyModel], options: ModelOptions) -> None:
     """Raise an error for an option that differs from its default and has no effect on any of the models.
 
-    >>> refuse_idle_options(["bert-base-cased"], ModelOptions(per_minute=60))
+    >>> reject_unused_options(["bert-base-cased"], ModelOptions(per_minute=60))
     Traceback (most recent call last):
     tiltmeter.errors.UsageError: --per-minute is for models behind a server, and none of the run's is one; leave it out.
     """
-    sources = {source_of(model) for model in models}
+    sources = {find_source(model) for model in models}
     if "plug-in" in sources:  # nobody knows what it takes
         return
     for field in fields(options):
@@ -44,18 +44,18 @@ def refuse_idle_options(models: Iterable[str | Opened], options: ModelOptions) -
             raise UsageError(f"{flag} is for {users}, and none of the run's is one; leave it out.")
 
 
-def source_of(model: str | Opened) -> Source:
+def find_source(model: str | AnyModel) -> ModelSource:
     """Where a model is.
 
-    >>> source_of("gpt2"), source_of("chat:m@http://localhost:8000/v1"), source_of("chat:embedded")
+    >>> find_source("gpt2"), find_source("chat:m@http://localhost:8000/v1"), find_source("chat:embedded")
     ('named', 'chat server', 'named')
     """
     if not isinstance(model, str):
         return "loaded"
-    scheme = own_scheme(model)
+    scheme = find_scheme(model)
     if scheme is None:
         return "named"
-    if scheme in plugins("models"):
+    if scheme in find_plugins("models"):
         return "plug-in"
     if scheme != "chat":
         return "endpoint"

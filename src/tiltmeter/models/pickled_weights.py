@@ -13,7 +13,7 @@ from tiltmeter.errors import ModelError
 _LARGEST_PICKLE = 1 << 25
 
 
-def refuse_greedy_weights(file: Path) -> None:
+def reject_oversized_pickles(file: Path) -> None:
     """A ModelError for a file that asks for more memory than its size; others, and old formats, are left to torch."""
     if file.suffix not in (".bin", ".pt", ".pth") or not zipfile.is_zipfile(file):
         return

@@ -7,14 +7,14 @@ from typing import Any
 import torch
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.protocol import DTYPES
+from tiltmeter.models.model_protocol import DTYPES
 
 # The share of a device's free memory that weights may take; the rest is for activations.
 _SHARE_FOR_WEIGHTS = {"cuda": 0.85, "cpu": 0.9}
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class DeviceSplit:
     """Whether and how to split a model over devices.
 
     With `always` it is split even if it fits on one device. `max_memory` is the most memory in bytes to take of each
@@ -51,10 +51,10 @@ def find_dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
     return getattr(torch, dtype)  # type: ignore[no-any-return]
 
 
-def read_split(always: bool, max_memory: Mapping[str, str] | None) -> Split:
-    """A `Split` from options; `max_memory` has sizes (`10GiB`, or bytes) by GPU number or `cpu`, and forces a split."""
+def parse_split(always: bool, max_memory: Mapping[str, str] | None) -> DeviceSplit:
+    """A `DeviceSplit` from options; `max_memory` maps GPU numbers or `cpu` to sizes (`10GiB`) and forces a split."""
     if not max_memory:
-        return Split(always)
+        return DeviceSplit(always)
     from accelerate.utils import convert_file_size_to_int
 
     sizes: dict[int | str, int] = {}
@@ -69,10 +69,10 @@ def read_split(always: bool, max_memory: Mapping[str, str] | None) -> Split:
             raise UsageError(
                 f"--max-memory {name}={size} is not DEVICE=SIZE with a GPU's number or cpu, as in 0=10GiB,cpu=4GiB."
             ) from None
-    return Split(True, sizes)
+    return DeviceSplit(True, sizes)
 
 
-def free_memory(device: torch.device) -> int | None:
+def measure_free_memory(device: torch.device) -> int | None:
     """The free memory of a CUDA GPU, or the memory available to the CPU; None if it is not known."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
@@ -85,22 +85,22 @@ def free_memory(device: torch.device) -> int | None:
     return int(psutil.virtual_memory().available)
 
 
-def fits(weights: float, device: torch.device) -> bool:
+def fits_on_device(weights: float, device: torch.device) -> bool:
     """Whether weights of this many bytes fit on a device beside the activations; true if its memory is not known."""
-    free = free_memory(device)
+    free = measure_free_memory(device)
     return free is None or weights <= free * _SHARE_FOR_WEIGHTS[device.type]
 
 
-def memory_to_use(split: Split, device: torch.device) -> dict[int | str, int]:
+def compute_memory_limits(split: DeviceSplit, device: torch.device) -> dict[int | str, int]:
     """The most memory to take of each device, as accelerate takes it: all GPUs (unless on the CPU), and the CPU."""
     if split.max_memory is not None:
         return dict(split.max_memory)
     memory: dict[int | str, int] = {}
     if device.type == "cuda":
         for index in range(torch.cuda.device_count()):
-            free = free_memory(torch.device("cuda", index)) or 0
+            free = measure_free_memory(torch.device("cuda", index)) or 0
             memory[index] = int(free * _SHARE_FOR_WEIGHTS["cuda"])
-    memory["cpu"] = int((free_memory(torch.device("cpu")) or 0) * _SHARE_FOR_WEIGHTS["cpu"])
+    memory["cpu"] = int((measure_free_memory(torch.device("cpu")) or 0) * _SHARE_FOR_WEIGHTS["cpu"])
     return memory
 
 

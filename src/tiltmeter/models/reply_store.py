@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tiltmeter.database import Journal
-from tiltmeter.database.checked import CheckedDatabase, checksum
+from tiltmeter.database.cache_database import CacheDatabase, compute_checksum
 from tiltmeter.questions import Reply
 
 _SCHEMA = """
@@ -31,7 +31,7 @@ ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum W
 """
 
 
-class ReplyStore(CheckedDatabase):
+class ReplyStore(CacheDatabase):
     """Replies by the model's fingerprint and the question's digest, in one SQLite file that several runs may use.
 
     Each `put` is one transaction: a process killed at any moment loses at most the replies that were on their way.
@@ -61,7 +61,7 @@ class ReplyStore(CheckedDatabase):
         """Add the replies of another store; of a question that is answered in both, the sound reply here is kept."""
         self._db.execute("ATTACH ? AS other", [str(path)])
         try:
-            with self.transaction():
+            with self.begin_transaction():
                 self._db.execute(_MERGE)
         finally:
             self._db.execute("DETACH other")
@@ -69,23 +69,23 @@ class ReplyStore(CheckedDatabase):
     def confirm(self, unconfirmed: str, fingerprint: str, questions: Iterable[bytes]) -> None:
         """Move replies from the key of unconfirmed ones to a model's own."""
         found = self.get(unconfirmed, questions)
-        with self.transaction():
+        with self.begin_transaction():
             for question, reply in found.items():
                 self._insert(fingerprint, question, reply)
         self.delete(unconfirmed, found)
 
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
         """Delete the replies of a model to these questions."""
-        with self.transaction():
+        with self.begin_transaction():
             for question in questions:
                 self._db.execute("DELETE FROM replies WHERE fingerprint = ? AND question = ?", [fingerprint, question])
 
     def put(self, fingerprint: str, question: bytes, reply: Reply) -> None:
         """Keep a reply; the first one stays."""
-        with self.transaction():
+        with self.begin_transaction():
             self._insert(fingerprint, question, reply)
 
     def _insert(self, fingerprint: str, question: bytes, reply: Reply) -> None:
         text = json.dumps(reply.to_dict(), ensure_ascii=False)
         row = (fingerprint, question, text)
-        self._db.execute(_INSERT, [*row, checksum(*row)])
+        self._db.execute(_INSERT, [*row, compute_checksum(*row)])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.text_plan import Entry
+from tiltmeter.models.text_plan import TokenEntry
 from tiltmeter.questions import Answer, Ids, Question
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ MOST_NOISE = 0.05
 _TWICE = 4
 
 
-class Tested(NamedTuple):
+class SelfTestResult(NamedTuple):
     """The probes as questions with their answers, and the largest change of a value when asked again."""
 
     probes: list[tuple[Question, Answer]]
@@ -57,42 +57,44 @@ class Tested(NamedTuple):
         return [value for _, answer in self.probes for value in answer.tolist()]
 
 
-def self_test(model: "EndpointModel") -> Tested:
+def run_self_test(model: "EndpointModel") -> SelfTestResult:
     """Ask the probes and check the replies; a ModelError says what is wrong with the server."""
-    texts = [_ids(model, sentence) for sentence in PROBES]
-    first = _first_reply(model, texts[0])
-    values = _values(model, texts)
-    again = _noise(model, [texts[0], *texts[:_TWICE]], [_log_probs(first), *values[:_TWICE]], "when asked again")
+    texts = [_encode_sentence(model, sentence) for sentence in PROBES]
+    first = _ask_first(model, texts[0])
+    values = _ask_values(model, texts)
+    again = _measure_noise(
+        model, [texts[0], *texts[:_TWICE]], [_list_log_probs(first), *values[:_TWICE]], "when asked again"
+    )
     _check_positions(model, texts[0], first)
     longer = [(*texts[0], *texts[1][1:]), (*texts[1], *texts[0][1:])]
-    followed = _noise(model, longer, values[:2], "when followed by another text")
-    _check_sense(model, values)
-    probes = [(_question(text), np.array(found)) for text, found in zip(texts, values, strict=True)]
-    return Tested(probes, max(again, followed))
+    followed = _measure_noise(model, longer, values[:2], "when followed by another text")
+    _check_plausibility(model, values)
+    probes = [(_build_question(text), np.array(found)) for text, found in zip(texts, values, strict=True)]
+    return SelfTestResult(probes, max(again, followed))
 
 
-def _question(text: Ids) -> Question:
+def _build_question(text: Ids) -> Question:
     """The question for the log-probability of every token of a text after the first."""
     return Question(text, tuple(enumerate(text[1:])))
 
 
-def _first_reply(model: "EndpointModel", text: Ids) -> list[Entry]:
+def _ask_first(model: "EndpointModel", text: Ids) -> list[TokenEntry]:
     """The reply to one text, after a refusal by the dialect's next-best request."""
     while True:
         try:
-            return _entries(model, [text])[0]
+            return _ask_entries(model, [text])[0]
         except ModelError:
-            if not model.dialect.relax():
+            if not model.dialect.relax_request():
                 raise
 
 
-def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[Entry]) -> None:
+def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[TokenEntry]) -> None:
     """Check that the last token affects only the last value, and the first word the values after it."""
-    other = next(token for token in _ids(model, PROBES[1])[1:] if token != text[-1])
-    before, changed = _log_probs(entries), _log_probs(_entries(model, [(*text[:-1], other)])[0])
+    other = next(token for token in _encode_sentence(model, PROBES[1])[1:] if token != text[-1])
+    before, changed = _list_log_probs(entries), _list_log_probs(_ask_entries(model, [(*text[:-1], other)])[0])
     moved = [abs(one - two) > MOST_NOISE for one, two in zip(before, changed, strict=True)]
     if any(moved[:-1]) or not moved[-1]:
-        raise _refused(
+        raise _build_error(
             model,
             "another last token of a text changes "
             + ("the values before it" if any(moved[:-1]) else "no value")
@@ -100,26 +102,28 @@ def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[Entry]
         )
     start = 1 if model.text.start is not None else 0
     context = (*text[:start], other, *text[start + 1 :])
-    later = _log_probs(_entries(model, [context])[0])[start + 1 :]
+    later = _list_log_probs(_ask_entries(model, [context])[0])[start + 1 :]
     if all(abs(one - two) <= 1e-6 for one, two in zip(before[start + 1 :], later, strict=True)):
-        raise _refused(model, "another first word changes no value after it; it does not read the text")
+        raise _build_error(model, "another first word changes no value after it; it does not read the text")
     if model.text.start is not None:
-        bare = _log_probs(_entries(model, [text[1:]])[0])
+        bare = _list_log_probs(_ask_entries(model, [text[1:]])[0])
         if all(abs(one - two) <= 1e-6 for one, two in zip(before[1:], bare, strict=True)):
-            raise _refused(
+            raise _build_error(
                 model, "a text has the same values with and without the token for its beginning; it drops that token"
             )
 
 
-def _noise(model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Sequence[float]], when: str) -> float:
+def _measure_noise(
+    model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Sequence[float]], when: str
+) -> float:
     """The largest change of earlier values in texts with the same beginning; refused if it is too large."""
     moved = max(
         abs(one - two)
-        for asked, before in zip(_values(model, texts), earlier, strict=True)
+        for asked, before in zip(_ask_values(model, texts), earlier, strict=True)
         for one, two in zip(asked[: len(before)], before, strict=True)
     )
     if moved > MOST_NOISE:
-        raise _refused(
+        raise _build_error(
             model,
             f"the log-probabilities of a text changed by {moved:.2f} {when}; turn off prefix caching or dynamic "
             "quantisation, or send less at a time (--concurrency 1)",
@@ -127,22 +131,22 @@ def _noise(model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Seque
     return moved
 
 
-def _check_sense(model: "EndpointModel", values: Sequence[Sequence[float]]) -> None:
+def _check_plausibility(model: "EndpointModel", values: Sequence[Sequence[float]]) -> None:
     """Check that sentences are more probable than their own words in another order."""
-    shuffled = _values(model, [_ids(model, _shuffled(sentence)) for sentence in PROBES])
+    shuffled = _ask_values(model, [_encode_sentence(model, _shuffle_words(sentence)) for sentence in PROBES])
     real = [sum(text) / len(text) > sum(mixed) / len(mixed) for text, mixed in zip(values, shuffled, strict=True)]
     if not all(real[:ENGLISH]) and sum(real) < _REAL_OF_ALL:
-        raise _refused(
+        raise _build_error(
             model,
             f"only {sum(real)} of {len(PROBES)} sentences are more probable than their own words in another order; "
             "its values are not those of the text, or the tokenizer is not the model's",
         )
 
 
-def _shuffled(sentence: str) -> str:
+def _shuffle_words(sentence: str) -> str:
     """The words of a sentence in another order, always the same one.
 
-    >>> _shuffled("one two three four")
+    >>> _shuffle_words("one two three four")
     'four one two three'
     """
     words = sentence.split()
@@ -153,24 +157,24 @@ def _shuffled(sentence: str) -> str:
     return " ".join(mixed)
 
 
-def _ids(model: "EndpointModel", sentence: str) -> Ids:
+def _encode_sentence(model: "EndpointModel", sentence: str) -> Ids:
     (encoded,) = model.text.encode([sentence])
     return encoded.ids if model.text.start is None else (model.text.start, *encoded.ids)
 
 
-def _entries(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[Entry]]:
+def _ask_entries(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[TokenEntry]]:
     replies = dict(entry for together in model.entries(texts) for entry in together)
     return [replies[index] for index in range(len(texts))]
 
 
-def _values(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[float]]:
-    return [_log_probs(entries) for entries in _entries(model, texts)]
+def _ask_values(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[float]]:
+    return [_list_log_probs(entries) for entries in _ask_entries(model, texts)]
 
 
-def _log_probs(entries: Sequence[Entry]) -> list[float]:
+def _list_log_probs(entries: Sequence[TokenEntry]) -> list[float]:
     """The values after the first token; what the server gives for a probability of zero counts as very improbable."""
     return [-1e4 if entry.log_prob is None else entry.log_prob for entry in entries[1:]]
 
 
-def _refused(model: "EndpointModel", reason: str) -> ModelError:
+def _build_error(model: "EndpointModel", reason: str) -> ModelError:
     return ModelError(f"The server at {model.client.public_address} cannot be measured: {reason}.")

@@ -22,7 +22,7 @@ class ServedIdentity:
         self._names, self._probes = list(names), list(probes)
         key = hashlib.sha256("\n".join(names).encode()).hexdigest()
         self._path = cache / "endpoints" / f"{key}.json" if cache is not None else None
-        self._known = _read(self._path)
+        self._known = _read_earlier_values(self._path)
         self._same = [earlier for earlier in reversed(self._known) if self._is_same(earlier)]
         if not self._same:
             self._add(self._probes)
@@ -56,7 +56,7 @@ class ServedIdentity:
             write_text(self._path, json.dumps(self._known))
 
 
-def _read(path: Path | None) -> list[list[float]]:
+def _read_earlier_values(path: Path | None) -> list[list[float]]:
     """The values of earlier starts; none if the file is missing or damaged."""
     if path is None or not path.exists():
         return []

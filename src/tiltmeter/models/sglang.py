@@ -6,9 +6,9 @@ Written from SGLang's documentation (0.5.23); not tried against a real server.
 from typing import Any
 
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
-from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.models.text_plan import Entry
+from tiltmeter.models.endpoint import BadReplyError, EndpointModel, open_endpoint
+from tiltmeter.models.model_protocol import ModelOptions
+from tiltmeter.models.text_plan import TokenEntry
 from tiltmeter.questions import Ids
 
 
@@ -17,7 +17,7 @@ class SglangDialect:
 
     scheme = "sglang"
 
-    def relax(self) -> bool:
+    def relax_request(self) -> bool:
         """There is one way only."""
         return False
 
@@ -34,18 +34,18 @@ class SglangDialect:
             },
         )
 
-    def entries(self, reply: Any) -> list[Entry]:
+    def entries(self, reply: Any) -> list[TokenEntry]:
         """The input's tokens; the first has no value."""
         try:
             meta = reply["meta_info"]
             tokens = meta["input_token_logprobs"]
             best = meta.get("input_top_logprobs") or [None] * len(tokens)
             return [
-                Entry(int(token[1]), token[0], None if not top or token[0] is None else token[0] >= top[0][0])
+                TokenEntry(int(token[1]), token[0], None if not top or token[0] is None else token[0] >= top[0][0])
                 for token, top in zip(tokens, best, strict=True)
             ]
         except (LookupError, TypeError, ValueError) as error:
-            raise BadReply("its reply has no `meta_info.input_token_logprobs`") from error
+            raise BadReplyError("its reply has no `meta_info.input_token_logprobs`") from error
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
         """What `/get_model_info` says."""

@@ -1,7 +1,7 @@
 """A process that renders chat templates, within limits of memory, time and output.
 
 A chat template is a program that comes with a model. It can ask for 10 billion characters in one operation, or loop for
-ever, and neither can be stopped inside a thread. `tiltmeter.models.template_rendering` starts this process and replaces
+ever, and neither can be stopped inside a thread. `tiltmeter.models.chat_template` starts this process and replaces
 it when a limit has ended it. It imports no torch. Requests and replies are lines of JSON.
 """
 
@@ -28,11 +28,11 @@ LONGEST_TEXT = 4_000_000
 _RAISED = "TemplateError"
 
 
-class _FixedDay(datetime):
+class _FixedClock(datetime):
     """A clock that stands still."""
 
     @classmethod
-    def now(cls, tz: Any = None) -> "_FixedDay":
+    def now(cls, tz: Any = None) -> "_FixedClock":
         return cls(FIXED_DAY.year, FIXED_DAY.month, FIXED_DAY.day, tzinfo=tz)
 
 
@@ -40,14 +40,14 @@ def main(seconds: float) -> None:
     """Answer requests until there are no more; `seconds` of processor time end the process."""
     from transformers.utils import chat_template_utils
 
-    chat_template_utils.datetime = _FixedDay  # type: ignore[attr-defined]
+    chat_template_utils.datetime = _FixedClock  # type: ignore[attr-defined]
     _limit_memory()
     for line in sys.stdin:
         _limit_time(seconds)
-        print(json.dumps(_reply(chat_template_utils, json.loads(line))), flush=True)
+        print(json.dumps(_answer_request(chat_template_utils, json.loads(line))), flush=True)
 
 
-def _reply(library: ModuleType, request: dict[str, Any]) -> dict[str, str]:
+def _answer_request(library: ModuleType, request: dict[str, Any]) -> dict[str, str]:
     """The rendered text, or the reason why there is none."""
     # Jinja has functions that draw at random.
     random.seed(0)

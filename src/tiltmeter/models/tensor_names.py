@@ -6,29 +6,29 @@ from collections.abc import Iterable
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
 
-def of_other_layers(unexpected: Iterable[str], loaded: Iterable[str]) -> list[str]:
+def select_extra_layers(unexpected: Iterable[str], loaded: Iterable[str]) -> list[str]:
     """The unexpected tensors whose names differ from those of loaded ones only in the number of the layer.
 
-    >>> of_other_layers(["h.1.ln.bias", "head.bias"], ["h.0.ln.bias", "wte.weight"])
+    >>> select_extra_layers(["h.1.ln.bias", "head.bias"], ["h.0.ln.bias", "wte.weight"])
     ['h.1.ln.bias']
     """
     known = {_NUMBER.sub("N", name) for name in loaded}
     return sorted(name for name in unexpected if _NUMBER.search(name) and _NUMBER.sub("N", name) in known)
 
 
-def unused_modules(unexpected: Iterable[str]) -> list[str]:
+def list_unused_modules(unexpected: Iterable[str]) -> list[str]:
     """The modules of tensors that a checkpoint has and the loaded model has not, such as other heads.
 
-    >>> unused_modules({"cls.seq_relationship.bias", "cls.seq_relationship.weight", "scale"})
+    >>> list_unused_modules({"cls.seq_relationship.bias", "cls.seq_relationship.weight", "scale"})
     ['cls.seq_relationship', 'scale']
     """
     return sorted({key.rpartition(".")[0] or key for key in unexpected})
 
 
-def within_layers(modules: Iterable[str]) -> list[str]:
+def select_layer_modules(modules: Iterable[str]) -> list[str]:
     """Those of unused modules that are inside numbered layers: parts of the model itself, not heads beside it.
 
-    >>> within_layers(["cls.seq_relationship", "bert.encoder.layer.0.adapter"])
+    >>> select_layer_modules(["cls.seq_relationship", "bert.encoder.layer.0.adapter"])
     ['bert.encoder.layer.0.adapter']
     """
     return [module for module in modules if _NUMBER.search(f"{module}.")]

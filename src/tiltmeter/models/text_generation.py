@@ -11,7 +11,7 @@ from torch import nn
 from transformers import GenerationConfig, LogitsProcessor
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.quiet import quiet_transformers
+from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.questions import Ids
 
 # Tokens of prompts and texts in a batch; on a CPU, more rows than these gain little.
@@ -62,13 +62,13 @@ class TextGenerator:
         """The places of the prompts of each batch, and the tokens of their texts; the longest prompts come first."""
         shapes: dict[tuple[int, int], list[int]] = {}
         for place in sorted(range(len(prompts)), key=lambda place: -len(prompts[place].ids)):
-            shapes.setdefault(self._shape(len(prompts[place].ids), longest), []).append(place)
+            shapes.setdefault(self._compute_batch_shape(len(prompts[place].ids), longest), []).append(place)
         for (width, rows), places in shapes.items():
             for start in range(0, len(places), rows):
                 batch = places[start : start + rows]
                 filled = [prompts[place] for place in (batch * rows)[:rows]]
                 found = self._generate(filled, width, longest, temperature)
-                yield batch, [_until_end(tokens, self.ends) for tokens in found[: len(batch)]]
+                yield batch, [_cut_at_end(tokens, self.ends) for tokens in found[: len(batch)]]
 
     @cached_property
     def takes_batches(self) -> bool:
@@ -76,13 +76,16 @@ class TextGenerator:
         lengths = [min(length, (self.max_length or length + 2) - 2) for length in _CHECKED]
         short, long = ([(7 * place + 3) % self.vocabulary for place in range(length)] for length in lengths)
         try:
-            alone, beside = self._log_probs([short], len(short)), self._log_probs([short, long], len(long))
+            alone, beside = (
+                self._compute_log_probs([short], len(short)),
+                self._compute_log_probs([short, long], len(long)),
+            )
         except (RuntimeError, IndexError, ValueError, TypeError, AssertionError):
             return False
         tolerance = _TOLERANCE.get(self.dtype, _TOLERANCE_OTHERWISE)
         return bool((alone - beside).abs().max() <= tolerance)
 
-    def _shape(self, length: int, longest: int) -> tuple[int, int]:
+    def _compute_batch_shape(self, length: int, longest: int) -> tuple[int, int]:
         """The width and the number of rows of the batch for a prompt of this length."""
         width = -(-length // _GRID) * _GRID
         if width + longest > min(self._switch, self.max_length or self._switch) or not self.takes_batches:
@@ -94,7 +97,11 @@ class TextGenerator:
     def _switch(self) -> float:
         """The length from which on the longest row of a batch decides about the positions of all."""
         config: Any = self.module.config
-        found = [value for name, value in _entries(config.to_dict()) if name == "original_max_position_embeddings"]
+        found = [
+            value
+            for name, value in _list_config_entries(config.to_dict())
+            if name == "original_max_position_embeddings"
+        ]
         return min((value for value in found if isinstance(value, int)), default=float("inf"))
 
     def _generate(
@@ -106,12 +113,12 @@ class TextGenerator:
         tokens: list[list[int]] = made[:, width:].tolist()
         return tokens
 
-    def _log_probs(self, rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
+    def _compute_log_probs(self, rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
         """The log-probabilities of the first two tokens after the first row."""
         found = self._call(rows, width, None, max_new_tokens=2, output_logits=True, return_dict_in_generate=True)
         return torch.stack([logits[0].log_softmax(-1) for logits in found.logits])
 
-    @quiet_transformers()
+    @silence_transformers()
     @torch.inference_mode()
     def _call(self, rows: Sequence[Sequence[int]], width: int, choice: LogitsProcessor | None, **settings: Any) -> Any:
         padded = [[self.padding] * (width - len(row)) + list(row) for row in rows]
@@ -151,19 +158,19 @@ class _TokenChoice(LogitsProcessor):
         return torch.full_like(scores, -float("inf")).scatter_(1, tokens, 0.0)
 
 
-def _entries(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _list_config_entries(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The entries of a config, also of those inside it."""
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from _entries(value)
+            yield from _list_config_entries(value)
         else:
             yield name, value
 
 
-def _until_end(tokens: Sequence[int], ends: Sequence[int]) -> list[int]:
+def _cut_at_end(tokens: Sequence[int], ends: Sequence[int]) -> list[int]:
     """The tokens of a text with the one that ends it, without padding.
 
-    >>> _until_end([5, 6, 2, 2, 2], [2])
+    >>> _cut_at_end([5, 6, 2, 2, 2], [2])
     [5, 6, 2]
     """
     length = next((place + 1 for place, token in enumerate(tokens) if token in ends), len(tokens))

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tiltmeter.questions import Answer, Ids, Question, Want
+from tiltmeter.questions import Answer, Ids, Question, WantedQuantity
 
 
-class Entry(NamedTuple):
+class TokenEntry(NamedTuple):
     """A token of a text in a reply; `log_prob` is None for the first token, which has no context."""
 
     token: int
@@ -26,7 +26,7 @@ class TextPlan:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self._questions = questions
-        needed = [_texts_for(question) for question in questions]
+        needed = [_build_texts(question) for question in questions]
         self.texts: list[Ids] = []
         text_of: dict[Ids, int] = {}
         # In reverse order a prefix comes right after the texts that begin with it.
@@ -43,7 +43,7 @@ class TextPlan:
         for number, texts in enumerate(self._open):
             for text in texts:
                 self._waiting.setdefault(text, []).append(number)
-        self._replies: dict[int, list[Entry]] = {}
+        self._replies: dict[int, list[TokenEntry]] = {}
 
     def order(self, first: Collection[bytes]) -> list[int]:
         """The indices of the texts, those of the questions `first` (digests) before the others."""
@@ -55,7 +55,7 @@ class TextPlan:
         )
         return [*leading, *(index for index in range(len(self.texts)) if index not in leading)]
 
-    def answered(self, text: int, entries: list[Entry]) -> Iterator[tuple[bytes, Answer]]:
+    def answered(self, text: int, entries: list[TokenEntry]) -> Iterator[tuple[bytes, Answer]]:
         """The questions that are complete with the reply to a text, with their answers."""
         self._replies[text] = entries
         for number in self._waiting.pop(text, ()):
@@ -66,15 +66,15 @@ class TextPlan:
     def _numbers(self, number: int) -> Answer:
         entries = [self._replies[text][position] for text, position in self._places[number]]
         values = [math.nan if entry.log_prob is None else entry.log_prob for entry in entries]
-        if self._questions[number].want is Want.LOG_PROB_AND_TOP:
+        if self._questions[number].want is WantedQuantity.LOG_PROB_AND_TOP:
             values += [math.nan if entry.is_top is None else float(entry.is_top) for entry in entries]
         return np.array(values, dtype=np.float32)
 
 
-def _texts_for(question: Question) -> list[Ids]:
+def _build_texts(question: Question) -> list[Ids]:
     """For each wanted token a text in which it stands at its position, the same one for as many as possible.
 
-    >>> _texts_for(Question((5, 6, 7, 8), ((0, 6), (1, 7), (1, 9))))
+    >>> _build_texts(Question((5, 6, 7, 8), ((0, 6), (1, 7), (1, 9))))
     [(5, 6, 7), (5, 6, 7), (5, 6, 9)]
     """
     own = [position for position, token in question.wanted if question.ids[position + 1 : position + 2] == (token,)]

@@ -7,9 +7,9 @@ have to be the ones that the tokenizer made of it; the check of every reply sees
 from typing import Any
 
 from tiltmeter.models.client import Client, Request
-from tiltmeter.models.endpoint import BadReply, EndpointModel, open_endpoint
-from tiltmeter.models.protocol import ModelOptions
-from tiltmeter.models.text_plan import Entry
+from tiltmeter.models.endpoint import BadReplyError, EndpointModel, open_endpoint
+from tiltmeter.models.model_protocol import ModelOptions
+from tiltmeter.models.text_plan import TokenEntry
 from tiltmeter.questions import Ids
 
 
@@ -21,7 +21,7 @@ class TgiDialect:
     def __init__(self) -> None:
         self.tokenizer: Any = None
 
-    def relax(self) -> bool:
+    def relax_request(self) -> bool:
         """There is one way only."""
         return False
 
@@ -35,13 +35,13 @@ class TgiDialect:
             {"inputs": text, "parameters": {"details": True, "decoder_input_details": True, "max_new_tokens": 1}},
         )
 
-    def entries(self, reply: Any) -> list[Entry]:
+    def entries(self, reply: Any) -> list[TokenEntry]:
         """The prefill's tokens; whether one is the most probable is not told."""
         try:
             found = reply[0] if isinstance(reply, list) else reply
-            return [Entry(int(token["id"]), token["logprob"]) for token in found["details"]["prefill"]]
+            return [TokenEntry(int(token["id"]), token["logprob"]) for token in found["details"]["prefill"]]
         except (LookupError, TypeError, ValueError) as error:
-            raise BadReply("its reply has no `details.prefill`") from error
+            raise BadReplyError("its reply has no `details.prefill`") from error
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
         """What `/info` says."""

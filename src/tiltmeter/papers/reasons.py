@@ -7,11 +7,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tiltmeter.papers.printed import Printed
-from tiltmeter.papers.rounding import NOISE, agrees
-from tiltmeter.papers.sources.desk import Desk
-from tiltmeter.papers.sources.lookup import find
+from tiltmeter.papers.printed_numbers import PrintedNumber
+from tiltmeter.papers.rounding import NOISE, matches_printed
+from tiltmeter.papers.sources.lookup import find_source
 from tiltmeter.papers.sources.recipe import NotAvailable
+from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Reason:
     relative: float = 0.0
     of_width: float = 0.0
 
-    def covers(self, number: Printed) -> bool:
+    def covers(self, number: PrintedNumber) -> bool:
         """Whether the number is in the tables and cells that the reason is about."""
         return (
             number.paper.key == self.paper
@@ -40,20 +40,20 @@ class Reason:
             and all(number.cell.get(name) in values for name, values in self.where.items())
         )
 
-    def explains(self, number: Printed, ours: float, desk: Desk, *, from_models: bool = False) -> bool:
+    def explains(self, number: PrintedNumber, ours: float, desk: RecipeContext, *, from_models: bool = False) -> bool:
         """Whether the number differs as the reason predicts."""
         if self.ours is not None:
             expected = self.ours.get(number.cell["metric"])
-            return expected is not None and agrees(expected, ours, number.digits)
+            return expected is not None and matches_printed(expected, ours, number.digits)
         if self.instead is not None:
-            source = find(number, from_models=from_models, instead=self.instead)
+            source = find_source(number, from_models=from_models, instead=self.instead)
             try:
                 ours = desk.compute(source.recipe)[source.key] if source.recipe else ours
             except (NotAvailable, KeyError):
                 return False
-        return agrees(number.text, ours, number.digits) or self._is_near(number, ours)
+        return matches_printed(number.text, ours, number.digits) or self._is_within_tolerance(number, ours)
 
-    def _is_near(self, number: Printed, ours: float) -> bool:
+    def _is_within_tolerance(self, number: PrintedNumber, ours: float) -> bool:
         printed = float(number.text)
         rounding = 0.5 * 10.0**-number.digits if self.of_width else 0.0
         reach = max(self.within, self.relative * abs(printed), self.of_width * number.width + rounding)
@@ -71,28 +71,28 @@ class Remark:
 
 
 @cache
-def reasons() -> tuple[Reason, ...]:
+def load_reasons() -> tuple[Reason, ...]:
     """All known reasons, the more specific ones first."""
-    return tuple(Reason(**_tuples(entry)) for entry in _content()["reason"])
+    return tuple(Reason(**_convert_lists(entry)) for entry in _read_file()["reason"])
 
 
 @cache
-def remarks() -> tuple[Remark, ...]:
+def load_remarks() -> tuple[Remark, ...]:
     """All remarks."""
-    return tuple(Remark(**_tuples(entry)) for entry in _content()["remark"])
+    return tuple(Remark(**_convert_lists(entry)) for entry in _read_file()["remark"])
 
 
-def reason_for(number: Printed, ours: float, desk: Desk, *, from_models: bool = False) -> Reason | None:
+def find_reason(number: PrintedNumber, ours: float, desk: RecipeContext, *, from_models: bool = False) -> Reason | None:
     """The known reason why a number differs, if there is one."""
-    for reason in reasons():
+    for reason in load_reasons():
         if reason.covers(number) and reason.explains(number, ours, desk, from_models=from_models):
             return reason
     return None
 
 
-def _content() -> dict[str, Any]:
+def _read_file() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("reasons.toml").read_text(encoding="utf-8"))
 
 
-def _tuples(entry: dict[str, Any]) -> dict[str, Any]:
+def _convert_lists(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}

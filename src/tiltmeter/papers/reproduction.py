@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tiltmeter.errors import UsageError
-from tiltmeter.papers.printed import Paper, Printed, paper, papers, printed
-from tiltmeter.papers.reasons import Reason, Remark, reason_for, remarks
-from tiltmeter.papers.rounding import agrees
-from tiltmeter.papers.sources.desk import Desk, UsedFile
-from tiltmeter.papers.sources.lookup import find
+from tiltmeter.papers.printed_numbers import Paper, PrintedNumber, find_paper, load_papers, read_printed_numbers
+from tiltmeter.papers.reasons import Reason, Remark, find_reason, load_remarks
+from tiltmeter.papers.rounding import matches_printed
+from tiltmeter.papers.sources.lookup import find_source
 from tiltmeter.papers.sources.recipe import NotAvailable, NumberSource
+from tiltmeter.papers.sources.recipe_context import RecipeContext, UsedFile
 
 ALL = "all"
 
 
-class Status(StrEnum):
+class ReproductionStatus(StrEnum):
     """The result of comparing a number."""
 
     AGREES = "agrees"
@@ -29,8 +29,8 @@ class Status(StrEnum):
 class ReproducedNumber:
     """A printed number with the recomputed one and the result. `note` says why a number is not available."""
 
-    printed: Printed
-    status: Status
+    printed: PrintedNumber
+    status: ReproductionStatus
     source: str
     ours: float | None = None
     reason: Reason | None = None
@@ -47,9 +47,9 @@ class Reproduction:
     @property
     def holds(self) -> bool:
         """Whether no number differs without a known reason."""
-        return all(outcome.status is not Status.DIFFERS for outcome in self.outcomes)
+        return all(outcome.status is not ReproductionStatus.DIFFERS for outcome in self.outcomes)
 
-    def papers(self) -> list[Paper]:
+    def list_papers(self) -> list[Paper]:
         """The papers of the selected numbers."""
         return list({outcome.printed.paper.key: outcome.printed.paper for outcome in self.outcomes}.values())
 
@@ -61,16 +61,16 @@ class Reproduction:
                 tables.setdefault(outcome.printed.table, []).append(outcome)
         return tables
 
-    def remarks(self) -> list[Remark]:
+    def list_remarks(self) -> list[Remark]:
         """The remarks on the tables of the selected numbers."""
         tables = {(outcome.printed.paper.key, outcome.printed.table) for outcome in self.outcomes}
-        return [remark for remark in remarks() if any((remark.paper, table) in tables for table in remark.tables)]
+        return [remark for remark in load_remarks() if any((remark.paper, table) in tables for table in remark.tables)]
 
 
-def count(outcomes: Iterable[ReproducedNumber]) -> dict[Status, int]:
+def count_statuses(outcomes: Iterable[ReproducedNumber]) -> dict[ReproductionStatus, int]:
     """The number of outcomes with each status."""
     counted = Counter(outcome.status for outcome in outcomes)
-    return {status: counted[status] for status in Status}
+    return {status: counted[status] for status in ReproductionStatus}
 
 
 def reproduce(
@@ -80,7 +80,7 @@ def reproduce(
     model: str | None = None,
     language: str | None = None,
     from_models: bool = False,
-    desk: Desk | None = None,
+    desk: RecipeContext | None = None,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Reproduction:
     """Recompute the numbers of a paper, or of all papers, and compare them with the printed ones.
@@ -92,26 +92,28 @@ def reproduce(
     >>> reproduction.holds  # doctest: +SKIP
     True
     """
-    desk = desk or Desk()
-    numbers = [number for source in _papers(key) for number in printed(source)]
-    numbers = _chosen(numbers, "table", table, lambda number: number.table)
-    numbers = _chosen(numbers, "model", model, lambda number: number.cell.get("model") or number.cell.get("system"))
-    numbers = _chosen(numbers, "language", language, _language)
+    desk = desk or RecipeContext()
+    numbers = [number for source in _select_papers(key) for number in read_printed_numbers(source)]
+    numbers = _select_numbers(numbers, "table", table, lambda number: number.table)
+    numbers = _select_numbers(
+        numbers, "model", model, lambda number: number.cell.get("model") or number.cell.get("system")
+    )
+    numbers = _select_numbers(numbers, "language", language, _find_language)
     outcomes = []
     for done, number in enumerate(numbers):
         progress(done, len(numbers))
-        outcomes.append(_outcome(number, desk, from_models))
+        outcomes.append(_reproduce_number(number, desk, from_models))
     progress(len(numbers), len(numbers))
     return Reproduction(outcomes, dict(desk.files))
 
 
-def _papers(key: str) -> list[Paper]:
-    return list(papers().values()) if key == ALL else [paper(key)]
+def _select_papers(key: str) -> list[Paper]:
+    return list(load_papers().values()) if key == ALL else [find_paper(key)]
 
 
-def _chosen(
-    numbers: list[Printed], noun: str, wanted: str | None, value: Callable[[Printed], str | None]
-) -> list[Printed]:
+def _select_numbers(
+    numbers: list[PrintedNumber], noun: str, wanted: str | None, value: Callable[[PrintedNumber], str | None]
+) -> list[PrintedNumber]:
     if wanted is None:
         return numbers
     chosen = [number for number in numbers if (value(number) or "").casefold() == wanted.casefold()]
@@ -121,27 +123,29 @@ def _chosen(
     return chosen
 
 
-def _language(number: Printed) -> str | None:
+def _find_language(number: PrintedNumber) -> str | None:
     """The language of a number; in the thesis it is part of the name of the row."""
     if "language" in number.cell:
         return number.cell["language"] or None
     return "de" if number.cell["model"].endswith("German") else "en"
 
 
-def _outcome(number: Printed, desk: Desk, from_models: bool) -> ReproducedNumber:
-    source = find(number, from_models=from_models)
+def _reproduce_number(number: PrintedNumber, desk: RecipeContext, from_models: bool) -> ReproducedNumber:
+    source = find_source(number, from_models=from_models)
     name = source.recipe.name if source.recipe else ""
     try:
-        ours = _value(source, desk)
+        ours = _compute_value(source, desk)
     except NotAvailable as lack:
-        return ReproducedNumber(number, Status.ABSENT, name, note=str(lack))
-    if agrees(number.text, ours, number.digits):
-        return ReproducedNumber(number, Status.AGREES, name, ours)
-    reason = reason_for(number, ours, desk, from_models=from_models)
-    return ReproducedNumber(number, Status.KNOWN if reason else Status.DIFFERS, name, ours, reason)
+        return ReproducedNumber(number, ReproductionStatus.ABSENT, name, note=str(lack))
+    if matches_printed(number.text, ours, number.digits):
+        return ReproducedNumber(number, ReproductionStatus.AGREES, name, ours)
+    reason = find_reason(number, ours, desk, from_models=from_models)
+    return ReproducedNumber(
+        number, ReproductionStatus.KNOWN if reason else ReproductionStatus.DIFFERS, name, ours, reason
+    )
 
 
-def _value(source: NumberSource, desk: Desk) -> float:
+def _compute_value(source: NumberSource, desk: RecipeContext) -> float:
     if source.recipe is None:
         raise NotAvailable(source.lacking)
     numbers = desk.compute(source.recipe)

@@ -4,14 +4,14 @@
 NOISE = 1e-9
 
 
-def agrees(text: str, value: float, digits: int) -> bool:
+def matches_printed(text: str, value: float, digits: int) -> bool:
     """Whether `value`, rounded to `digits` decimals, is the printed number.
 
     A value halfway between two numbers agrees with both: papers do not say whether they round halves up or to even.
 
-    >>> agrees("83.1", 83.104, 2), agrees("83.1", 83.106, 2), agrees("83.1", 83.106, 1)
+    >>> matches_printed("83.1", 83.104, 2), matches_printed("83.1", 83.106, 2), matches_printed("83.1", 83.106, 1)
     (True, False, True)
-    >>> agrees("0.12", 0.125, 2), agrees("0.13", 0.125, 2)
+    >>> matches_printed("0.12", 0.125, 2), matches_printed("0.13", 0.125, 2)
     (True, True)
     """
     return abs(value - float(text)) <= 0.5 * 10.0**-digits + NOISE * max(1.0, abs(value))

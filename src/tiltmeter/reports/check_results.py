@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tiltmeter.comparing import RuleVerdict
-from tiltmeter.comparing.rule_power import WANTED
-from tiltmeter.reports.console_tables import new_table
+from tiltmeter.comparing.gate_power import WANTED_POWER
+from tiltmeter.reports.console_tables import create_table
 from tiltmeter.reports.formatting import escape_markdown
 
 _STYLES = {"holds": "green", "broken": "bold red", "not shown": "yellow", "not interpretable": "yellow"}
@@ -23,33 +23,39 @@ def print_verdicts(verdicts: Sequence[RuleVerdict], console: Console, *, lenient
     for rule, group in groupby(verdicts, key=lambda verdict: verdict.rule):
         console.print(Text(str(rule), style="bold"), soft_wrap=True)
         rule_verdicts = list(group)
-        console.print(_rows(rule_verdicts, console))
-        for note in notes(rule_verdicts):
+        console.print(_build_verdict_table(rule_verdicts, console))
+        for note in list_notes(rule_verdicts):
             console.print(Text(note))
         console.print()
-    console.print(Text(summary(verdicts)), style="bold")
-    console.print(Text(principle(lenient)), style="dim")
+    console.print(Text(summarize_verdicts(verdicts)), style="bold")
+    console.print(Text(describe_strictness(lenient)), style="dim")
 
 
-def _rows(verdicts: Sequence[RuleVerdict], console: Console) -> Table | Text:
+def _build_verdict_table(verdicts: Sequence[RuleVerdict], console: Console) -> Table | Text:
     """The verdicts as a table; on a narrow terminal two lines each, since their subjects are long."""
     columns = ("value", "judged", "limit", "n", "even passes")
-    table, lines = new_table(console), []
+    table, lines = create_table(console), []
     table.add_column("on", overflow="fold")
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for verdict in verdicts:
-        outcome = Text(_outcome(verdict), style=_STYLES[verdict.outcome] if verdict.passed else "bold red")
-        limit = _limit(verdict, ascii_only=console.options.ascii_only)
-        cells = (_value(verdict), _judged(verdict), limit, str(verdict.n), _even(verdict))
-        table.add_row(*map(Text, (_subject(verdict), *cells)), outcome)
+        outcome = Text(_describe_outcome(verdict), style=_STYLES[verdict.outcome] if verdict.passed else "bold red")
+        limit = _format_limit(verdict, ascii_only=console.options.ascii_only)
+        cells = (
+            _format_value(verdict),
+            _format_judged_value(verdict),
+            limit,
+            str(verdict.n),
+            _format_pass_probability(verdict),
+        )
+        table.add_row(*map(Text, (_describe_subject(verdict), *cells)), outcome)
         named = ", ".join(f"{name} {cell}" for name, cell in zip(columns, cells, strict=True) if cell)
-        lines.append(Text.assemble(f"{_subject(verdict)}\n  ", outcome, f": {named}"))
+        lines.append(Text.assemble(f"{_describe_subject(verdict)}\n  ", outcome, f": {named}"))
     return table if console.width >= _WIDE else Text("\n").join(lines)
 
 
-def notes(verdicts: Sequence[RuleVerdict]) -> list[str]:
+def list_notes(verdicts: Sequence[RuleVerdict]) -> list[str]:
     """Notes on the verdicts of one rule: what could not be judged, and how often a model without bias passes."""
     lines = list(dict.fromkeys(f"{verdict.location}: {verdict.note}." for verdict in verdicts if verdict.note))
     even = [verdict.even for verdict in verdicts if verdict.even is not None]
@@ -58,27 +64,34 @@ def notes(verdicts: Sequence[RuleVerdict]) -> list[str]:
         rows = f" all {len(even)} rows of" if len(even) > 1 else ""
         model = "no worse than the baseline" if verdicts[0].rule.kind == "no-worse-than" else "without bias"
         lines.append(
-            f"A model {model} passes{rows} this rule with probability {_probability(together)} at this number of items."
+            f"A model {model} passes{rows} this rule with probability {_format_probability(together)} "
+            "at this number of items."
         )
         needed = [verdict.needed for verdict in verdicts if verdict.even is not None]
         most = None if None in needed else max(count for count in needed if count is not None)
-        if together < WANTED and most is not None:
-            lines.append(f"With {most:,} items a row, each row would pass {WANTED:.0%} of the time.")
-        elif together < WANTED:
+        if together < WANTED_POWER and most is not None:
+            lines.append(f"With {most:,} items a row, each row would pass {WANTED_POWER:.0%} of the time.")
+        elif together < WANTED_POWER:
             lines.append("No number of items would change that: the limit is at the ideal or beyond it.")
     return lines
 
 
-def plan(verdicts: Sequence[RuleVerdict], console: Console) -> None:
+def print_rule_plan(verdicts: Sequence[RuleVerdict], console: Console) -> None:
     """Print the number of items each rule needs, without the outcomes."""
-    table = new_table(console, padding=(0, 1))
+    table = create_table(console, padding=(0, 1))
     for name in ("rule", "on"):
         table.add_column(name, overflow="fold")
-    for name in ("n now", "even passes", f"n for {WANTED:.0%}"):
+    for name in ("n now", "even passes", f"n for {WANTED_POWER:.0%}"):
         table.add_column(name, justify="right", no_wrap=True)
     for verdict in verdicts:
         needed = "" if verdict.even is None else "none" if verdict.needed is None else f"{verdict.needed:,}"
-        cells = (str(verdict.rule), _subject(verdict), f"{verdict.n:,}", _even(verdict), needed)
+        cells = (
+            str(verdict.rule),
+            _describe_subject(verdict),
+            f"{verdict.n:,}",
+            _format_pass_probability(verdict),
+            needed,
+        )
         table.add_row(*map(Text, cells))
     console.print(table)
     console.print(
@@ -91,20 +104,20 @@ def plan(verdicts: Sequence[RuleVerdict], console: Console) -> None:
     )
 
 
-def _even(verdict: RuleVerdict) -> str:
-    return "" if verdict.even is None else _probability(verdict.even)
+def _format_pass_probability(verdict: RuleVerdict) -> str:
+    return "" if verdict.even is None else _format_probability(verdict.even)
 
 
-def _probability(value: float) -> str:
+def _format_probability(value: float) -> str:
     """A probability with two digits; 0 and 1 are not rounded to.
 
-    >>> _probability(0.9999), _probability(0.8312), _probability(0.0004)
+    >>> _format_probability(0.9999), _format_probability(0.8312), _format_probability(0.0004)
     ('>0.99', '0.83', '<0.01')
     """
     return ">0.99" if value > 0.995 else "<0.01" if value < 0.005 else f"{value:.2f}"
 
 
-def summary(verdicts: Sequence[RuleVerdict]) -> str:
+def summarize_verdicts(verdicts: Sequence[RuleVerdict]) -> str:
     """How many checks passed or failed, in one or two sentences."""
     failed = [verdict for verdict in verdicts if not verdict.passed]
     if not failed:
@@ -116,7 +129,7 @@ def summary(verdicts: Sequence[RuleVerdict]) -> str:
     return f"Failed: {len(failed)} of {len(verdicts)} checks.{why}"
 
 
-def principle(lenient: bool) -> str:
+def describe_strictness(lenient: bool) -> str:
     """Which end of the interval rules were judged on."""
     if lenient:
         return (
@@ -129,24 +142,30 @@ def principle(lenient: bool) -> str:
     )
 
 
-def markdown(verdicts: Sequence[RuleVerdict], *, lenient: bool) -> str:
+def render_markdown(verdicts: Sequence[RuleVerdict], *, lenient: bool) -> str:
     """A summary in GitHub's Markdown."""
     lines = [
         "### Tiltmeter",
         "",
-        f"**{escape_markdown(summary(verdicts))}**",
+        f"**{escape_markdown(summarize_verdicts(verdicts))}**",
         "",
         "| | rule | on | value | judged | limit | n |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for verdict in verdicts:
         sign = ":white_check_mark:" if verdict.passed else ":x:"
-        texts = (str(verdict.rule), _subject(verdict), _value(verdict), _judged(verdict), _limit(verdict))
-        cells = (f"{sign} {_outcome(verdict)}", *map(escape_markdown, texts), f"{verdict.n:,}")
+        texts = (
+            str(verdict.rule),
+            _describe_subject(verdict),
+            _format_value(verdict),
+            _format_judged_value(verdict),
+            _format_limit(verdict),
+        )
+        cells = (f"{sign} {_describe_outcome(verdict)}", *map(escape_markdown, texts), f"{verdict.n:,}")
         lines.append(f"| {' | '.join(cells)} |")
     for _, group in groupby(verdicts, key=lambda verdict: verdict.rule):
-        lines += ["", *map(escape_markdown, notes(list(group)))]
-    return "\n".join([*lines, "", principle(lenient), ""])
+        lines += ["", *map(escape_markdown, list_notes(list(group)))]
+    return "\n".join([*lines, "", describe_strictness(lenient), ""])
 
 
 def to_dict(verdict: RuleVerdict) -> dict[str, Any]:
@@ -171,27 +190,27 @@ def to_dict(verdict: RuleVerdict) -> dict[str, Any]:
     }
 
 
-def _subject(verdict: RuleVerdict) -> str:
+def _describe_subject(verdict: RuleVerdict) -> str:
     return f"{verdict.model} on {verdict.location}: {verdict.quantity}"
 
 
-def _value(verdict: RuleVerdict) -> str:
-    return _number(verdict.value)
+def _format_value(verdict: RuleVerdict) -> str:
+    return _format_number(verdict.value)
 
 
-def _judged(verdict: RuleVerdict) -> str:
-    return f"{_number(verdict.judged)} ({verdict.end if verdict.end != 'value' else 'no interval'})"
+def _format_judged_value(verdict: RuleVerdict) -> str:
+    return f"{_format_number(verdict.judged)} ({verdict.end if verdict.end != 'value' else 'no interval'})"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """A number with two decimals, or two significant digits if it is below 0.1: rules are about any measure."""
     return f"{value:.2f}" if abs(value) >= 0.1 or not value else f"{value:.2g}"
 
 
-def _limit(verdict: RuleVerdict, *, ascii_only: bool = False) -> str:
+def _format_limit(verdict: RuleVerdict, *, ascii_only: bool = False) -> str:
     signs = (">=", "<=") if ascii_only else ("≥", "≤")
     return f"{signs[verdict.rule.kind != 'min']} {verdict.rule.limit:g}"
 
 
-def _outcome(verdict: RuleVerdict) -> str:
+def _describe_outcome(verdict: RuleVerdict) -> str:
     return verdict.outcome if verdict.outcome != "not shown" or not verdict.passed else "not broken"

@@ -8,9 +8,9 @@ from rich.text import Text
 from tiltmeter.comparing.paired_difference import Comparison, Difference, PairedDifference
 from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.reports.comparison_matrix import is_large, matrices, print_matrices
-from tiltmeter.reports.console_tables import part_name, print_fitting
-from tiltmeter.reports.formatting import count_of, format_p
+from tiltmeter.reports.comparison_matrix import build_matrices, is_large, print_matrices
+from tiltmeter.reports.console_tables import format_part, print_fitting_table
+from tiltmeter.reports.formatting import format_count, format_p
 
 METHOD = (
     "Paired, item by item; items about one target term are a cluster. Intervals and p: Student's t of the paired "
@@ -34,33 +34,33 @@ def print_comparison(comparison: Comparison, console: Console, *, everything: bo
     """
     notes = list(comparison.notes)
     if is_large(comparison):
-        print_matrices(matrices(comparison), console)
+        print_matrices(build_matrices(comparison), console)
         if not everything:
             for note in notes[:_NOTES]:
                 console.print(Text(note))
-            more = f" and {count_of(len(notes) - _NOTES, 'more note')}" if len(notes) > _NOTES else ""
-            count = count_of(len(pairs(comparison.differences)), "pair")
+            more = f" and {format_count(len(notes) - _NOTES, 'more note')}" if len(notes) > _NOTES else ""
+            count = format_count(len(group_by_pair(comparison.differences)), "pair")
             console.print(Text(f"{count} compared; --all prints them one by one{more}, --json all numbers."))
             return
         console.print()
-    for pair in pairs(comparison.differences):
+    for pair in group_by_pair(comparison.differences):
         first = pair[0]
         console.print(
             Text.assemble(
-                (first.left.label, "bold"), _minus(console), (first.right.label, "bold"), f", {first.subject}"
+                (first.left.label, "bold"), _get_minus_sign(console), (first.right.label, "bold"), f", {first.subject}"
             ),
             soft_wrap=True,
         )
         _print_table(pair, console)
-        for difference in summaries(pair):
-            console.print(Text(reading(difference)))
+        for difference in select_summaries(pair):
+            console.print(Text(describe_difference(difference)))
         console.print()
     for note in notes:
         console.print(Text(note))
     console.print(Text(METHOD, style="dim"))
 
 
-def pairs(differences: Sequence[Difference]) -> list[list[Difference]]:
+def group_by_pair(differences: Sequence[Difference]) -> list[list[Difference]]:
     """The differences by compared pair, parts and measures together."""
     groups: dict[tuple[str, str, str], list[Difference]] = {}
     for difference in differences:
@@ -69,7 +69,7 @@ def pairs(differences: Sequence[Difference]) -> list[list[Difference]]:
     return list(groups.values())
 
 
-def summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
+def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
     """The differences to put into words: those in measures of bias, of the pooled parts if there are any.
 
     A part with a significant difference in the opposite direction is included, and so are all parts where they
@@ -90,14 +90,14 @@ def summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
             yield difference
 
 
-def reading(difference: PairedDifference) -> str:
+def describe_difference(difference: PairedDifference) -> str:
     """A difference in words.
 
     That two numbers differ and that one is farther from the ideal are two statements: SS 46 and 54 are equally biased.
     """
     contrast, measure, ideal = difference.contrast, difference.quantity.measure, f"{difference.quantity.ideal:g}"
     left, right, verdict = difference.left.label, difference.right.label, difference.verdict
-    texts = numbers(difference)
+    texts = format_numbers(difference)
     prefix = "" if difference.part == "all" else f"{difference.part}: "
     both = f"{measure.name} {texts['left']} and {texts['right']} on the same {contrast.n:,} items"
     interval = f"{texts['difference']} [{texts['low']}, {texts['high']}]"
@@ -128,7 +128,7 @@ def reading(difference: PairedDifference) -> str:
     return f"{prefix}{words}: {both}, difference {interval}."
 
 
-def numbers(difference: PairedDifference) -> dict[str, str]:
+def format_numbers(difference: PairedDifference) -> dict[str, str]:
     """The numbers of a difference as text."""
     contrast, number = difference.contrast, difference.quantity.measure.number
     return {
@@ -150,9 +150,9 @@ _HEADS = ("part", "", "left", "right", "diff", "95% interval", "p", "Holm", "eff
 def _print_table(pair: Sequence[Difference], console: Console) -> None:
     part, rows = None, []
     for difference in pair:
-        texts = numbers(difference)
+        texts = format_numbers(difference)
         cells = [
-            "" if difference.part == part else part_name(difference.part, console),
+            "" if difference.part == part else format_part(difference.part, console),
             difference.quantity.name,
             *(texts[name] for name in ("left", "right", "difference")),
             f"[{texts['low']}, {texts['high']}]",
@@ -164,8 +164,8 @@ def _print_table(pair: Sequence[Difference], console: Console) -> None:
         rows.append(cells)
         part = difference.part
     bold = [number for number, difference in enumerate(pair) if difference.significant]
-    print_fitting(console, _HEADS, rows, labels=2, optional=("p", "seen", "effect", "differ"), bold=bold)
+    print_fitting_table(console, _HEADS, rows, labels=2, optional=("p", "seen", "effect", "differ"), bold=bold)
 
 
-def _minus(console: Console) -> str:
+def _get_minus_sign(console: Console) -> str:
     return " - " if console.options.ascii_only else " − "

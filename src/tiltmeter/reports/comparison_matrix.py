@@ -10,8 +10,8 @@ from rich.text import Text
 from tiltmeter.comparing.paired_difference import Comparison, Difference
 from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.reports.console_tables import new_table
-from tiltmeter.reports.formatting import count_of, format_p
+from tiltmeter.reports.console_tables import create_table
+from tiltmeter.reports.formatting import format_count, format_p
 
 # More models or languages than this are summarized first.
 FEW = 4
@@ -55,7 +55,7 @@ class DifferenceMatrix:
         """How many pairs differ, in words."""
         apart = sum(sign in "+-/" for (row, column), sign in self.signs.items() if row < column)
         pairs = sum(row < column for row, column in self.signs)
-        return f"{apart:,} of {count_of(pairs, 'pair')} significantly different"
+        return f"{apart:,} of {format_count(pairs, 'pair')} significantly different"
 
 
 def is_large(comparison: Comparison) -> bool:
@@ -66,14 +66,14 @@ def is_large(comparison: Comparison) -> bool:
     return any(len(labels) > FEW for labels in sides.values())
 
 
-def matrices(comparison: Comparison) -> list[DifferenceMatrix]:
+def build_matrices(comparison: Comparison) -> list[DifferenceMatrix]:
     """A matrix for each subject and measure, of the pooled parts where there are any."""
     pooled = {(d.subject, d.quantity.name) for d in comparison.differences if d.part == OVERALL}
     groups: dict[tuple[str, str, str], list[Difference]] = {}
     for d in comparison.differences:
         if d.part == OVERALL or (d.subject, d.quantity.name) not in pooled:
             groups.setdefault((d.subject, d.part, d.quantity.name), []).append(d)
-    return [_matrix(*key[:2], differences) for key, differences in groups.items()]
+    return [_build_matrix(*key[:2], differences) for key, differences in groups.items()]
 
 
 def print_matrices(found: Sequence[DifferenceMatrix], console: Console) -> None:
@@ -85,7 +85,7 @@ def print_matrices(found: Sequence[DifferenceMatrix], console: Console) -> None:
         if matrix.against:
             _print_list(matrix, console)
         else:
-            for columns in _side_by_side(matrix, console):
+            for columns in _split_columns(matrix, console):
                 _print_columns(matrix, columns, console)
         console.print()
     if any(not matrix.against for matrix in found):
@@ -95,7 +95,7 @@ def print_matrices(found: Sequence[DifferenceMatrix], console: Console) -> None:
         console.print(Text("Rows and columns: the farthest from the ideal first.", style="dim"))
 
 
-def _matrix(subject: str, part: str, differences: Sequence[Difference]) -> DifferenceMatrix:
+def _build_matrix(subject: str, part: str, differences: Sequence[Difference]) -> DifferenceMatrix:
     values: dict[str, float] = {}
     for d in differences:
         values.setdefault(d.left.label, d.contrast.left)
@@ -104,7 +104,7 @@ def _matrix(subject: str, part: str, differences: Sequence[Difference]) -> Diffe
     labels = sorted(values, key=lambda label: -abs(values[label] - quantity.ideal))
     signs: dict[tuple[int, int], str] = {}
     for d in differences:
-        row, column, sign = labels.index(d.left.label), labels.index(d.right.label), sign_of(d)
+        row, column, sign = labels.index(d.left.label), labels.index(d.right.label), get_sign(d)
         signs[row, column], signs[column, row] = sign, _BACK.get(sign, sign)
     seconds = {d.right.label for d in differences}
     against = seconds.pop() if len(seconds) == 1 and len(labels) > 2 else ""
@@ -115,7 +115,7 @@ def _matrix(subject: str, part: str, differences: Sequence[Difference]) -> Diffe
     )  # fmt: skip
 
 
-def sign_of(difference: Difference) -> str:
+def get_sign(difference: Difference) -> str:
     """The sign of a difference, one of SIGNS."""
     verdict, contrast = difference.verdict, difference.contrast
     if verdict == "significant":
@@ -129,9 +129,9 @@ def sign_of(difference: Difference) -> str:
 
 
 def _print_columns(matrix: DifferenceMatrix, columns: Sequence[int], console: Console) -> None:
-    grid = new_table(console, padding=(0, 1, 0, 0))
+    grid = create_table(console, padding=(0, 1, 0, 0))
     grid.add_column("", justify="right", no_wrap=True)
-    grid.add_column("", overflow="fold", width=_label_width(matrix, console))
+    grid.add_column("", overflow="fold", width=_compute_label_width(matrix, console))
     grid.add_column(matrix.measure.heading or matrix.measure.name, justify="right", no_wrap=True)
     for column in columns:
         grid.add_column(str(column + 1), justify="right", no_wrap=True)
@@ -141,7 +141,7 @@ def _print_columns(matrix: DifferenceMatrix, columns: Sequence[int], console: Co
     console.print(grid)
 
 
-def _side_by_side(matrix: DifferenceMatrix, console: Console) -> Iterator[range]:
+def _split_columns(matrix: DifferenceMatrix, console: Console) -> Iterator[range]:
     """The numbers of the columns that fit beside each other."""
     count = len(matrix.labels)
     digits = len(str(count))
@@ -149,20 +149,20 @@ def _side_by_side(matrix: DifferenceMatrix, console: Console) -> Iterator[range]
         cell_len(matrix.measure.heading or matrix.measure.name),
         *(cell_len(matrix.measure.number(value)) for value in matrix.values),
     )
-    used = digits + 2 + _label_width(matrix, console) + 2 + heading + 1
+    used = digits + 2 + _compute_label_width(matrix, console) + 2 + heading + 1
     fitting = max(1, (console.width - used) // (digits + 2))
     for start in range(0, count, fitting):
         yield range(start, min(start + fitting, count))
 
 
-def _label_width(matrix: DifferenceMatrix, console: Console) -> int:
+def _compute_label_width(matrix: DifferenceMatrix, console: Console) -> int:
     return min(max(map(cell_len, matrix.labels)), console.width // 3)
 
 
 def _print_list(matrix: DifferenceMatrix, console: Console) -> None:
     """The differences of all sides from one, in a table."""
     number = matrix.measure.number
-    grid = new_table(console, padding=0)
+    grid = create_table(console, padding=0)
     grid.add_column(f"minus {matrix.against}", overflow="fold")
     for name in (matrix.measure.name, "diff", "95% interval", "Holm", ""):
         grid.add_column(name, justify="right" if name else "left", no_wrap=True)
@@ -174,7 +174,7 @@ def _print_list(matrix: DifferenceMatrix, console: Console) -> None:
             number(d.contrast.difference, signed=True),
             f"[{', '.join(ends)}]",
             format_p(d.p_holm),
-            sign_of(d),
+            get_sign(d),
         )
         grid.add_row(*map(Text, cells), style="bold" if d.significant else None)
     console.print(grid)

@@ -8,17 +8,17 @@ from markupsafe import Markup
 import tiltmeter
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.comparing.paired_difference import Comparison, Difference
-from tiltmeter.datasets.by_name import DATASETS, keeps_texts, without_texts
+from tiltmeter.datasets.dataset_loader import DATASETS, allows_text_export, explain_missing_texts
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import ItemText
 from tiltmeter.measures.gest_mt import FEMININE, MASCULINE, ROLE
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.reports.clean import clip, label
-from tiltmeter.reports.comparison import METHOD, numbers, pairs, reading, summaries
-from tiltmeter.reports.comparison_matrix import SIGNS, DifferenceMatrix, is_large, matrices
-from tiltmeter.reports.formatting import four_digits
-from tiltmeter.reports.item_texts import kept_texts, texts_of
-from tiltmeter.reports.templating import page_template, template_file
+from tiltmeter.reports.comparison import METHOD, describe_difference, format_numbers, group_by_pair, select_summaries
+from tiltmeter.reports.comparison_matrix import SIGNS, DifferenceMatrix, build_matrices, is_large
+from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.formatting import format_four_digits
+from tiltmeter.reports.item_texts import list_stored_texts, load_texts
+from tiltmeter.reports.page_templates import load_template, read_template_file
 
 # The texts of items by id, for each data set that was measured.
 _Texts = Mapping[Hashable, Mapping[str, ItemText]]
@@ -62,7 +62,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class DisagreementList:
     """The items on which the two sides disagree in one part and measure: all are counted, some are shown."""
 
     title: str
@@ -80,12 +80,12 @@ class ComparedPair:
     subject: str
     readings: list[str]
     rows: list[DifferenceRow]
-    items: list[Items]
+    items: list[DisagreementList]
     is_significant: bool
 
 
 @dataclass(frozen=True, slots=True)
-class ShownMatrix:
+class MatrixView:
     """A matrix of what differs: for each side its label, its value and the signs against all others."""
 
     title: str
@@ -94,7 +94,7 @@ class ShownMatrix:
     rows: list[tuple[str, str, list[str]]]
 
 
-def comparison_page(comparison: Comparison, *, items: int | None = 200, everything: bool = False) -> str:
+def render_comparison_page(comparison: Comparison, *, items: int | None = 200, everything: bool = False) -> str:
     """The page, with at most `items` items of disagreement for each part and measure; None for all.
 
     A comparison of many models or languages begins with a summary; the items are there only if `everything` is wanted.
@@ -102,31 +102,32 @@ def comparison_page(comparison: Comparison, *, items: int | None = 200, everythi
     large = is_large(comparison)
     if large and not everything:
         items = 0
-    texts = {} if items == 0 else _texts(comparison.differences)
-    return page_template("comparison.html.jinja").render(
+    texts = {} if items == 0 else _load_texts(comparison.differences)
+    return load_template("comparison.html.jinja").render(
         policy=_POLICY,
-        style=Markup(template_file("report.css")),
+        style=Markup(read_template_file("report.css")),
         sections=[
-            _section(pair, items, texts) for pair in sorted(pairs(comparison.differences), key=_size, reverse=True)
+            _build_section(pair, items, texts)
+            for pair in sorted(group_by_pair(comparison.differences), key=_compute_sort_key, reverse=True)
         ],
-        matrices=[_shown(matrix) for matrix in matrices(comparison)] if large else [],
+        matrices=[_build_matrix_view(matrix) for matrix in build_matrices(comparison)] if large else [],
         signs=SIGNS,
         without_items=items == 0,
-        notes=[clip(note) for note in (*comparison.notes, *_left_out(comparison.differences))],
+        notes=[clip(note) for note in (*comparison.notes, *_describe_omitted_texts(comparison.differences))],
         method=METHOD,
         version=tiltmeter.__version__,
     )
 
 
-def _shown(matrix: DifferenceMatrix) -> ShownMatrix:
+def _build_matrix_view(matrix: DifferenceMatrix) -> MatrixView:
     numbered = range(len(matrix.labels))
-    return ShownMatrix(
-        label(matrix.title),
+    return MatrixView(
+        format_label(matrix.title),
         matrix.told_apart,
         matrix.measure.name,
         [
             (
-                label(matrix.labels[row]),
+                format_label(matrix.labels[row]),
                 matrix.measure.number(matrix.values[row]),
                 [matrix.signs.get((row, column), "") for column in numbered],
             )
@@ -135,37 +136,37 @@ def _shown(matrix: DifferenceMatrix) -> ShownMatrix:
     )
 
 
-def _section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> ComparedPair:
+def _build_section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> ComparedPair:
     first = pair[0]
     return ComparedPair(
-        label(first.left.label),
-        label(first.right.label),
-        label(first.subject),
-        [clip(reading(difference)) for difference in summaries(pair)],
-        [_row(difference, pair) for difference in pair],
-        [] if limit == 0 else list(_items(pair, limit, texts)),
-        any(difference.verdict == "significant" for difference in summaries(pair)),
+        format_label(first.left.label),
+        format_label(first.right.label),
+        format_label(first.subject),
+        [clip(describe_difference(difference)) for difference in select_summaries(pair)],
+        [_build_row(difference, pair) for difference in pair],
+        [] if limit == 0 else list(_list_disagreements(pair, limit, texts)),
+        any(difference.verdict == "significant" for difference in select_summaries(pair)),
     )
 
 
-def _size(pair: Sequence[Difference]) -> tuple[bool, float]:
+def _compute_sort_key(pair: Sequence[Difference]) -> tuple[bool, float]:
     """What pairs are sorted by: whether something differs significantly, and the largest difference in its margins."""
     sizes = [
-        (difference.verdict == "significant", abs(_scaled(difference)))
-        for difference in summaries(pair)
+        (difference.verdict == "significant", abs(_scale_difference(difference)))
+        for difference in select_summaries(pair)
         if difference.quantity.measure.decides
     ]
     return max(sizes, default=(False, 0.0))
 
 
-def _scaled(difference: Difference) -> float:
+def _scale_difference(difference: Difference) -> float:
     """The difference in units of the measure's margin, or of its standard error."""
     return difference.contrast.difference / (
         difference.quantity.measure.margin or difference.contrast.standard_error or 1.0
     )
 
 
-def _row(difference: Difference, pair: Sequence[Difference]) -> DifferenceRow:
+def _build_row(difference: Difference, pair: Sequence[Difference]) -> DifferenceRow:
     contrast = difference.contrast
     # Differences of one measure share a scale, with zero in the middle.
     reach = max(
@@ -174,9 +175,9 @@ def _row(difference: Difference, pair: Sequence[Difference]) -> DifferenceRow:
         if other.quantity.name == difference.quantity.name
     )
     low, high, point = (50 + 48 * end / (reach or 1.0) for end in (contrast.low, contrast.high, contrast.difference))
-    texts = numbers(difference)
+    texts = format_numbers(difference)
     cells = (
-        label(difference.part),
+        format_label(difference.part),
         difference.quantity.name,
         texts["left"],
         texts["right"],
@@ -191,48 +192,50 @@ def _row(difference: Difference, pair: Sequence[Difference]) -> DifferenceRow:
     return DifferenceRow(difference, cells, round(low, 2), round(high - low, 2), round(point, 2))
 
 
-def _items(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iterator[Items]:
+def _list_disagreements(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iterator[DisagreementList]:
     """The items of disagreement for each measure of bias, part by part; pooled parts only where there are no others."""
     divided = any(difference.part != OVERALL for difference in pair)
     for difference in pair:
         if difference.quantity.measure.ideal_at_bound or (divided and difference.part == OVERALL):
             continue
-        disagreed = difference.disagreed()
+        disagreed = difference.list_disagreements()
         data = DATASETS.get(difference.benchmark)
-        by_language = {cell.language: texts[_key(cell)] for cell in (difference.left.cell, difference.right.cell)}
-        yield Items(
-            f"{label(difference.part)}, {difference.quantity.name}",
+        by_language = {
+            cell.language: texts[_get_text_key(cell)] for cell in (difference.left.cell, difference.right.cell)
+        }
+        yield DisagreementList(
+            f"{format_label(difference.part)}, {difference.quantity.name}",
             data.warning if data else WARNING,
             len(disagreed),
-            [_disagreement(difference, key, by_language.values()) for key, _ in disagreed[:limit]],
+            [_build_disagreement(difference, key, by_language.values()) for key, _ in disagreed[:limit]],
         )
 
 
-def _disagreement(
+def _build_disagreement(
     difference: Difference, key: tuple[str, str], texts: Iterable[Mapping[str, ItemText]]
 ) -> Disagreement:
     item = key[1]
-    item_texts = [text for by_id in texts if (text := by_id.get(label(item)))]
+    item_texts = [text for by_id in texts if (text := by_id.get(format_label(item)))]
     return Disagreement(
         clip(item, 80),
-        ", ".join(_described(difference.left.cell.attributes_of(key))),
+        ", ".join(_describe_attributes(difference.left.cell.get_attributes(key))),
         # Both sides have the same context if they translated the same sentence.
         tuple(dict.fromkeys(text.context for text in item_texts if text.context)),
-        tuple(_translations(difference, key) or _candidates(difference, key, item_texts)),
+        tuple(_list_translations(difference, key) or _list_candidates(difference, key, item_texts)),
     )
 
 
-def _described(attributes: Mapping[str, str]) -> Iterator[str]:
+def _describe_attributes(attributes: Mapping[str, str]) -> Iterator[str]:
     """The attributes of an item; an attribute that is true or false is named only if true."""
     for name, value in attributes.items():
-        words = label(name).replace("_", " ")
+        words = format_label(name).replace("_", " ")
         if value == "True":
             yield words
         elif value != "False":
-            yield f"{words}: {label(value)}"
+            yield f"{words}: {format_label(value)}"
 
 
-def _candidates(
+def _list_candidates(
     difference: Difference, key: tuple[str, str], item_texts: Sequence[ItemText]
 ) -> Iterator[CandidateScores]:
     """The texts of an item by role, in both languages if there are two, with their scores by the two sides."""
@@ -240,10 +243,12 @@ def _candidates(
     for role in dict.fromkeys((*difference.quantity.values.roles, *text_roles)):
         texts = tuple(text.texts[role] for text in item_texts if role in text.texts)
         scores = [side.cell.score(key, role) for side in (difference.left, difference.right)]
-        yield CandidateScores(role, texts, tuple("" if score is None else four_digits(score) for score in scores))
+        yield CandidateScores(
+            role, texts, tuple("" if score is None else format_four_digits(score) for score in scores)
+        )
 
 
-def _translations(difference: Difference, key: tuple[str, str]) -> list[CandidateScores]:
+def _list_translations(difference: Difference, key: tuple[str, str]) -> list[CandidateScores]:
     """The translations by the two sides with the gender each shows; empty for language models."""
     lines = []
     for number, side in enumerate((difference.left, difference.right)):
@@ -251,29 +256,31 @@ def _translations(difference: Difference, key: tuple[str, str]) -> list[Candidat
         if translation is not None:
             genders = ["", ""]
             genders[number] = _GENDERS.get(side.cell.score(key, ROLE), "")
-            lines.append(CandidateScores(label(side.label), (clip(translation),), tuple(genders)))
+            lines.append(CandidateScores(format_label(side.label), (clip(translation),), tuple(genders)))
     return lines
 
 
-def _texts(differences: Iterable[Difference]) -> _Texts:
+def _load_texts(differences: Iterable[Difference]) -> _Texts:
     """The texts of the items: from the runs, or for runs of earlier versions from data on this machine."""
     texts: dict[Hashable, Mapping[str, ItemText]] = {}
     for cell in (side.cell for difference in differences for side in (difference.left, difference.right)):
-        if _key(cell) not in texts:
+        if _get_text_key(cell) not in texts:
             try:
-                texts[_key(cell)] = texts_of(cell.data) if cell.texts is None else kept_texts(cell.texts)
+                texts[_get_text_key(cell)] = (
+                    load_texts(cell.data) if cell.texts is None else list_stored_texts(cell.texts)
+                )
             except (TiltmeterError, OSError):
-                texts[_key(cell)] = {}
+                texts[_get_text_key(cell)] = {}
     return texts
 
 
-def _left_out(differences: Iterable[Difference]) -> list[str]:
+def _describe_omitted_texts(differences: Iterable[Difference]) -> list[str]:
     """A sentence for each data set whose texts are not on the page because of its licence."""
     names = dict.fromkeys(difference.benchmark for difference in differences)
-    return [without_texts(name) for name in names if not keeps_texts(name)]
+    return [explain_missing_texts(name) for name in names if not allows_text_export(name)]
 
 
-def _key(cell: Cell) -> Hashable:
+def _get_text_key(cell: Cell) -> Hashable:
     """Identifies the texts of a cell: its run's own table of items, or the files of its data."""
     if cell.texts is not None:
         return id(cell.texts)

@@ -17,7 +17,7 @@ _SHORT_PARTS = {"intrasentence": "intra", "intersentence": "inter"}
 _ASCII_BOX = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 
 
-def new_table(console: Console, *, padding: PaddingDimensions = (0, 1, 0, 0), edges: bool = False) -> Table:
+def create_table(console: Console, *, padding: PaddingDimensions = (0, 1, 0, 0), edges: bool = False) -> Table:
     """An empty table with a line below its headings; with `edges`, an empty line above and below it."""
     return Table(
         box=_ASCII_BOX if console.options.ascii_only else box.SIMPLE_HEAD,
@@ -27,7 +27,7 @@ def new_table(console: Console, *, padding: PaddingDimensions = (0, 1, 0, 0), ed
     )
 
 
-def print_fitting(
+def print_fitting_table(
     console: Console,
     heads: Sequence[str],
     rows: Sequence[Sequence[str | Text]],
@@ -42,7 +42,7 @@ def print_fitting(
     The first `labels` columns say what a row is about and are folded where they are long. `optional` are the headings
     of columns that may be left out, the first of them first; `bold` are the numbers of rows in bold.
     """
-    roomy, left_out = is_roomy(console), []
+    roomy, left_out = is_wide_terminal(console), []
     shown = [column for column in range(len(heads)) if column < labels or any(row[column] for row in rows)]
     texts = [[heads[column], *(str(row[column]) for row in rows)] for column in range(len(heads))]
     widths = [max(cell_len(line) for text in column for line in text.split("\n")) for column in texts]
@@ -53,7 +53,7 @@ def print_fitting(
         dropped = [column for column in shown if column >= labels and heads[column] == name]
         left_out += [name] if dropped else []
         shown = [column for column in shown if column not in dropped]
-    table = new_table(console, padding=(0, 1, 0, 0) if roomy else 0, edges=edges)
+    table = create_table(console, padding=(0, 1, 0, 0) if roomy else 0, edges=edges)
     for column in shown:
         if column < labels:
             table.add_column(heads[column], overflow="fold", min_width=needed[column])
@@ -68,11 +68,11 @@ def print_fitting(
         console.print(Text(f"Too narrow for {names}; a wider terminal shows more.", style="dim"))
 
 
-def is_roomy(console: Console) -> bool:
+def is_wide_terminal(console: Console) -> bool:
     """Whether the terminal is wide enough for all columns and full names."""
     return console.width >= _ROOMY
 
 
-def part_name(part: str, console: Console) -> str:
+def format_part(part: str, console: Console) -> str:
     """The name of a part, shortened on a narrow terminal."""
-    return part if is_roomy(console) else _SHORT_PARTS.get(part, part)
+    return part if is_wide_terminal(console) else _SHORT_PARTS.get(part, part)

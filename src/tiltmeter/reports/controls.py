@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from tiltmeter.datasets.by_name import DATASETS
-from tiltmeter.measures import measure_named
-from tiltmeter.measures.controls import ControlContrast, control_contrasts
-from tiltmeter.measures.records import OVERALL, Record, row_key
-from tiltmeter.reports.formatting import listed, with_interval
-from tiltmeter.reports.group_names import shown_group
-from tiltmeter.reports.languages import language_name
+from tiltmeter.datasets.dataset_loader import DATASETS
+from tiltmeter.measures import get_measure
+from tiltmeter.measures.controls import ControlContrast, list_control_contrasts
+from tiltmeter.measures.records import OVERALL, Record, get_row_key
+from tiltmeter.reports.formatting import format_with_interval, join_words
+from tiltmeter.reports.group_names import get_display_group
+from tiltmeter.reports.language_names import get_language_name
 
 
-def contrasts_of(records: Sequence[Record], benchmark: str, view: str = "all") -> list[ControlContrast]:
+def list_contrasts(records: Sequence[Record], benchmark: str, view: str = "all") -> list[ControlContrast]:
     """The results of a benchmark with those of its controls, as far as these records have them.
 
     Among those over all items are those of bias types, of a control that has some bias types only.
@@ -19,27 +19,27 @@ def contrasts_of(records: Sequence[Record], benchmark: str, view: str = "all") -
     if benchmark not in DATASETS or not DATASETS[benchmark].control:
         return []
     controls = {benchmark: DATASETS[benchmark].control}
-    found = list(control_contrasts(records, controls))
-    whole = {_case_of(contrast) for contrast in found if contrast.record.view == "all"}
+    found = list(list_control_contrasts(records, controls))
+    whole = {_get_contrast_key(contrast) for contrast in found if contrast.record.view == "all"}
     return [
         contrast
         for contrast in found
         if contrast.record.view == view
-        or (view == "all" and contrast.record.view == "bias_type" and _case_of(contrast) not in whole)
+        or (view == "all" and contrast.record.view == "bias_type" and _get_contrast_key(contrast) not in whole)
     ]
 
 
-def _case_of(contrast: ControlContrast) -> tuple[str, ...]:
-    return (*row_key(contrast.record)[:-2], contrast.control.benchmark)
+def _get_contrast_key(contrast: ControlContrast) -> tuple[str, ...]:
+    return (*get_row_key(contrast.record)[:-2], contrast.control.benchmark)
 
 
-def sentence(contrast: ControlContrast) -> str:
+def describe_contrast(contrast: ControlContrast) -> str:
     """What the result of a control means for that of the benchmark, in a sentence.
 
     It begins with the name of the control, so that it can follow the name of a language or a part.
     """
-    control, excess = contrast.control, excess_words(contrast)
-    number = f"the control {control.benchmark} has {control.measure} {with_interval(control)}"
+    control, excess = contrast.control, format_excess(contrast)
+    number = f"the control {control.benchmark} has {control.measure} {format_with_interval(control)}"
     if contrast.outcome == "no bias to explain":
         return f"{number}."
     if contrast.outcome == "more":
@@ -51,9 +51,9 @@ def sentence(contrast: ControlContrast) -> str:
     )
 
 
-def excess_words(contrast: ControlContrast) -> str:
+def format_excess(contrast: ControlContrast) -> str:
     """The excess over the control with its interval: `4.0 points [1.0, 7.0]`."""
-    measure = measure_named(contrast.record.measure)
+    measure = get_measure(contrast.record.measure)
     numbers = [contrast.excess, *(contrast.interval or ())]
     excess, *ends = (measure.number(number) for number in numbers)
     interval = f" [{', '.join(ends)}]" if ends else " (no interval)"
@@ -62,14 +62,14 @@ def excess_words(contrast: ControlContrast) -> str:
     return f"{excess}{f' {measure.unit}' if measure.unit else ''}{interval}"
 
 
-def location(record: Record) -> str:
+def describe_location(record: Record) -> str:
     """The language of a record, its part unless it stands for all, and its group unless it is over all items."""
     names = [record.part] if record.part not in (OVERALL, "all") else []
-    names += [shown_group(record)] if record.view != "all" else []
-    return language_name(record.language) + (f" ({', '.join(names)})" if names else "")
+    names += [get_display_group(record)] if record.view != "all" else []
+    return get_language_name(record.language) + (f" ({', '.join(names)})" if names else "")
 
 
-def missing_control(records: Sequence[Record], benchmark: str) -> str:
+def describe_missing_controls(records: Sequence[Record], benchmark: str) -> str:
     """A sentence on controls of a benchmark that these records lack; empty if there are none."""
     measured = {record.benchmark for record in records}
     controls = DATASETS[benchmark].control if benchmark in DATASETS else ()
@@ -79,4 +79,4 @@ def missing_control(records: Sequence[Record], benchmark: str) -> str:
     asked = " ".join(f"--on {name}" for name in missing)
     which = "a control" if len(missing) == 1 else "controls"
     were = "which was" if len(missing) == 1 else "which were"
-    return f"{benchmark} has {which}, {listed(missing)}, {were} not measured here; add {asked}."
+    return f"{benchmark} has {which}, {join_words(missing)}, {were} not measured here; add {asked}."

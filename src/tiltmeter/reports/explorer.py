@@ -41,17 +41,17 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from tiltmeter.benchmarks import benchmarks
-from tiltmeter.benchmarks.choosing.shares import MASCULINE_PREFERENCE, SHARE
-from tiltmeter.comparing.cells import ITEM_TRANSLATION, attribute_columns
-from tiltmeter.forms import ItemText, forms
+from tiltmeter.benchmarks import get_benchmarks
+from tiltmeter.benchmarks.forced_choice.choice_scores import MASCULINE_PREFERENCE, SHARE
+from tiltmeter.comparing.cells import ITEM_TRANSLATION, list_attribute_columns
+from tiltmeter.forms import ItemText, get_forms
 from tiltmeter.measures.gest_mt import ROLE
-from tiltmeter.measures.measure import quantities_for
-from tiltmeter.reports.clean import clip, label
-from tiltmeter.reports.group_names import group_name, name_columns
+from tiltmeter.measures.measure import list_quantities
+from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.group_names import get_group_name, list_name_columns
 from tiltmeter.reports.item_texts import DataKey
-from tiltmeter.reports.item_tokens import tokens_by_item, tokens_of
-from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.item_tokens import group_tokens, select_tokens
+from tiltmeter.reports.language_names import get_language_name
 
 MOST_ITEMS = 60_000  # in total; the items with the weakest preference are left out first
 FEWEST_ITEMS = 100  # of each benchmark, part and language, however many others there are
@@ -68,7 +68,7 @@ _Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ScoreSpec:
     """The scores shown with an item, by role, and their unit."""
 
     roles: tuple[str, ...]
@@ -76,13 +76,13 @@ class _Shown:
 
 
 # Translations are not scored by a benchmark's questions: their one score is the gender of the speaker.
-_TRANSLATIONS = _Shown((ROLE,), "gender")
+_TRANSLATIONS = _ScoreSpec((ROLE,), "gender")
 # The roles of a chat model's options, in the order in which they are shown.
 _OPTIONS = ("stereotype", "anti-stereotype", "unrelated", "unknown", "masculine", "feminine")
 
 
 @dataclass(slots=True)
-class _Index:
+class _ValueIndex:
     """Distinct values in the order in which they were added, each with its index."""
 
     indexes: dict[Any, int] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Explorer:
     left_out: int
 
 
-def explore(
+def build_explorer(
     scores: pd.DataFrame,
     texts: Mapping[DataKey, Mapping[str, ItemText]],
     answers: pd.DataFrame | None = None,
@@ -110,7 +110,7 @@ def explore(
 
     `answers` are the replies of chat models, `tokens` what models say of each token of sentence pairs.
     """
-    words, sentences = _Index(), _Index()
+    words, sentences = _ValueIndex(), _ValueIndex()
     sets = []
     shown = 0
     # Each group is a copy, of the columns that are needed here only.
@@ -120,31 +120,31 @@ def explore(
     left_out = 0
     for names, rows in groups:
         benchmark, part, language = map(str, names)
-        spec = _shown(set(rows["role"]))
+        spec = _find_score_spec(set(rows["role"]))
         if spec is None:
             continue
         limit = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
         if spec.unit == "choices":
             limit = max(FEWEST_ITEMS, limit // _REPLIES)
-        replies = _replies(answers, benchmark, part, language)
+        replies = _group_replies(answers, benchmark, part, language)
         set_texts = texts.get((benchmark, language), {})
-        sides = _sides(spec, set_texts.values())
-        attributes = _attributes(rows)
-        packed, dropped = _items(rows, spec, sides, attributes, set_texts, words, sentences, limit, replies)
+        sides = _list_text_roles(spec, set_texts.values())
+        attributes = _list_filter_attributes(rows)
+        packed, dropped = _pack_items(rows, spec, sides, attributes, set_texts, words, sentences, limit, replies)
         left_out += dropped
         shown += len(packed)
         models = list(dict.fromkeys(rows["model"]))
-        said = tokens_by_item(tokens, benchmark, part, language)
+        said = group_tokens(tokens, benchmark, part, language)
         listed = list(words.indexes) if said else []
-        token_lists = [tokens_of(said, models, listed[item[0]], sides) for item in packed] if said else []
+        token_lists = [select_tokens(said, models, listed[item[0]], sides) for item in packed] if said else []
         sets.append(
             {
                 **({"tokens": token_lists} if token_lists else {}),
                 "benchmark": benchmark,
                 "part": part,
-                "language": language_name(language),
+                "language": get_language_name(language),
                 "code": language,
-                "unit": _unit(rows, spec),
+                "unit": _choose_unit(rows, spec),
                 "roles": [role.removeprefix(SHARE) for role in spec.roles],
                 "sides": sides,
                 "models": models,
@@ -160,15 +160,15 @@ def explore(
     return Explorer(packed_text, shown, left_out)
 
 
-def _shown(roles: Set[str]) -> _Shown | None:
+def _find_score_spec(roles: Set[str]) -> _ScoreSpec | None:
     """The scores shown for items with these roles, as declared by their benchmark."""
     if options := tuple(SHARE + role for role in _OPTIONS if SHARE + role in roles):
-        return _Shown(options, "choices")
-    declared = [_Shown(*benchmark.shown) for benchmark in benchmarks().values() if benchmark.shown]
+        return _ScoreSpec(options, "choices")
+    declared = [_ScoreSpec(*benchmark.shown) for benchmark in get_benchmarks().values() if benchmark.shown]
     return next((spec for spec in (*declared, _TRANSLATIONS) if set(spec.roles) <= roles), None)
 
 
-def _sides(spec: _Shown, texts: Iterable[ItemText]) -> tuple[str, ...]:
+def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, ...]:
     """The roles of the texts shown: those of the scores, or those of the texts if one score is for several texts."""
     if spec.unit == "choices":
         # The options of a form are in the order of its texts, where these have other names.
@@ -180,28 +180,28 @@ def _sides(spec: _Shown, texts: Iterable[ItemText]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(role for text in texts for role in text.texts))
 
 
-def _unit(rows: pd.DataFrame, spec: _Shown) -> Unit:
+def _choose_unit(rows: pd.DataFrame, spec: _ScoreSpec) -> Unit:
     # Probabilities are compared by their ratio; scores that can be negative are logarithms already.
     if spec.unit == "ratio" and bool((rows["score"] <= 0).any()):
         return "difference"
     return spec.unit
 
 
-def _attributes(rows: pd.DataFrame) -> list[str]:
+def _list_filter_attributes(rows: pd.DataFrame) -> list[str]:
     """The attributes to filter items by: those of their form that are not numbers."""
-    numbers = {name for form in forms().values() for name in form.numbers}
-    hidden = {*numbers, *name_columns().values(), ITEM_TRANSLATION}
-    return [name for name in attribute_columns(rows) if name not in hidden]
+    numbers = {name for form in get_forms().values() for name in form.numbers}
+    hidden = {*numbers, *list_name_columns().values(), ITEM_TRANSLATION}
+    return [name for name in list_attribute_columns(rows) if name not in hidden]
 
 
-def _items(
+def _pack_items(
     rows: pd.DataFrame,
-    spec: _Shown,
+    spec: _ScoreSpec,
     sides: Sequence[str],
     attributes: Sequence[str],
     texts: Mapping[str, ItemText],
-    words: _Index,
-    sentences: _Index,
+    words: _ValueIndex,
+    sentences: _ValueIndex,
     limit: int,
     replies: Mapping[tuple[str, str], list[tuple[str, str]]],
 ) -> tuple[list[list[Any]], int]:
@@ -213,35 +213,37 @@ def _items(
     numbers = table.reindex(columns=columns).to_numpy(dtype=float).reshape(len(table), len(models), len(spec.roles))
     # Numbers are whole again that became floats because another benchmark's items lack the column.
     labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index).convert_dtypes()
-    directions = _directions(labels, spec)
-    kept = _strongest(numbers, spec, limit)
-    translations = _translations(wanted) if spec.unit == "gender" else {}
+    directions = _compute_directions(labels, spec)
+    kept = _select_strongest(numbers, spec, limit)
+    translations = _index_translations(wanted) if spec.unit == "gender" else {}
     packed: list[list[Any]] = []
     for at in kept.tolist():
-        identifier = label(str(table.index[at]))
+        identifier = format_label(str(table.index[at]))
         text = texts.get(identifier)
         text_index = sentences.add((text.context, *(text.texts.get(side, "") for side in sides))) if text else -1
-        values = [_label(name, labels[name].iat[at], words, _own_name(labels, name, at)) for name in attributes]
+        values = [
+            _add_label(name, labels[name].iat[at], words, _find_value_name(labels, name, at)) for name in attributes
+        ]
         if spec.unit == "gender":
-            model_scores = _translated(translations, models, table.index[at], numbers[at], sentences)
+            model_scores = _pack_translations(translations, models, table.index[at], numbers[at], sentences)
         elif spec.unit == "choices":
             model_scores = [
-                [_rounded(shares), [[words.add(asked), sentences.add((reply,))] for asked, reply in replied]]
+                [_round_scores(shares), [[words.add(asked), sentences.add((reply,))] for asked, reply in replied]]
                 if (replied := replies.get((model, str(table.index[at])), []))
                 else 0
                 for model, shares in zip(models, numbers[at], strict=True)
             ]
         else:
-            model_scores = [_rounded(scores) for scores in numbers[at]]
+            model_scores = [_round_scores(scores) for scores in numbers[at]]
         packed.append([words.add(identifier), text_index, int(directions[at]), values, *model_scores])
     return packed, len(table) - len(kept)
 
 
-def _directions(labels: pd.DataFrame, spec: _Shown) -> _Array:
+def _compute_directions(labels: pd.DataFrame, spec: _ScoreSpec) -> _Array:
     """For each item 1, or -1 where a low score is the stereotypical one, by the sign of its weight in the measure."""
-    columns = attribute_columns(labels)
+    columns = list_attribute_columns(labels)
     roles = (*spec.roles, MASCULINE_PREFERENCE) if spec.unit == "choices" else spec.roles
-    for quantity in quantities_for(roles, columns):
+    for quantity in list_quantities(roles, columns):
         if quantity.values.weigh is not None:
             strata = labels[quantity.values.columns[0]].to_numpy(dtype=object)
             side = quantity.values.sides
@@ -250,7 +252,7 @@ def _directions(labels: pd.DataFrame, spec: _Shown) -> _Array:
     return np.ones(len(labels), dtype=int)
 
 
-def _replies(
+def _group_replies(
     answers: pd.DataFrame | None, benchmark: str, part: str, language: str
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
     """By model and item: how each answer was asked for and what it comes to, and the reply."""
@@ -261,24 +263,24 @@ def _replies(
     for row in answers[here].to_dict("records"):
         asked = f"wording {row['wording']}, {row['order']}: {row['outcome']}"
         found.setdefault((str(row["model"]), str(row["item"])), []).append(
-            (label(asked, 200), clip(str(row["reply"]), _LONGEST_REPLY))
+            (format_label(asked, 200), clip(str(row["reply"]), _LONGEST_REPLY))
         )
     return found
 
 
-def _translations(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
+def _index_translations(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
     if ITEM_TRANSLATION not in rows:
         return {}
     keys = zip(rows["model"], rows["item"], strict=True)
     return {key: clip(str(text)) for key, text in zip(keys, rows[ITEM_TRANSLATION], strict=True)}
 
 
-def _translated(
+def _pack_translations(
     translations: Mapping[tuple[str, str], str],
     models: Sequence[str],
     item: str,
     numbers: _Array,
-    sentences: _Index,
+    sentences: _ValueIndex,
 ) -> list[Any]:
     """For each model the gender (None where the translation shows none) and the index of the translation."""
     return [
@@ -289,24 +291,24 @@ def _translated(
     ]
 
 
-def _own_name(labels: pd.DataFrame, attribute: str, at: int) -> str:
+def _find_value_name(labels: pd.DataFrame, attribute: str, at: int) -> str:
     """The name that the data give to the value of an attribute; empty if they give none."""
-    column = name_columns().get(attribute, "")
+    column = list_name_columns().get(attribute, "")
     name: Any = labels[column].iat[at] if column in labels else None
     return "" if pd.isna(name) else str(name)
 
 
-def _label(attribute: str, value: Any, words: _Index, own_name: str = "") -> int:
+def _add_label(attribute: str, value: Any, words: _ValueIndex, own_name: str = "") -> int:
     if pd.isna(value):
         return -1
     if isinstance(value, bool | np.bool_):
         # "True" alone would not say what is true.
         name = attribute.replace("_", " ")
-        return words.add(label(name if value else f"no {name}"))
-    return words.add(label(f"{value} {own_name}" if own_name else group_name(attribute, str(value))))
+        return words.add(format_label(name if value else f"no {name}"))
+    return words.add(format_label(f"{value} {own_name}" if own_name else get_group_name(attribute, str(value))))
 
 
-def _strongest(numbers: _Array, spec: _Shown, limit: int) -> _Array:
+def _select_strongest(numbers: _Array, spec: _ScoreSpec, limit: int) -> _Array:
     """The indexes of the items to keep, in order: those with the strongest preference of any model."""
     if len(numbers) <= limit:
         return np.arange(len(numbers))
@@ -316,7 +318,7 @@ def _strongest(numbers: _Array, spec: _Shown, limit: int) -> _Array:
     return np.sort(np.argsort(-strength, kind="stable")[:limit])
 
 
-def _rounded(values: _Array) -> list[float] | int:
+def _round_scores(values: _Array) -> list[float] | int:
     """The scores with four digits, or nine where four would make two of them equal; 0 where a score is missing."""
     if np.isnan(values).any():
         return 0

@@ -5,7 +5,7 @@ A value of a measure is formatted by `Measure.number`.
 
 from collections.abc import Callable, Sequence
 
-from tiltmeter.measures import measure_named
+from tiltmeter.measures import get_measure
 from tiltmeter.measures.records import Record
 
 _LATEX = {
@@ -36,15 +36,15 @@ def format_p(value: float | None) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def reported_p(record: Record) -> str:
+def format_reported_p(record: Record) -> str:
     """The p-value of a record after Holm's correction, or uncorrected if it belongs to no family."""
     return format_p(record.p_value if record.p_adjusted is None else record.p_adjusted)
 
 
-def four_digits(value: float) -> str:
+def format_four_digits(value: float) -> str:
     """A number with four significant digits, for tables that mix measures.
 
-    >>> four_digits(57.0321), four_digits(0.00012345)
+    >>> format_four_digits(57.0321), format_four_digits(0.00012345)
     ('57.03', '0.0001234')
     """
     return f"{value:.4g}"
@@ -54,29 +54,29 @@ def format_interval(record: Record, pattern: str = "[{}, {}]", number: Callable[
     """The interval of a record, its ends formatted by `number` or as the measure's values; empty if there is none."""
     if record.low is None or record.high is None:
         return ""
-    number = number or measure_named(record.measure).number
+    number = number or get_measure(record.measure).number
     return pattern.format(number(record.low), number(record.high))
 
 
-def with_interval(record: Record, number: Callable[[float], str] | None = None) -> str:
+def format_with_interval(record: Record, number: Callable[[float], str] | None = None) -> str:
     """The value of a record followed by its interval, such as `57.0 [55.5, 58.5]`."""
-    value = (number or measure_named(record.measure).number)(record.value)
+    value = (number or get_measure(record.measure).number)(record.value)
     return " ".join(filter(None, (value, format_interval(record, number=number))))
 
 
-def count_of(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """A count with its noun.
 
-    >>> count_of(1, "number"), count_of(2720, "number")
+    >>> format_count(1, "number"), format_count(2720, "number")
     ('1 number', '2,720 numbers')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """The words separated by commas, the last by "and".
 
-    >>> listed(["English", "French", "German"])
+    >>> join_words(["English", "French", "German"])
     'English, French and German'
     """
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

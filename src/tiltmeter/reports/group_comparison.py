@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from tiltmeter.comparing.cells import shortened
+from tiltmeter.comparing.cells import shorten_names
 from tiltmeter.comparing.group_difference import Group, GroupComparison, GroupDifference
-from tiltmeter.measures.crossed import OverMembers
+from tiltmeter.measures.crossed_effects import MemberInference
 from tiltmeter.measures.group_contrasts import FEWEST_MEMBERS
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.reports.comparison import numbers, reading
-from tiltmeter.reports.console_tables import WIDE, part_name, print_fitting
+from tiltmeter.reports.comparison import describe_difference, format_numbers
+from tiltmeter.reports.console_tables import WIDE, format_part, print_fitting_table
 from tiltmeter.reports.formatting import format_p
 
 GROUP_METHOD = (
@@ -25,13 +25,13 @@ GROUP_METHOD = (
 
 def print_groups(comparison: GroupComparison, console: Console) -> None:
     """Print each contrast, then the notes and how it was computed."""
-    for contrast in contrasts(comparison.differences):
+    for contrast in group_by_contrast(comparison.differences):
         first = contrast[0]
         minus = " - " if console.options.ascii_only else " − "
         sides = ((first.left.label, "bold"), minus, (first.right.label, "bold"), f", {first.subject}")
         console.print(Text.assemble(*sides), soft_wrap=True)
         _print_table(contrast, console)
-        for sentence in sentences(contrast):
+        for sentence in describe_contrast(contrast):
             console.print(Text(sentence))
         console.print()
     for note in comparison.notes:
@@ -39,7 +39,7 @@ def print_groups(comparison: GroupComparison, console: Console) -> None:
     console.print(Text(GROUP_METHOD, style="dim"))
 
 
-def contrasts(differences: Sequence[GroupDifference]) -> list[list[GroupDifference]]:
+def group_by_contrast(differences: Sequence[GroupDifference]) -> list[list[GroupDifference]]:
     """The differences by contrast, parts and measures together."""
     found: dict[tuple[str, ...], list[GroupDifference]] = {}
     for d in differences:
@@ -47,27 +47,27 @@ def contrasts(differences: Sequence[GroupDifference]) -> list[list[GroupDifferen
     return list(found.values())
 
 
-def sentences(contrast: Sequence[GroupDifference]) -> Iterator[str]:
+def describe_contrast(contrast: Sequence[GroupDifference]) -> Iterator[str]:
     """What a contrast says: in measures of bias, of the pooled parts where there are any; then of whom it says it."""
     biases = [d for d in contrast if d.quantity.measure.stereotype] or list(contrast)
     pooled = [d for d in biases if d.part == OVERALL] or biases
     of_these: dict[str, str] = {}
     for d in pooled:
-        yield reading(d)
+        yield describe_difference(d)
         if d.verdict in ("contradictory", "identical"):
             continue
         if d.over_members is None:
-            of_these.setdefault(scope(d), d.part)  # once for all parts and measures
+            of_these.setdefault(describe_scope(d), d.part)  # once for all parts and measures
         else:
-            yield scope(d)
+            yield describe_scope(d)
     for sentence, part in of_these.items():
         yield f"{part}: {sentence}" if len(of_these) > 1 else sentence
     first = pooled[0]
     for group in (first.left, first.right):
-        yield f"{group.label}: {_members(group, first)}."
+        yield f"{group.label}: {_format_members(group, first)}."
 
 
-def scope(difference: GroupDifference) -> str:
+def describe_scope(difference: GroupDifference) -> str:
     """Of whom a difference says something: of these members, or also of members like these."""
     counts = f"{len(difference.left.members)} and {len(difference.right.members)} {difference.members}"
     over = difference.over_members
@@ -85,14 +85,14 @@ def scope(difference: GroupDifference) -> str:
     )
 
 
-def _members(group: Group, difference: GroupDifference) -> str:
+def _format_members(group: Group, difference: GroupDifference) -> str:
     number = difference.quantity.measure.number
-    return shortened([f"{name} ({number(value)})" for name, value in group.members.items()])
+    return shorten_names([f"{name} ({number(value)})" for name, value in group.members.items()])
 
 
-def cells_of_row(difference: GroupDifference) -> list[str]:
+def format_cells(difference: GroupDifference) -> list[str]:
     """The cells of a row of the table, without its part."""
-    texts = numbers(difference)
+    texts = format_numbers(difference)
     over, number = difference.over_members, difference.quantity.measure.number
     ends = "" if over is None else f"[{number(over.low, signed=True)}, {number(over.high, signed=True)}]"
     return [
@@ -108,8 +108,8 @@ def cells_of_row(difference: GroupDifference) -> list[str]:
     ]
 
 
-def bold_where_significant(
-    cells: Sequence[str], of_these: int, significant: bool, over: OverMembers | None
+def highlight_significant(
+    cells: Sequence[str], of_these: int, significant: bool, over: MemberInference | None
 ) -> list[Text]:
     """The cells of a row: the first `of_these` bold if these members differ, the others if members like these do."""
     bold = "bold" if significant else "", "bold" if over is not None and over.significant else ""
@@ -124,7 +124,7 @@ def _print_table(contrast: Sequence[GroupDifference], console: Console) -> None:
     shown = len(HEADS) if several else len(HEADS) - 2
     part, rows = None, []
     for d in contrast:
-        row = ["" if d.part == part else part_name(d.part, console), *cells_of_row(d)[:shown]]
-        rows.append(bold_where_significant(row, len(HEADS) - 1, d.significant, d.over_members))
+        row = ["" if d.part == part else format_part(d.part, console), *format_cells(d)[:shown]]
+        rows.append(highlight_significant(row, len(HEADS) - 1, d.significant, d.over_members))
         part = d.part
-    print_fitting(console, ("part", *HEADS[:shown]), rows, labels=2, optional=("left", "right"))
+    print_fitting_table(console, ("part", *HEADS[:shown]), rows, labels=2, optional=("left", "right"))

@@ -4,14 +4,14 @@ import pandas as pd
 from rich.console import Console
 from rich.text import Text
 
-from tiltmeter.comparing.cells import location_of
+from tiltmeter.comparing.cells import format_location
 from tiltmeter.comparing.item_quality import ItemQuality, PanelQuality
 from tiltmeter.comparing.item_statistics import Reliability
-from tiltmeter.comparing.strongest_items import CASE, CONTEXT
+from tiltmeter.comparing.strongest_items import CONTEXT, GROUP_COLUMNS
 from tiltmeter.measures.estimates import Interval
-from tiltmeter.printable import visible
-from tiltmeter.reports.console_tables import is_roomy, print_fitting
-from tiltmeter.reports.formatting import count_of
+from tiltmeter.printable_text import escape_unsafe
+from tiltmeter.reports.console_tables import is_wide_terminal, print_fitting_table
+from tiltmeter.reports.formatting import format_count
 
 
 def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) -> None:
@@ -22,15 +22,15 @@ def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) 
             one.panel.quantity.name,
             str(len(one.panel.cells)),
             f"{len(one.items):,}",
-            _reliability(one.reliability, console),
-            _reliability(one.over_clusters, console),
+            _format_reliability(one.reliability, console),
+            _format_reliability(one.over_clusters, console),
             f"{one.same:,} ({one.same / max(1, len(one.items)):.0%})",
             f"{len(one.wrong):,}" if one.panel.is_quality else "",
             f"{len(one.against):,}",
         ]
         for one in quality.panels
     ]
-    print_fitting(console, _HEADS, rows, labels=2, optional=("other\ntargets", "models", "items"))
+    print_fitting_table(console, _HEADS, rows, labels=2, optional=("other\ntargets", "models", "items"))
     console.print(_LEGEND, style="dim")
     _print_languages(quality, console)
     for note in quality.notes:
@@ -61,17 +61,17 @@ _LEGEND = (
 
 def print_strongest(items: pd.DataFrame, console: Console) -> None:
     """The strongest items of a run with their texts, as `strongest_items` gives them."""
-    for (model, benchmark, part, language), rows in items.groupby(CASE, sort=False):
-        where = location_of(str(benchmark), str(part), str(language))
-        console.print(Text(f"\nStrongest items of {visible(str(model))} on {visible(where)}", style="bold"))
+    for (model, benchmark, part, language), rows in items.groupby(GROUP_COLUMNS, sort=False):
+        where = format_location(str(benchmark), str(part), str(language))
+        console.print(Text(f"\nStrongest items of {escape_unsafe(str(model))} on {escape_unsafe(where)}", style="bold"))
         for row in rows.dropna(axis="columns", how="all").to_dict("records"):
             before = list(row)[: list(row).index(CONTEXT)]
             facts = [str(row[name]) for name in ("bias_type", "target", "stereotype") if name in before]
             head = f"{row['item']}  {row['preference']:+.2f}  {', '.join(facts)}"
-            console.print(Text(visible(head)), soft_wrap=True)
+            console.print(Text(escape_unsafe(head)), soft_wrap=True)
             texts = {name: row[name] for name in list(row)[list(row).index(CONTEXT) :] if isinstance(row[name], str)}
             lines = [text if name == CONTEXT else f"{name}: {text}" for name, text in texts.items() if text]
-            console.print(Text("\n".join(f"    {visible(line)}" for line in lines)), soft_wrap=True)
+            console.print(Text("\n".join(f"    {escape_unsafe(line)}" for line in lines)), soft_wrap=True)
 
 
 def _print_languages(quality: ItemQuality, console: Console) -> None:
@@ -83,7 +83,7 @@ def _print_languages(quality: ItemQuality, console: Console) -> None:
             measure,
             f"{one.first} {one.second}",
             f"{one.items:,}",
-            _with_interval(one.correlation, one.interval, console),
+            _format_with_interval(one.correlation, one.interval, console),
             str(one.models),
             "" if one.agreement is None else f"{one.agreement:.0f}%",
             "" if one.kappa is None else f"{one.kappa:.2f}",
@@ -92,7 +92,7 @@ def _print_languages(quality: ItemQuality, console: Console) -> None:
         for one in found
     ]
     heads = ("benchmark", "measure", "languages", "items", "correlation", "models\nin both", "same", "kappa")
-    print_fitting(console, heads, rows, labels=2, optional=("models\nin both", "items"), edges=True)
+    print_fitting_table(console, heads, rows, labels=2, optional=("models\nin both", "items"), edges=True)
 
 
 def _print_strongest(quality: ItemQuality, one: PanelQuality, top: int, console: Console) -> None:
@@ -100,9 +100,9 @@ def _print_strongest(quality: ItemQuality, one: PanelQuality, top: int, console:
         return
     texts = quality.texts(one)
     name = one.panel.quantity.name
-    models = count_of(len(one.panel.cells), "model")
+    models = format_count(len(one.panel.cells), "model")
     console.print(f"\nStrongest items of {one.panel.location} ({name}), over {models}", style="bold")
-    for item in one.strongest(top):
+    for item in one.select_strongest(top):
         facts = [f"{name} {item.mean:.0f}"]
         facts += [f"stronger than {item.strength:.0%} of the items"] if item.strength is not None else []
         facts += ["the same for all models" if item.separation is None else f"separation {item.separation:+.2f}"]
@@ -113,13 +113,13 @@ def _print_strongest(quality: ItemQuality, one: PanelQuality, top: int, console:
             console.print(Text("\n".join(f"    {line}" for line in lines if line)), soft_wrap=True)
 
 
-def _reliability(found: Reliability | None, console: Console) -> str:
-    return "" if found is None else _with_interval(found.value, found.interval, console)
+def _format_reliability(found: Reliability | None, console: Console) -> str:
+    return "" if found is None else _format_with_interval(found.value, found.interval, console)
 
 
-def _with_interval(value: float | None, interval: Interval | None, console: Console) -> str:
+def _format_with_interval(value: float | None, interval: Interval | None, console: Console) -> str:
     """The value and its interval, which has a line of its own on a narrow terminal."""
     if value is None:
         return ""
-    between = " " if is_roomy(console) else "\n"
+    between = " " if is_wide_terminal(console) else "\n"
     return f"{value:.2f}" if interval is None else f"{value:.2f}{between}[{interval[0]:.2f}, {interval[1]:.2f}]"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.reports.clean import label
+from tiltmeter.reports.display_text import format_label
 
 _DIGITS = 2
 
@@ -13,7 +13,7 @@ _DIGITS = 2
 ItemTokens = Mapping[tuple[str, str, str], list[list[Any]]]
 
 
-def tokens_by_item(tokens: pd.DataFrame | None, benchmark: str, part: str, language: str) -> ItemTokens:
+def group_tokens(tokens: pd.DataFrame | None, benchmark: str, part: str, language: str) -> ItemTokens:
     """The tokens of one benchmark, part and language."""
     if tokens is None:
         return {}
@@ -22,11 +22,13 @@ def tokens_by_item(tokens: pd.DataFrame | None, benchmark: str, part: str, langu
     columns = ("model", "item", "side", "token", "log_prob", "begins")
     for model, item, side, token, log_prob, begins in zip(*(tokens[here][name] for name in columns), strict=True):
         value = None if pd.isna(log_prob) else round(float(log_prob), _DIGITS)
-        found.setdefault((str(model), label(str(item)), str(side)), []).append([label(str(token)), value, bool(begins)])
+        found.setdefault((str(model), format_label(str(item)), str(side)), []).append(
+            [format_label(str(token)), value, bool(begins)]
+        )
     return found
 
 
-def tokens_of(tokens: ItemTokens, models: Sequence[str], item: str, sides: Sequence[str]) -> list[Any]:
+def select_tokens(tokens: ItemTokens, models: Sequence[str], item: str, sides: Sequence[str]) -> list[Any]:
     """For each model the tokens of each side of an item, or 0 if they were not kept."""
     return [
         [tokens[model, item, side] for side in sides] if all((model, item, side) in tokens for side in sides) else 0

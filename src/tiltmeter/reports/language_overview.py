@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from tiltmeter.datasets.language_facts import language
-from tiltmeter.measures import measure_named
+from tiltmeter.datasets.language_facts import get_language_facts
+from tiltmeter.measures import get_measure
 from tiltmeter.reports.summary_rows import SummaryRow
 
 # Fewest languages of a model for which an overview is worth its place.
@@ -48,34 +48,34 @@ class LanguageOverview:
         return sum(len(group.lines) for group in self.groups)
 
 
-def language_overviews(lines: Sequence[SummaryRow]) -> list[LanguageOverview]:
+def build_overviews(lines: Sequence[SummaryRow]) -> list[LanguageOverview]:
     """An overview for each model and part that has enough languages."""
     by_case: dict[tuple[str, str], list[SummaryRow]] = {}
     for line in lines:
         by_case.setdefault((line.verdict.record.model, line.part), []).append(line)
     return [
-        LanguageOverview(model, part, _groups(case), list(_attribute_rows(case)), _counts(case))
+        LanguageOverview(model, part, _group_by_family(case), list(_build_attribute_rows(case)), _count_biased(case))
         for (model, part), case in by_case.items()
         if len({line.language for line in case}) >= FEWEST_LANGUAGES
     ]
 
 
-def _groups(lines: Sequence[SummaryRow]) -> list[LanguageGroup]:
+def _group_by_family(lines: Sequence[SummaryRow]) -> list[LanguageGroup]:
     """Large families first; a family with a single language goes to the others."""
     families: dict[str, list[SummaryRow]] = {}
     for line in lines:
-        families.setdefault(language(line.verdict.record.language).family, []).append(line)
+        families.setdefault(get_language_facts(line.verdict.record.language).family, []).append(line)
     single = [line for name, found in families.items() if len(found) == 1 or not name for line in found]
-    groups = [LanguageGroup(name, _sorted(found)) for name, found in families.items() if len(found) > 1 and name]
+    groups = [LanguageGroup(name, _sort_rows(found)) for name, found in families.items() if len(found) > 1 and name]
     groups.sort(key=lambda group: (-len(group.lines), group.name))
-    return [*groups, LanguageGroup(_OTHER, _sorted(single))] if single else groups
+    return [*groups, LanguageGroup(_OTHER, _sort_rows(single))] if single else groups
 
 
-def _sorted(lines: Sequence[SummaryRow]) -> list[SummaryRow]:
+def _sort_rows(lines: Sequence[SummaryRow]) -> list[SummaryRow]:
     return sorted(lines, key=lambda line: (-line.verdict.record.value, line.language))
 
 
-def _counts(lines: Sequence[SummaryRow]) -> dict[str, int]:
+def _count_biased(lines: Sequence[SummaryRow]) -> dict[str, int]:
     """Languages with a significant bias towards stereotypes, against them, and without one."""
     significant = [line.verdict.verdict for line in lines if line.verdict.verdict.kind == "significant"]
     towards = sum(verdict.side == "towards" for verdict in significant)
@@ -83,14 +83,14 @@ def _counts(lines: Sequence[SummaryRow]) -> dict[str, int]:
     return {"towards": towards, "against": against, "neither": len(lines) - towards - against}
 
 
-def _attribute_rows(lines: Sequence[SummaryRow]) -> Iterator[AttributeRow]:
+def _build_attribute_rows(lines: Sequence[SummaryRow]) -> Iterator[AttributeRow]:
     """A row for each value of an attribute by which the languages can be divided."""
     values: dict[str, dict[str, list[float]]] = {}
     for line in lines:
         record = line.verdict.record
-        for attribute, value in language(record.language).attributes().items():
+        for attribute, value in get_language_facts(record.language).attributes().items():
             values.setdefault(attribute, {}).setdefault(value, []).append(record.value)
-    number = measure_named(lines[0].verdict.record.measure).number
+    number = get_measure(lines[0].verdict.record.measure).number
     for attribute, by_value in values.items():
         if len(by_value) < 2:
             continue

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class RulerMarks:
     """The characters of a ruler."""
 
     ideal: str
@@ -15,26 +15,26 @@ class Marks:
     beyond: tuple[str, str]  # a value beyond an end of the scale
 
 
-UNICODE = Marks("┊", "─", "┼", ("├", "┤"), "●", ("◄", "►"))
-ASCII = Marks(":", "-", "+", ("[", "]"), "o", ("<", ">"))
+UNICODE = RulerMarks("┊", "─", "┼", ("├", "┤"), "●", ("◄", "►"))
+ASCII = RulerMarks(":", "-", "+", ("[", "]"), "o", ("<", ">"))
 
 
-def draw(
+def draw_ruler(
     value: float,
     low: float | None,
     high: float | None,
     *,
     scale: tuple[float, float],
     width: int,
-    marks: Marks = UNICODE,
+    marks: RulerMarks = UNICODE,
 ) -> str:
     """The interval on a scale with the ideal in its middle, cut at the ends of the scale.
 
-    >>> draw(58.2, 55.1, 61.3, scale=(30, 70), width=21)
+    >>> draw_ruler(58.2, 55.1, 61.3, scale=(30, 70), width=21)
     '          ┊  ├●─┤    '
-    >>> draw(53.0, 44.0, 62.0, scale=(30, 70), width=21)
+    >>> draw_ruler(53.0, 44.0, 62.0, scale=(30, 70), width=21)
     '       ├──┼─●───┤    '
-    >>> draw(81.0, 76.0, 86.0, scale=(30, 70), width=21)
+    >>> draw_ruler(81.0, 76.0, 86.0, scale=(30, 70), width=21)
     '          ┊         ►'
     """
 
@@ -57,10 +57,10 @@ def draw(
     return "".join(cells)
 
 
-def heading(scale: tuple[float, float], width: int, middle: float | None = None) -> str:
+def format_heading(scale: tuple[float, float], width: int, middle: float | None = None) -> str:
     """The numbers at the ends and in the middle of the scale; on a ratio scale the middle is not their mean.
 
-    >>> heading((30, 70), 21)
+    >>> format_heading((30, 70), 21)
     '30       50        70'
     """
     low, high = (f"{end:g}" for end in scale)

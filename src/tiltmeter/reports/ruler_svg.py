@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from tiltmeter.measures import measure_named
+from tiltmeter.measures import get_measure
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.verdict import Side
+from tiltmeter.measures.verdict import VerdictDirection
 
 WIDTH = 200
 
@@ -16,12 +16,12 @@ class Ruler:
     low: float
     high: float
     value: float
-    side: Side
+    side: VerdictDirection
 
 
-def ruler(record: Record, scale: tuple[float, float], side: Side) -> Ruler:
+def build_ruler(record: Record, scale: tuple[float, float], side: VerdictDirection) -> Ruler:
     """The ruler of a record on a scale, cut at the ends of the scale."""
-    measure = measure_named(record.measure)
+    measure = get_measure(record.measure)
     # Of a measure that falls with stereotypes, the lower end of the scale is on the right.
     start, end = sorted(measure.distance(at) for at in scale)
 

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizeSlope
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.reports.console_tables import WIDE, print_fitting
+from tiltmeter.reports.console_tables import WIDE, print_fitting_table
 from tiltmeter.reports.formatting import format_p
-from tiltmeter.reports.group_comparison import bold_where_significant
+from tiltmeter.reports.group_comparison import highlight_significant
 
 SIZE_METHOD = (
     "slope: the change of the measure with ten times the parameters, by least squares; within families, each family "
@@ -23,10 +23,10 @@ SIZE_HEADS = ("family", "models", "slope", "95% interval", "Holm", "n", "over mo
 
 def print_sizes(comparison: SizeComparison, console: Console) -> None:
     """Print the slopes of each measure and place, then the notes and how they were computed."""
-    for trend in trends(comparison.slopes):
-        console.print(Text(title_of(trend[0]), style="bold"), soft_wrap=True)
+    for trend in group_by_measure(comparison.slopes):
+        console.print(Text(format_title(trend[0]), style="bold"), soft_wrap=True)
         _print_table(trend, console)
-        for sentence in size_sentences(trend):
+        for sentence in describe_trend(trend):
             console.print(Text(sentence))
         console.print()
     for note in comparison.notes:
@@ -34,7 +34,7 @@ def print_sizes(comparison: SizeComparison, console: Console) -> None:
     console.print(Text(SIZE_METHOD, style="dim"))
 
 
-def trends(slopes: Sequence[SizeSlope]) -> list[list[SizeSlope]]:
+def group_by_measure(slopes: Sequence[SizeSlope]) -> list[list[SizeSlope]]:
     """The slopes by measure and place."""
     found: dict[tuple[str, ...], list[SizeSlope]] = {}
     for slope in slopes:
@@ -42,13 +42,13 @@ def trends(slopes: Sequence[SizeSlope]) -> list[list[SizeSlope]]:
     return list(found.values())
 
 
-def title_of(slope: SizeSlope) -> str:
+def format_title(slope: SizeSlope) -> str:
     """The measure, and what it was measured on."""
     part = "" if slope.part in ("all", OVERALL) else f", {slope.part}"
     return f"{slope.quantity.name} by size, {slope.subject}{part}"
 
 
-def size_sentences(trend: Sequence[SizeSlope]) -> Iterator[str]:
+def describe_trend(trend: Sequence[SizeSlope]) -> Iterator[str]:
     """What the slope within families says, or that of the only family."""
     slope = next((one for one in trend if one.family == POOLED), trend[0])
     measure, estimate = slope.quantity.measure, slope.estimate
@@ -70,7 +70,7 @@ def size_sentences(trend: Sequence[SizeSlope]) -> Iterator[str]:
         yield f"This is of these models. For models like these: [{ends}], {found} (Holm {format_p(over.p_holm)})."
 
 
-def size_cells(slope: SizeSlope) -> list[str]:
+def format_size_cells(slope: SizeSlope) -> list[str]:
     """The cells of a row of the table."""
     number, estimate = slope.quantity.measure.number, slope.estimate
     over = estimate.over_members
@@ -90,7 +90,7 @@ def _print_table(trend: Sequence[SizeSlope], console: Console) -> None:
     several = console.width >= WIDE and any(slope.estimate.over_members is not None for slope in trend)
     shown = len(SIZE_HEADS) - 2 * (not several)
     rows = [
-        bold_where_significant(size_cells(s)[:shown], len(SIZE_HEADS) - 2, s.significant, s.estimate.over_members)
+        highlight_significant(format_size_cells(s)[:shown], len(SIZE_HEADS) - 2, s.significant, s.estimate.over_members)
         for s in trend
     ]
-    print_fitting(console, SIZE_HEADS[:shown], rows)
+    print_fitting_table(console, SIZE_HEADS[:shown], rows)

@@ -12,7 +12,7 @@ FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, s
 
 
 @dataclass(frozen=True, slots=True)
-class Ink:
+class ThemeColours:
     """The colours that depend on the background."""
 
     text: str
@@ -21,12 +21,12 @@ class Ink:
     paper: str
 
 
-PAPER = Ink(text="#1c1f24", soft="#5c636e", line="#dfe1e5", paper="#ffffff")
+PAPER = ThemeColours(text="#1c1f24", soft="#5c636e", line="#dfe1e5", paper="#ffffff")
 # In a page the figures use the colours of its style sheet, which has a dark mode and a print version.
-PAGE = Ink(text="var(--ink)", soft="var(--soft)", line="var(--line)", paper="var(--card)")
+PAGE = ThemeColours(text="var(--ink)", soft="var(--soft)", line="var(--line)", paper="var(--card)")
 
 
-def config(ink: Ink) -> dict[str, Any]:
+def build_config(ink: ThemeColours) -> dict[str, Any]:
     """The Vega-Lite configuration of every figure."""
     return {
         "font": FONT,

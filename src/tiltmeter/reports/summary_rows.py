@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltmeter.measures import measure_named
+from tiltmeter.measures import get_measure
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.reports.formatting import format_interval, reported_p
-from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.record_rows import contradictory, pooled
-from tiltmeter.reports.ruler_svg import Ruler, ruler
-from tiltmeter.reports.words import RowVerdict
+from tiltmeter.reports.formatting import format_interval, format_reported_p
+from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.reports.record_rows import is_contradictory, is_pooled
+from tiltmeter.reports.ruler_svg import Ruler, build_ruler
+from tiltmeter.reports.verdict_text import RowVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class SummaryRow:
     is_part: bool = False  # whether the row above it pools it with others
 
 
-def summary_rows(summary: Sequence[RowVerdict], beside: Sequence[str] = ()) -> list[SummaryRow]:
+def build_summary_rows(summary: Sequence[RowVerdict], beside: Sequence[str] = ()) -> list[SummaryRow]:
     """The rows on these verdicts, with further measures `beside`; those of one measure share a scale."""
     scales = {
-        name: measure_named(name).span(
+        name: get_measure(name).span(
             end
             for v in summary
             if v.record.measure == name
@@ -41,17 +41,21 @@ def summary_rows(summary: Sequence[RowVerdict], beside: Sequence[str] = ()) -> l
     }
     lines = []
     for v in summary:
-        r, number = v.record, measure_named(v.record.measure).number
+        r, number = v.record, get_measure(v.record.measure).number
         lines.append(
             SummaryRow(
                 verdict=v,
-                language=language_name(r.language),
-                part="both parts" if r.part == OVERALL and contradictory(v.row) else "" if pooled(r.part) else r.part,
+                language=get_language_name(r.language),
+                part="both parts"
+                if r.part == OVERALL and is_contradictory(v.row)
+                else ""
+                if is_pooled(r.part)
+                else r.part,
                 value=number(r.value),
                 interval=format_interval(r, "{} – {}"),
-                p_value=reported_p(r),
-                ruler=ruler(r, scales[r.measure], v.verdict.side),
-                beside=[measure_named(name).number(v.row[name].value) if name in v.row else "" for name in beside],
+                p_value=format_reported_p(r),
+                ruler=build_ruler(r, scales[r.measure], v.verdict.side),
+                beside=[get_measure(name).number(v.row[name].value) if name in v.row else "" for name in beside],
             )
         )
     return lines

@@ -2,28 +2,28 @@ r"""Tables of several runs as LaTeX, with groups of columns; they need the packa
 
 from collections.abc import Iterator, Sequence
 
-from tiltmeter.measures import measure_named
+from tiltmeter.measures import get_measure
 from tiltmeter.reports.formatting import escape_latex, format_interval
-from tiltmeter.reports.languages import language_name
-from tiltmeter.reports.wide_table import BOLD_RULE, DOUBTS, WideColumn, WideRow, WideTable
+from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.reports.wide_table import BOLD_RULE, UNRELIABLE_VERDICTS, WideColumn, WideRow, WideTable
 
 # A table that is wider than the text is made smaller.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}"
-_MARKS = dict(zip(DOUBTS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
+_MARKS = dict(zip(UNRELIABLE_VERDICTS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
 
 
-def wide_latex(tables: Sequence[WideTable]) -> str:
+def format_wide_latex(tables: Sequence[WideTable]) -> str:
     r"""The tables, with columns in groups; they need `\usepackage{booktabs,graphicx}`."""
-    return "\n\n".join("\n".join(_lines(table)) for table in tables)
+    return "\n\n".join("\n".join(_format_lines(table)) for table in tables)
 
 
-def _lines(table: WideTable) -> Iterator[str]:
+def _format_lines(table: WideTable) -> Iterator[str]:
     groups = table.groups
     yield r"\begin{table*}"
     yield r"\centering"
     yield rf"{_FITTED}{{\begin{{tabular}}{{l{'r' * len(table.columns)}}}"
     yield r"\toprule"
-    heads = (rf"\multicolumn{{{len(columns)}}}{{c}}{{{_head(table, name)}}}" for name, columns in groups)
+    heads = (rf"\multicolumn{{{len(columns)}}}{{c}}{{{_format_group_head(table, name)}}}" for name, columns in groups)
     yield " & ".join(["", *heads]) + r" \\"
     start = 2
     rules = []
@@ -31,47 +31,52 @@ def _lines(table: WideTable) -> Iterator[str]:
         rules.append(rf"\cmidrule(lr){{{start}-{start + len(columns) - 1}}}")
         start += len(columns)
     yield " ".join(rules)
-    second = (_second_head(table, column) for _, columns in groups for column in columns)
+    second = (_format_column_head(table, column) for _, columns in groups for column in columns)
     yield " & ".join(["model", *second]) + r" \\"
     for block in table.blocks:
         yield r"\midrule"
         if len(table.blocks) > 1:
             yield rf"\multicolumn{{{len(table.columns) + 1}}}{{l}}{{\emph{{{escape_latex(block.asked)}}}}} \\"
         for row in block.rows:
-            yield " & ".join([escape_latex(row.model), *(_number(row, column) for column in table.columns)]) + r" \\"
-            yield " & ".join(["", *(_interval(row, column) for column in table.columns)]) + r" \\"
+            yield (
+                " & ".join([escape_latex(row.model), *(_format_number(row, column) for column in table.columns)])
+                + r" \\"
+            )
+            yield " & ".join(["", *(_format_interval(row, column) for column in table.columns)]) + r" \\"
     yield r"\bottomrule"
     yield r"\end{tabular}}"
-    yield rf"\caption{{{_caption(table)}}}"
+    yield rf"\caption{{{_format_caption(table)}}}"
     yield r"\end{table*}"
 
 
-def _head(table: WideTable, name: str) -> str:
-    return escape_latex(language_name(name) if table.grouping == "language" else name)
+def _format_group_head(table: WideTable, name: str) -> str:
+    return escape_latex(get_language_name(name) if table.grouping == "language" else name)
 
 
-def _second_head(table: WideTable, column: WideColumn) -> str:
+def _format_column_head(table: WideTable, column: WideColumn) -> str:
     return escape_latex(column.heads(table.grouping)[1])
 
 
-def _number(row: WideRow, column: WideColumn) -> str:
+def _format_number(row: WideRow, column: WideColumn) -> str:
     record = row.numbers.get(column)
     if record is None:
         return "--"
-    text = measure_named(record.measure).number(record.value)
+    text = get_measure(record.measure).number(record.value)
     number = rf"\textbf{{{text.replace('-', '$-$')}}}" if column in row.best else f"${text}$"
-    return number + _MARKS.get(row.doubt(column), "")
+    return number + _MARKS.get(row.get_unreliable_verdict(column), "")
 
 
-def _interval(row: WideRow, column: WideColumn) -> str:
+def _format_interval(row: WideRow, column: WideColumn) -> str:
     record = row.numbers.get(column)
     return "" if record is None else format_interval(record, r"{{\scriptsize $[{}, {}]$}}")
 
 
-def _caption(table: WideTable) -> str:
+def _format_caption(table: WideTable) -> str:
     asked = f", {table.blocks[0].asked}" if len(table.blocks) == 1 else ""
     parts = [escape_latex(f"{table.title}{asked}, with 95% intervals, {table.counts}.")]
     parts.append(f"Bold: {escape_latex(BOLD_RULE)}")
-    doubts = {row.doubt(column) for block in table.blocks for row in block.rows for column in table.columns}
-    parts += [f"{_MARKS[doubt]}: {doubt}." for doubt in DOUBTS if doubt in doubts]
+    doubts = {
+        row.get_unreliable_verdict(column) for block in table.blocks for row in block.rows for column in table.columns
+    }
+    parts += [f"{_MARKS[doubt]}: {doubt}." for doubt in UNRELIABLE_VERDICTS if doubt in doubts]
     return " ".join(parts)

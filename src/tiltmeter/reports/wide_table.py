@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tiltmeter.comparing.best_model import best_told_apart
-from tiltmeter.comparing.cells import Cell, cells_of
-from tiltmeter.datasets.suggest import did_you_mean
+from tiltmeter.comparing.best_model import find_best_model
+from tiltmeter.comparing.cells import Cell, build_cells
+from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
-from tiltmeter.measures import deciding, measure_named
-from tiltmeter.measures.measure import abbreviated
+from tiltmeter.measures import get_measure, select_deciding_record
+from tiltmeter.measures.measure import complete_name
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.reports.gather import shown_records
-from tiltmeter.reports.record_rows import RecordRow, any_record, rows_of
-from tiltmeter.reports.terminal import columns_of
+from tiltmeter.reports.combined_runs import label_records
+from tiltmeter.reports.record_rows import RecordRow, build_rows, get_first_record
+from tiltmeter.reports.result_table import list_columns
 from tiltmeter.runs.result import Result
 
 Grouping = Literal["language", "measure"]
@@ -27,7 +27,7 @@ BOLD_RULE = (
 
 
 # The verdicts that a number is marked for; such a number is not the best of its column.
-DOUBTS = ("not interpretable", "contradictory")
+UNRELIABLE_VERDICTS = ("not interpretable", "contradictory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class WideRow:
     numbers: dict[WideColumn, Record]
     best: frozenset[WideColumn]
 
-    def doubt(self, column: WideColumn) -> str:
+    def get_unreliable_verdict(self, column: WideColumn) -> str:
         """The verdict on a number if that is one of DOUBTS, otherwise nothing."""
-        return doubt_of(self.numbers.get(column))
+        return find_unreliable_verdict(self.numbers.get(column))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,46 +95,46 @@ class WideTable:
         return list(found.items())
 
 
-def wide_tables(
+def build_wide_tables(
     runs: Sequence[tuple[str, Result]], *, grouping: Grouping = "language", measures: Sequence[str] = ()
 ) -> list[WideTable]:
     """A table for each benchmark of the runs that has these measures: its pooled parts, if all models have them.
 
     If some have not, as a masked model without a next-sentence head, there is a table for each part as well.
     """
-    shown = iter(shown_records([(name, result.records) for name, result in runs]))
+    shown = iter(label_records([(name, result.records) for name, result in runs]))
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
     records: list[Record] = []
     for run, result in runs:
         for given in result.records:
             record = next(shown)
             records.append(record)
-            names.setdefault((run, *_case(given)), _case(record))
+            names.setdefault((run, *_get_cell_key(given)), _get_cell_key(record))
     cells = {
         names[key]: cell
         for name, result in runs
-        for cell in cells_of(name, result)
+        for cell in build_cells(name, result)
         if (key := (name, cell.model, cell.benchmark, cell.part, cell.language, cell.protocol)) in names
     }
-    rows = rows_of(records)
-    pooled = {_place(row) for row in rows if any_record(row).part == OVERALL}
-    parted = {any_record(row).benchmark for row in rows if _place(row) not in pooled}
+    rows = build_rows(records)
+    pooled = {_get_pooling_key(row) for row in rows if get_first_record(row).part == OVERALL}
+    parted = {get_first_record(row).benchmark for row in rows if _get_pooling_key(row) not in pooled}
     places: dict[tuple[str, str], list[RecordRow]] = {}
     for row in rows:
-        first = any_record(row)
+        first = get_first_record(row)
         if first.part == OVERALL or first.benchmark in parted:
             places.setdefault((first.benchmark, first.part), []).append(row)
     if not places:
         raise UsageError("The runs hold no numbers over all items; make them again.")
-    _refuse_unknown(measures, places.values())
+    _reject_unknown(measures, places.values())
     return [
-        _table(*place, rows, shown_measures, cells, grouping)
+        _build_table(*place, rows, shown_measures, cells, grouping)
         for place, rows in places.items()
-        if (shown_measures := _measures(rows, measures))
+        if (shown_measures := _select_measures(rows, measures))
     ]
 
 
-def _table(
+def _build_table(
     benchmark: str,
     part: str,
     rows: Sequence[RecordRow],
@@ -142,30 +142,30 @@ def _table(
     cells: dict[tuple[str, ...], Cell],
     grouping: Grouping,
 ) -> WideTable:
-    languages = list(dict.fromkeys(any_record(row).language for row in rows))
+    languages = list(dict.fromkeys(get_first_record(row).language for row in rows))
     columns = [WideColumn(language, measure) for language in languages for measure in measures]
     if grouping == "measure":
         columns = [WideColumn(language, measure) for measure in measures for language in languages]
     columns = [
         column
         for column in columns
-        if any(any_record(row).language == column.language and column.measure in row for row in rows)
+        if any(get_first_record(row).language == column.language and column.measure in row for row in rows)
     ]
     asked: dict[str, list[RecordRow]] = {}
     for row in rows:
-        asked.setdefault(_asked(any_record(row)), []).append(row)
-    blocks = (WideBlock(name, tuple(_rows(group, columns, cells))) for name, group in asked.items())
+        asked.setdefault(_describe_conditions(get_first_record(row)), []).append(row)
+    blocks = (WideBlock(name, tuple(_build_rows(group, columns, cells))) for name, group in asked.items())
     return WideTable(benchmark, part, grouping, tuple(columns), tuple(blocks))
 
 
-def _rows(
+def _build_rows(
     rows: Sequence[RecordRow], columns: Sequence[WideColumn], cells: dict[tuple[str, ...], Cell]
 ) -> Iterator[WideRow]:
     numbers: dict[str, dict[WideColumn, Record]] = {}
     doubtful: set[tuple[str, str]] = set()
     for row in rows:
-        first = any_record(row)
-        if doubt_of(deciding(row)):
+        first = get_first_record(row)
+        if find_unreliable_verdict(select_deciding_record(row)):
             doubtful.add((first.model, first.language))
         for name, record in row.items():
             column = WideColumn(first.language, name)
@@ -174,12 +174,12 @@ def _rows(
     best: dict[str, set[WideColumn]] = {}
     for column in columns:
         entries = {
-            model: cells.get(_case(of_model[column]))
+            model: cells.get(_get_cell_key(of_model[column]))
             for model, of_model in numbers.items()
             if column in of_model and (model, column.language) not in doubtful
         }
         known = {model: cell for model, cell in entries.items() if cell is not None}
-        found = best_told_apart(list(known.values()), column.measure) if len(known) == len(entries) else None
+        found = find_best_model(list(known.values()), column.measure) if len(known) == len(entries) else None
         for model, cell in known.items():
             if cell is found:
                 best.setdefault(model, set()).add(column)
@@ -187,32 +187,32 @@ def _rows(
         yield WideRow(model, of_model, frozenset(best.get(model, ())))
 
 
-def _measures(rows: Sequence[RecordRow], wanted: Sequence[str]) -> list[str]:
+def _select_measures(rows: Sequence[RecordRow], wanted: Sequence[str]) -> list[str]:
     """The measures with columns: those asked for, otherwise the one that decides and those beside it."""
-    there = _names(rows)
+    there = _list_measures(rows)
     if wanted:
-        return list(dict.fromkeys(full for name in wanted if (full := abbreviated(name, there))))
-    first = next((record for row in rows if (record := deciding(row))), None)
+        return list(dict.fromkeys(full for name in wanted if (full := complete_name(name, there))))
+    first = next((record for row in rows if (record := select_deciding_record(row))), None)
     if first is None:
         return there
-    decides = measure_named(first.measure)
-    return [name for name in columns_of(rows, decides) if name in (decides.name, *decides.beside)]
+    decides = get_measure(first.measure)
+    return [name for name in list_columns(rows, decides) if name in (decides.name, *decides.beside)]
 
 
-def _names(rows: Iterable[RecordRow]) -> list[str]:
+def _list_measures(rows: Iterable[RecordRow]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def _refuse_unknown(measures: Sequence[str], places: Iterable[Sequence[RecordRow]]) -> None:
+def _reject_unknown(measures: Sequence[str], places: Iterable[Sequence[RecordRow]]) -> None:
     """Refuse a measure that no table would have."""
-    names = [_names(rows) for rows in places]
+    names = [_list_measures(rows) for rows in places]
     for measure in measures:
-        if not any(abbreviated(measure, there) for there in names):
+        if not any(complete_name(measure, there) for there in names):
             known = list(dict.fromkeys(name for there in names for name in there))
-            raise UsageError(f"The runs have no {measure}{did_you_mean(measure, known)}; they have {', '.join(known)}.")
+            raise UsageError(f"The runs have no {measure}{suggest_name(measure, known)}; they have {', '.join(known)}.")
 
 
-def _asked(record: Record) -> str:
+def _describe_conditions(record: Record) -> str:
     """How a model was asked, in words."""
     words: Iterable[str | None] = (record.kind, record.protocol)
     if record.family and record.family != "likelihood":
@@ -220,16 +220,16 @@ def _asked(record: Record) -> str:
     return ", ".join(filter(None, words))
 
 
-def doubt_of(record: Record | None) -> str:
+def find_unreliable_verdict(record: Record | None) -> str:
     """The verdict on a record if that is one of DOUBTS, otherwise nothing."""
     kind = "" if record is None or record.verdict is None else record.verdict.kind
-    return kind if kind in DOUBTS else ""
+    return kind if kind in UNRELIABLE_VERDICTS else ""
 
 
-def _place(row: RecordRow) -> tuple[str, ...]:
-    record = any_record(row)
+def _get_pooling_key(row: RecordRow) -> tuple[str, ...]:
+    record = get_first_record(row)
     return record.model, record.benchmark, record.language
 
 
-def _case(record: Record) -> tuple[str, ...]:
+def _get_cell_key(record: Record) -> tuple[str, ...]:
     return record.model, record.benchmark, record.part, record.language, record.protocol

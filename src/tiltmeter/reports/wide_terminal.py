@@ -6,34 +6,39 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from tiltmeter.measures import measure_named
-from tiltmeter.reports.console_tables import is_roomy, new_table
+from tiltmeter.measures import get_measure
+from tiltmeter.reports.console_tables import create_table, is_wide_terminal
 from tiltmeter.reports.formatting import format_interval
-from tiltmeter.reports.wide_table import BOLD_RULE, DOUBTS, WideColumn, WideRow, WideTable
+from tiltmeter.reports.wide_table import BOLD_RULE, UNRELIABLE_VERDICTS, WideColumn, WideRow, WideTable
 
 _BEST = "*"
-_MARKS = dict(zip(DOUBTS, ("?", "!"), strict=True))
+_MARKS = dict(zip(UNRELIABLE_VERDICTS, ("?", "!"), strict=True))
 
 
-def print_wide(tables: Sequence[WideTable], console: Console) -> None:
+def print_wide_tables(tables: Sequence[WideTable], console: Console) -> None:
     """Print each table, then what its marks mean."""
     marks: dict[str, None] = {}
     for table in tables:
         asked = f", {table.blocks[0].asked}" if len(table.blocks) == 1 else ""
         console.print(Text.assemble((table.title, "bold"), f"{asked}, {table.counts}"), soft_wrap=True)
-        for columns in _side_by_side(table, console):
+        for columns in _split_columns(table, console):
             _print_columns(table, columns, console)
         console.print()
-        found = {row.doubt(column) for block in table.blocks for row in block.rows for column in table.columns}
-        marks |= {doubt: None for doubt in DOUBTS if doubt in found}
+        found = {
+            row.get_unreliable_verdict(column)
+            for block in table.blocks
+            for row in block.rows
+            for column in table.columns
+        }
+        marks |= {doubt: None for doubt in UNRELIABLE_VERDICTS if doubt in found}
     console.print(Text(f"{_BEST} {BOLD_RULE}", style="dim"))
     for doubt in marks:
         console.print(Text(f"{_MARKS[doubt]} {doubt}; `tiltmeter show` of that run alone says why.", style="dim"))
 
 
 def _print_columns(table: WideTable, columns: Sequence[WideColumn], console: Console) -> None:
-    grid = new_table(console, padding=(0, _gap(console) - 1, 0, 0))
-    grid.add_column("", overflow="fold", width=_label_width(table, console))
+    grid = create_table(console, padding=(0, _get_gap(console) - 1, 0, 0))
+    grid.add_column("", overflow="fold", width=_compute_label_width(table, console))
     group = None
     for column in columns:
         first, second = column.heads(table.grouping)
@@ -43,39 +48,39 @@ def _print_columns(table: WideTable, columns: Sequence[WideColumn], console: Con
         if len(table.blocks) > 1:
             grid.add_row(Text(block.asked, "italic"), *("" for _ in columns))
         for row in block.rows:
-            grid.add_row(Text(row.model), *(_cell(row, column, console) for column in columns))
+            grid.add_row(Text(row.model), *(_format_cell(row, column, console) for column in columns))
     console.print(grid)
 
 
-def _side_by_side(table: WideTable, console: Console) -> Iterator[list[WideColumn]]:
+def _split_columns(table: WideTable, console: Console) -> Iterator[list[WideColumn]]:
     """The columns that fit beside each other; a group is kept together if it fits at all."""
-    room = console.width - _label_width(table, console)
+    room = console.width - _compute_label_width(table, console)
     taken: list[WideColumn] = []
     for _, group in table.groups:
-        if taken and _width([*taken, *group], table, console) > room:
+        if taken and _compute_width([*taken, *group], table, console) > room:
             yield taken
             taken = []
         for column in group:
-            if taken and _width([*taken, column], table, console) > room:
+            if taken and _compute_width([*taken, column], table, console) > room:
                 yield taken
                 taken = []
             taken.append(column)
     yield taken
 
 
-def _width(columns: Sequence[WideColumn], table: WideTable, console: Console) -> int:
+def _compute_width(columns: Sequence[WideColumn], table: WideTable, console: Console) -> int:
     rows = [row for block in table.blocks for row in block.rows]
     widths = (
         max(
             *map(cell_len, column.heads(table.grouping)),
-            *(cell_len(line) for row in rows for line in _cell(row, column, console).plain.split("\n")),
+            *(cell_len(line) for row in rows for line in _format_cell(row, column, console).plain.split("\n")),
         )
         for column in columns
     )
-    return sum(width + _gap(console) for width in widths)
+    return sum(width + _get_gap(console) for width in widths)
 
 
-def _label_width(table: WideTable, console: Console) -> int:
+def _compute_label_width(table: WideTable, console: Console) -> int:
     """The width of the models' names, which are wrapped where it is less than they need."""
     longest = max(cell_len(row.model) for block in table.blocks for row in block.rows)
     if len(table.blocks) > 1:
@@ -83,7 +88,7 @@ def _label_width(table: WideTable, console: Console) -> int:
     return min(longest, console.width // 3)
 
 
-def _cell(row: WideRow, column: WideColumn, console: Console) -> Text:
+def _format_cell(row: WideRow, column: WideColumn, console: Console) -> Text:
     """The value with its marks, and its interval on the next line."""
     record = row.numbers.get(column)
     if record is None:
@@ -91,10 +96,11 @@ def _cell(row: WideRow, column: WideColumn, console: Console) -> Text:
     dash = "-" if console.options.ascii_only else "–"
     between = " to " if record.low is not None and record.low < 0 else dash
     best = column in row.best
-    value = f"{measure_named(record.measure).number(record.value)}{_MARKS.get(row.doubt(column), '')}{_BEST * best}"
+    mark = _MARKS.get(row.get_unreliable_verdict(column), "")
+    value = f"{get_measure(record.measure).number(record.value)}{mark}{_BEST * best}"
     interval = format_interval(record, f"{{}}{between}{{}}")
     return Text.assemble((value, "bold" if best else ""), (f"\n{interval}" if interval else "", "dim"))
 
 
-def _gap(console: Console) -> int:
-    return 2 if is_roomy(console) else 1
+def _get_gap(console: Console) -> int:
+    return 2 if is_wide_terminal(console) else 1

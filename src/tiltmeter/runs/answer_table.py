@@ -3,7 +3,7 @@
 import pandas as pd
 import pyarrow as pa
 
-from tiltmeter.datasets.by_name import keeps_texts
+from tiltmeter.datasets.dataset_loader import allows_text_export
 
 # Of the table `answers.parquet`: one row for each answer. `shares` are those of the options by place.
 ANSWERS_SCHEMA = pa.schema(
@@ -22,5 +22,5 @@ ANSWERS_SCHEMA = pa.schema(
 
 def without_replies(answers: pd.DataFrame) -> pd.DataFrame:
     """The answers with empty replies where these may quote texts that a run does not keep."""
-    quoting = ~answers["benchmark"].map(keeps_texts).astype(bool)
+    quoting = ~answers["benchmark"].map(allows_text_export).astype(bool)
     return answers.assign(reply=answers["reply"].mask(quoting, ""))

@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.protocol import ChatModel
-from tiltmeter.questions import ChatQuestion, Reply, Sampling
-from tiltmeter.runs.budget import Spending
+from tiltmeter.models.model_protocol import ChatModel
+from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
+from tiltmeter.runs.chat_budget import Spending
 
 # The number of messages between two confirmations, and of those that each of them asks again: one in 25.
 WINDOW = 400
-AGAIN = 16
+REPEATED_MESSAGES = 16
 _FEWEST = 4
 _SHARE = 0.04
 # The share of replies that noise changes for two requests in a row, at most, and the largest change of a probability.
@@ -30,43 +30,43 @@ _FALSE_ALARM = 0.001
 _CHANGED_SHARES = (0.3, 0.5, 0.7)
 
 
-class ChangedChat(ModelError):  # noqa: N818 - a statement about the server
+class ChatModelChanged(ModelError):  # noqa: N818 - a statement about the server
     """A chat server that holds another model than before."""
 
 
-def asked_again(messages: int) -> int:
+def count_repeated_messages(messages: int) -> int:
     """The number of messages that a confirmation asks again, of a run with so many; 0 where too few prove nothing.
 
-    >>> asked_again(90), asked_again(120), asked_again(5000)
+    >>> count_repeated_messages(90), count_repeated_messages(120), count_repeated_messages(5000)
     (0, 5, 16)
     """
     wanted = math.ceil(_SHARE * min(messages, WINDOW))
     return wanted if wanted >= _FEWEST and messages >= _FEWEST / _SHARE else 0
 
 
-def probe_requests(messages: int, sampling: Sampling) -> int:
+def count_probe_requests(messages: int, sampling: SamplingOptions) -> int:
     """The requests that the confirmations of a run with so many messages add, if no reply changes."""
     first = 0 if _is_deterministic(sampling) else 1
-    return asked_again(messages) * (math.ceil(messages / WINDOW) + first)
+    return count_repeated_messages(messages) * (math.ceil(messages / WINDOW) + first)
 
 
-def _is_deterministic(sampling: Sampling) -> bool:
+def _is_deterministic(sampling: SamplingOptions) -> bool:
     """Whether the run's own replies can be compared; otherwise messages are asked at temperature 0 besides."""
     return sampling.temperature == 0 or sampling.probabilities
 
 
-def tail_probability(asked: int, share: float, least: int) -> float:
+def compute_tail_probability(asked: int, share: float, least: int) -> float:
     """The probability that at least so many of the messages asked have another reply."""
     return sum(math.comb(asked, n) * share**n * (1 - share) ** (asked - n) for n in range(least, asked + 1))
 
 
-def most_by_noise(asked: int) -> int:
+def compute_noise_limit(asked: int) -> int:
     """The largest number of changed replies that noise explains.
 
-    >>> most_by_noise(16), most_by_noise(4)
+    >>> compute_noise_limit(16), compute_noise_limit(4)
     (4, 2)
     """
-    return next(most for most in range(asked + 1) if tail_probability(asked, _NOISE, most + 1) < _FALSE_ALARM)
+    return next(most for most in range(asked + 1) if compute_tail_probability(asked, _NOISE, most + 1) < _FALSE_ALARM)
 
 
 def is_same_reply(one: Reply, other: Reply) -> bool:
@@ -85,7 +85,9 @@ def is_same_reply(one: Reply, other: Reply) -> bool:
 class ChatConfirmation:
     """Confirms a chat model during a run; of a model that cannot change, nothing is asked again."""
 
-    def __init__(self, model: ChatModel, sampling: Sampling, spending: Spending, stored: Iterable[Reply] = ()) -> None:
+    def __init__(
+        self, model: ChatModel, sampling: SamplingOptions, spending: Spending, stored: Iterable[Reply] = ()
+    ) -> None:
         self._model, self._spending = model, spending
         self.is_needed = bool(getattr(model, "can_change", False))
         self._own = _is_deterministic(sampling)
@@ -101,9 +103,9 @@ class ChatConfirmation:
         if not self.is_needed:
             yield list(pending)
             return
-        self._chosen = self._random.sample(pending, asked_again(len(pending)))
+        self._chosen = self._random.sample(pending, count_repeated_messages(len(pending)))
         if self._chosen and not self._own:
-            self._ask_first()
+            self._ask_reference_messages()
         chosen = set(self._chosen)
         ordered = [*self._chosen, *(question for question in pending if question not in chosen)]
         for start in range(0, len(ordered), WINDOW):
@@ -112,7 +114,7 @@ class ChatConfirmation:
     def check_name(self, reply: Reply) -> None:
         """A ChangedChat if the server calls its model by another name than before."""
         if reply.model and self._names and reply.model not in self._names:
-            raise ChangedChat(
+            raise ChatModelChanged(
                 f"{self._model.name} is {reply.model} now, and earlier replies are by "
                 f"{', '.join(sorted(self._names))}: the server changed its model. The run stopped, and earlier replies "
                 "are kept. Name the model by its dated name if the server has one; to ask the new model everything, "
@@ -135,9 +137,9 @@ class ChatConfirmation:
     def compare(self, known: Mapping[ChatQuestion, Reply], discarded: int) -> None:
         """Ask messages again; a ChangedChat if more replies changed than noise explains."""
         changed = self._changed(known)
-        if len(changed) <= (most := most_by_noise(len(known))):
+        if len(changed) <= (most := compute_noise_limit(len(known))):
             return
-        raise ChangedChat(
+        raise ChatModelChanged(
             f"{self._model.name} no longer replies as before: {len(changed)} of {len(known)} messages that it was "
             f"asked again have another reply (at most {most} by noise), so the server changed its model or settings. "
             f"The run stopped. {discarded:,} replies since the last confirmation were discarded, and earlier ones are "
@@ -146,21 +148,24 @@ class ChatConfirmation:
 
     def sample(self, known: Mapping[ChatQuestion, Reply]) -> dict[ChatQuestion, Reply]:
         """At most as many of the replies as one confirmation asks again."""
-        return {question: known[question] for question in self._random.sample(list(known), min(AGAIN, len(known)))}
+        return {
+            question: known[question]
+            for question in self._random.sample(list(known), min(REPEATED_MESSAGES, len(known)))
+        }
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of the confirmations."""
         asked = len(self._known)
-        least = most_by_noise(asked) + 1
-        noticed = {f"{share:.0%}": round(tail_probability(asked, share, least), 3) for share in _CHANGED_SHARES}
+        least = compute_noise_limit(asked) + 1
+        noticed = {f"{share:.0%}": round(compute_tail_probability(asked, share, least), 3) for share in _CHANGED_SHARES}
         counts = {"confirmations": self._confirmed, "every": WINDOW, "items": asked, "asked_again": self._requests}
         return {**counts, "noticed": noticed} if self._confirmed else counts
 
-    def _ask_first(self) -> None:
+    def _ask_reference_messages(self) -> None:
         """Ask the chosen messages at temperature 0; those that the server does not reply to are not asked again."""
         try:
             self._known = {question: reply for question, reply in self._replies(self._chosen) if not reply.too_long}
-        except ChangedChat:
+        except ChatModelChanged:
             raise
         except ModelError:  # a server that takes no temperature of 0
             self._known = {}
@@ -176,7 +181,7 @@ class ChatConfirmation:
         return [question for question, reply in third if is_same_reply(reply, second[question])]
 
     def _replies(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[ChatQuestion, Reply]]:
-        for index, reply in self._model.replies(questions, self._sampling):
+        for index, reply in self._model.stream_replies(questions, self._sampling):
             self._requests += 1
             self.check_name(reply)
             self._spending.add(reply, self._model, questions[index].prompt)

@@ -9,29 +9,29 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.benchmarks.benchmark import CannotAsk
-from tiltmeter.benchmarks.choosing.design import Design
-from tiltmeter.benchmarks.choosing.parsing import REFUSAL, UNPARSEABLE, parse
-from tiltmeter.benchmarks.choosing.prompts import Prompt, prompts_for
-from tiltmeter.benchmarks.choosing.shares import ItemAnswer, item_scores
-from tiltmeter.engine.execute import Progress
+from tiltmeter.benchmarks import get_benchmark
+from tiltmeter.benchmarks.benchmark import UnsupportedPart
+from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer, compute_item_scores
+from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
+from tiltmeter.benchmarks.forced_choice.prompts import Prompt, build_prompts
+from tiltmeter.benchmarks.forced_choice.reply_parser import REFUSAL, UNPARSEABLE, parse_reply
+from tiltmeter.engine.execution import Progress
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.forms import Item, form_named
-from tiltmeter.models.protocol import ChatModel
+from tiltmeter.forms import Item, get_form
+from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.models.reply_store import ReplyStore
-from tiltmeter.questions import ChatQuestion, Choice, Reply, Sampling, Task, Text
+from tiltmeter.questions import ChatQuestion, Choice, Reply, SamplingOptions, Task, Tokenizer
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
-from tiltmeter.runs.asking import Asking, family_of
-from tiltmeter.runs.budget import Budget, ChatOptions, Spending
-from tiltmeter.runs.chat_confirmation import AGAIN, ChangedChat, ChatConfirmation, probe_requests
-from tiltmeter.runs.long_items import LARGEST_SHARE, long_items
-from tiltmeter.runs.model_run import ModelRun
-from tiltmeter.runs.portions import UNDIVIDED, Portion, measures_of
-from tiltmeter.runs.preparing import PreparedRun
-from tiltmeter.runs.score_tables import score_table
-from tiltmeter.runs.so_far import SoFar, ValueSoFar, values_so_far
-from tiltmeter.runs.special_texts import without_special
+from tiltmeter.runs.chat_budget import Budget, ChatOptions, Spending
+from tiltmeter.runs.chat_confirmation import REPEATED_MESSAGES, ChatConfirmation, ChatModelChanged, count_probe_requests
+from tiltmeter.runs.conditions import MeasurementConditions, get_answer_type
+from tiltmeter.runs.interim_values import InterimValue, OnInterim, compute_interim_values
+from tiltmeter.runs.long_items import LARGEST_SHARE, skip_long_items
+from tiltmeter.runs.model_output import ModelOutput
+from tiltmeter.runs.portions import UNDIVIDED, Portion, select_measure_module
+from tiltmeter.runs.preparation import PreparedRun
+from tiltmeter.runs.score_tables import build_score_table
+from tiltmeter.runs.special_token_items import split_special_items
 
 FORCED_CHOICE, PROBABILITIES = "forced-choice", "choice-probabilities"
 PROTOCOLS = {
@@ -50,7 +50,7 @@ Watching = Callable[[str], AbstractContextManager[Callable[[Progress], None]]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PortionPrompts:
     """A portion with the messages about its items."""
 
     portion: Portion
@@ -72,8 +72,8 @@ class _Plan:
     """
 
     model: ChatModel
-    run: ModelRun
-    asked: list[_Asked]
+    run: ModelOutput
+    asked: list[_PortionPrompts]
     questions: dict[bytes, ChatQuestion]
     stored: dict[bytes, Reply]
     unconfirmed: set[bytes]
@@ -91,83 +91,83 @@ def ask_chats(
     store: ReplyStore,
     *,
     watch: Watching,
-    so_far: SoFar,
+    so_far: OnInterim,
     tell: Callable[[str], None],
     keep_open: bool = False,
-) -> list[ModelRun]:
+) -> list[ModelOutput]:
     """Ask chat models about all portions of a run. Replies that are stored are not asked for again.
 
     The limits of the run's settings are for all models together, and are checked before the first request. A model is
     closed when it is finished, unless it is to be kept open.
     """
-    protocol, options = _known(prepared.settings.protocol), prepared.settings.chat or ChatOptions()
-    sampling = options.sampling(probabilities=protocol == PROBABILITIES)
+    protocol, options = _resolve_protocol(prepared.settings.protocol), prepared.settings.chat or ChatOptions()
+    sampling = options.build_sampling(probabilities=protocol == PROBABILITIES)
     perturb = prepared.settings.perturb
-    plans = [_plan(model, prepared.chosen, protocol, perturb, options, sampling, store) for model in models]
+    plans = [_build_plan(model, prepared.chosen, protocol, perturb, options, sampling, store) for model in models]
     for plan in plans:
         if plan.budget.requests:
             stored = f"; {len(plan.stored):,} answers are stored" if plan.stored else ""
             tell(f"{plan.model.name}: {plan.budget.words}{stored}.")
-    sum((plan.budget for plan in plans), Budget.none(options)).refuse_beyond(options)
+    sum((plan.budget for plan in plans), Budget.create_empty(options)).reject_excess(options)
     cost = 0.0
     for plan in plans:
         spending = Spending(options, cost)
-        replies = _replies(plan, sampling, spending, store, watch, so_far)
+        replies = _collect_replies(plan, sampling, spending, store, watch, so_far)
         if not keep_open:
             plan.model.close()
         cost += spending.cost or 0.0
-        _enter(plan, replies, sampling, options, spending)
+        _store_outcomes(plan, replies, sampling, options, spending)
     return [plan.run for plan in plans]
 
 
-def _plan(
+def _build_plan(
     model: ChatModel,
     portions: Sequence[Portion],
     protocol: str,
     perturb: str | None,
     options: ChatOptions,
-    sampling: Sampling,
+    sampling: SamplingOptions,
     store: ReplyStore,
 ) -> _Plan:
-    run = ModelRun()
+    run = ModelOutput()
     asked = [
-        _without_long(_without_special(entry, model, run), model, run, sampling)
-        for entry in _asked(run, model.name, portions, protocol, perturb, options, sampling)
+        _skip_long_items(_skip_special_tokens(entry, model, run), model, run, sampling)
+        for entry in _build_prompts(run, model.name, portions, protocol, perturb, options, sampling)
     ]
     questions = {prompt.question.digest: prompt.question for entry in asked for prompt in entry.prompts}
     fingerprint = model.chat_fingerprint(sampling)
-    unconfirmed = store.get(_unconfirmed(fingerprint), questions)
+    unconfirmed = store.get(_format_unconfirmed_key(fingerprint), questions)
     stored = {**unconfirmed, **store.get(fingerprint, questions)}
     pending = [question for digest, question in questions.items() if digest not in stored]
-    probes = min(AGAIN, len(unconfirmed))
+    probes = min(REPEATED_MESSAGES, len(unconfirmed))
     if getattr(model, "can_change", False):
-        probes += probe_requests(len(pending), sampling)
+        probes += count_probe_requests(len(pending), sampling)
     budget = Budget.of(model, pending, sampling, options, probes=probes)
     return _Plan(model, run, asked, questions, stored, set(unconfirmed), budget)
 
 
-def _unconfirmed(fingerprint: str) -> str:
+def _format_unconfirmed_key(fingerprint: str) -> str:
     """The key of replies of a model that is not confirmed yet."""
     return f"{fingerprint} unconfirmed"
 
 
-def _replies(
-    plan: _Plan, sampling: Sampling, spending: Spending, store: ReplyStore, watch: Watching, so_far: SoFar
+def _collect_replies(
+    plan: _Plan, sampling: SamplingOptions, spending: Spending, store: ReplyStore, watch: Watching, so_far: OnInterim
 ) -> dict[bytes, Reply]:
     """The replies to all questions of a model; new ones are stored as they come, and confirmed window by window."""
     fingerprint = plan.model.chat_fingerprint(sampling)
     confirmation = ChatConfirmation(plan.model, sampling, spending, plan.stored.values())
-    key = _unconfirmed(fingerprint) if confirmation.is_needed else fingerprint
+    key = _format_unconfirmed_key(fingerprint) if confirmation.is_needed else fingerprint
     replies = dict(plan.stored)
     with watch(f"{plan.model.name} (chat)") as report:
         report(Progress(len(replies), len(plan.questions), 0.0))
-        _settle(plan, confirmation, fingerprint, store)
+        _confirm_stored_replies(plan, confirmation, fingerprint, store)
         for window in confirmation.windows(plan.pending):
             new: list[bytes] = []
-            for index, reply in plan.model.replies(window, sampling):
+            for index, reply in plan.model.stream_replies(window, sampling):
                 digest = window[index].digest
                 if reply.too_long:
-                    _leave_out_too_long(plan, digest, reply)
+                    _skip_too_long(plan, digest, reply)
                     continue
                 confirmation.check_name(reply)
                 store.put(key, digest, reply)
@@ -175,9 +175,9 @@ def _replies(
                 replies[digest] = reply
                 spending.add(reply, plan.model, window[index].prompt)
                 report(Progress(len(replies), len(plan.questions), 0.0))
-                so_far(lambda: _replied_so_far(plan, replies, sampling))
+                so_far(lambda: _compute_interim_values(plan, replies, sampling))
             if confirmation.is_needed and new:
-                with _discarding(store, key, new):
+                with _discard_on_change(store, key, new):
                     confirmation.confirm(replies, len(new))
                 store.confirm(key, fingerprint, new)
     if confirmation.is_needed:
@@ -185,33 +185,33 @@ def _replies(
     return replies
 
 
-def _settle(plan: _Plan, confirmation: ChatConfirmation, fingerprint: str, store: ReplyStore) -> None:
+def _confirm_stored_replies(plan: _Plan, confirmation: ChatConfirmation, fingerprint: str, store: ReplyStore) -> None:
     """Confirm replies that an earlier run left behind; if they are another model's, they are deleted."""
     if not plan.unconfirmed:
         return
     known = {plan.questions[digest]: plan.stored[digest] for digest in plan.unconfirmed}
-    with _discarding(store, _unconfirmed(fingerprint), plan.unconfirmed):
+    with _discard_on_change(store, _format_unconfirmed_key(fingerprint), plan.unconfirmed):
         confirmation.compare(confirmation.sample(known), len(known))
-    store.confirm(_unconfirmed(fingerprint), fingerprint, plan.unconfirmed)
+    store.confirm(_format_unconfirmed_key(fingerprint), fingerprint, plan.unconfirmed)
 
 
 @contextmanager
-def _discarding(store: ReplyStore, key: str, questions: Collection[bytes]) -> Iterator[None]:
+def _discard_on_change(store: ReplyStore, key: str, questions: Collection[bytes]) -> Iterator[None]:
     """Delete these replies if the server turns out to have changed its model."""
     try:
         yield
-    except ChangedChat:
+    except ChatModelChanged:
         store.delete(key, questions)
         raise
 
 
-def _leave_out_too_long(plan: _Plan, digest: bytes, reply: Reply) -> None:
+def _skip_too_long(plan: _Plan, digest: bytes, reply: Reply) -> None:
     """Take the items that a server finds too long out of the plan; a ModelError if they become too many."""
     for place, entry in enumerate(plan.asked):
         left_out = {prompt.item for prompt in entry.prompts if prompt.question.digest == digest}
         if not left_out:
             continue
-        plan.asked[place] = _without(entry, left_out)
+        plan.asked[place] = _remove_items(entry, left_out)
         names = {"model": plan.model.name, **entry.portion.label()}
         plan.run.skipped += [{**names, "item": item, "reason": _TOO_LONG} for item in sorted(left_out)]
         all_left_out = sum(skip == {**names, "item": skip["item"], "reason": _TOO_LONG} for skip in plan.run.skipped)
@@ -223,7 +223,7 @@ def _leave_out_too_long(plan: _Plan, digest: bytes, reply: Reply) -> None:
             )
 
 
-def _without(entry: _Asked, left_out: Collection[str]) -> _Asked:
+def _remove_items(entry: _PortionPrompts, left_out: Collection[str]) -> _PortionPrompts:
     """A portion without some of its items."""
     return replace(
         entry,
@@ -232,35 +232,35 @@ def _without(entry: _Asked, left_out: Collection[str]) -> _Asked:
     )
 
 
-def _replied_so_far(plan: _Plan, replies: dict[bytes, Reply], sampling: Sampling) -> list[ValueSoFar]:
+def _compute_interim_values(plan: _Plan, replies: dict[bytes, Reply], sampling: SamplingOptions) -> list[InterimValue]:
     """The values of the items about which all messages are answered."""
     tables = []
     for entry in plan.asked:
         open_items = {prompt.item for prompt in entry.prompts if prompt.question.digest not in replies}
         prompts = [prompt for prompt in entry.prompts if prompt.item not in open_items]
         if prompts:
-            tables.append(_outcomes(plan.model.name, replace(entry, prompts=prompts), replies, sampling)[1])
-    families = {entry.portion.name: measures_of(entry.portion, chatting=True) for entry in plan.asked}
-    return values_so_far(pd.concat(tables, ignore_index=True), families) if tables else []
+            tables.append(_build_tables(plan.model.name, replace(entry, prompts=prompts), replies, sampling)[1])
+    families = {entry.portion.name: select_measure_module(entry.portion, chatting=True) for entry in plan.asked}
+    return compute_interim_values(pd.concat(tables, ignore_index=True), families) if tables else []
 
 
-def _enter(
-    plan: _Plan, replies: dict[bytes, Reply], sampling: Sampling, options: ChatOptions, spending: Spending
+def _store_outcomes(
+    plan: _Plan, replies: dict[bytes, Reply], sampling: SamplingOptions, options: ChatOptions, spending: Spending
 ) -> None:
     """Enter what the replies come to into the model's run."""
     model, run = plan.model, plan.run
     for entry in plan.asked:
-        table, scores = _outcomes(model.name, entry, replies, sampling)
+        table, scores = _build_tables(model.name, entry, replies, sampling)
         run.answers.append(table)
         run.scores.append(scores)
-        run.notes += _no_choice(model.name, entry, table)
-        run.notes += _cut_off(entry, table, replies, sampling)
+        run.notes += _note_missing_choices(model.name, entry, table)
+        run.notes += _note_truncated_answers(entry, table, replies, sampling)
         run.askings.append(
-            Asking(
+            MeasurementConditions(
                 model=model.name,
                 **entry.portion.label(),
                 protocol=entry.protocol,
-                family=family_of("chat"),
+                family=get_answer_type("chat"),
                 kind="chat",
                 tokenizer=None,
                 unknown=0,
@@ -290,7 +290,7 @@ def _enter(
     }
 
 
-def _no_choice(model: str, entry: _Asked, table: pd.DataFrame) -> Iterator[str]:
+def _note_missing_choices(model: str, entry: _PortionPrompts, table: pd.DataFrame) -> Iterator[str]:
     """A note on a portion that nothing can be said about."""
     if not table["outcome"].isin([REFUSAL.kind, UNPARSEABLE.kind]).all():
         return
@@ -301,7 +301,9 @@ def _no_choice(model: str, entry: _Asked, table: pd.DataFrame) -> Iterator[str]:
     )
 
 
-def _cut_off(entry: _Asked, table: pd.DataFrame, replies: dict[bytes, Reply], sampling: Sampling) -> Iterator[str]:
+def _note_truncated_answers(
+    entry: _PortionPrompts, table: pd.DataFrame, replies: dict[bytes, Reply], sampling: SamplingOptions
+) -> Iterator[str]:
     """A note on answers that were longer than allowed, so that no choice could be read in them."""
     cut = np.array([replies[prompt.question.digest].cut for prompt in entry.prompts])
     lost = int((cut & (table["outcome"] == UNPARSEABLE.kind).to_numpy()).sum())
@@ -312,36 +314,38 @@ def _cut_off(entry: _Asked, table: pd.DataFrame, replies: dict[bytes, Reply], sa
         )
 
 
-def _known(protocol: str) -> str:
+def _resolve_protocol(protocol: str) -> str:
     if protocol in (_DEFAULT, *PROTOCOLS):
         return FORCED_CHOICE if protocol == _DEFAULT else protocol
     raise UsageError(f"Chat models are not asked by the protocol {protocol!r}; there is {', '.join(PROTOCOLS)}.")
 
 
-def _asked(
-    run: ModelRun,
+def _build_prompts(
+    run: ModelOutput,
     model: str,
     portions: Sequence[Portion],
     protocol: str,
     perturb: str | None,
     options: ChatOptions,
-    sampling: Sampling,
-) -> Iterator[_Asked]:
+    sampling: SamplingOptions,
+) -> Iterator[_PortionPrompts]:
     """The portions with their messages; those that cannot be asked are entered into the run."""
     for portion in portions:
         try:
-            choices = _choices(portion)
-        except CannotAsk as refusal:
+            choices = _build_choices(portion)
+        except UnsupportedPart as refusal:
             run.refused.append({"model": model, **portion.label(), "reason": str(refusal)})
             continue
         prompts: list[Prompt] = []
         items: dict[str, Item] = {}
         for item, choice in choices:
-            if (reason := _unfit(choice)) is not None:
+            if (reason := _explain_unusable(choice)) is not None:
                 run.skipped.append({"model": model, **portion.label(), "item": item.id, "reason": reason})
                 continue
             items[item.id] = item
-            prompts += prompts_for(item.id, portion.language, choice, Design(options.full), options.samples)
+            prompts += build_prompts(
+                item.id, portion.language, choice, OptionOrderDesign(options.full), options.samples
+            )
         if not prompts:
             continue
         case = [perturb or "", options.case(sampling)]
@@ -350,22 +354,24 @@ def _asked(
             location = f"{portion.name}/{portion.part}:{portion.language}"
             run.notes.append(f"{location} was asked in English: there are no instructions in its language yet.")
         told = ", ".join(filter(None, case))
-        yield _Asked(portion, f"{protocol}/{told}" if told else protocol, items, prompts)
+        yield _PortionPrompts(portion, f"{protocol}/{told}" if told else protocol, items, prompts)
 
 
-def _without_special(entry: _Asked, model: ChatModel, run: ModelRun) -> _Asked:
+def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
     """The portion without the items that spell a special token of a model on this machine."""
-    text: Text | None = getattr(model, "text", None)  # a server tokenizes by itself
+    text: Tokenizer | None = getattr(model, "text", None)  # a server tokenizes by itself
     if text is None:
         return entry
-    _, skipped = without_special(list(entry.items.values()), entry.portion.form, text)
+    _, skipped = split_special_items(list(entry.items.values()), entry.portion.form, text)
     run.skipped += [{"model": model.name, **entry.portion.label(), **skip._asdict()} for skip in skipped]
-    return _without(entry, {skip.item for skip in skipped})
+    return _remove_items(entry, {skip.item for skip in skipped})
 
 
-def _without_long(entry: _Asked, model: ChatModel, run: ModelRun, sampling: Sampling) -> _Asked:
+def _skip_long_items(
+    entry: _PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
+) -> _PortionPrompts:
     """The portion without the items that are too long for a model on this machine, which are entered into the run."""
-    longest_message: Callable[[Sampling], int | None] | None = getattr(model, "longest_message", None)
+    longest_message: Callable[[SamplingOptions], int | None] | None = getattr(model, "compute_message_limit", None)
     longest = longest_message(sampling) if longest_message else None
     if longest is None:
         return entry
@@ -376,32 +382,34 @@ def _without_long(entry: _Asked, model: ChatModel, run: ModelRun, sampling: Samp
         text = prompt.question.prompt
         if len(text.encode()) > surely_short:
             lengths[prompt.item] = max(model.tokens(text), lengths.get(prompt.item, 0))
-    skipped = long_items(lengths, longest, entry.portion, model.name, remedy="lower --max-tokens")
+    skipped = skip_long_items(lengths, longest, entry.portion, model.name, remedy="lower --max-tokens")
     left_out = {skip.item for skip in skipped}
     run.skipped += [{"model": model.name, **entry.portion.label(), **skip._asdict()} for skip in skipped]
-    return _without(entry, left_out)
+    return _remove_items(entry, left_out)
 
 
-def _choices(portion: Portion) -> list[tuple[Item, Choice]]:
-    make = benchmark_for(portion.form).choice
+def _build_choices(portion: Portion) -> list[tuple[Item, Choice]]:
+    make = get_benchmark(portion.form).choice
     if make is None:
-        raise CannotAsk(f"Items of the form {portion.form} cannot be put as a choice between options to a chat model.")
-    if portion.part != UNDIVIDED and form_named(portion.form).part_of(portion.items[0]) is None:
-        raise CannotAsk(
+        raise UnsupportedPart(
+            f"Items of the form {portion.form} cannot be put as a choice between options to a chat model."
+        )
+    if portion.part != UNDIVIDED and get_form(portion.form).part_of(portion.items[0]) is None:
+        raise UnsupportedPart(
             f"The part {portion.part} is a way to ask for likelihoods; a chat model is asked about {portion.name} as a "
             "whole."
         )
     choices = [(item, make(item)) for item in portion.items]
     for _, choice in choices:
         if choice.task not in get_args(Task):
-            raise CannotAsk(
+            raise UnsupportedPart(
                 f"Its benchmark sets the task {choice.task!r}, for which there are no instructions; there is "
                 f"{', '.join(get_args(Task))}."
             )
     return choices
 
 
-def _unfit(choice: Choice) -> str | None:
+def _explain_unusable(choice: Choice) -> str | None:
     """Why an item cannot be asked; None if it can."""
     texts = [option.text.strip().casefold() for option in choice.options]
     if not all(texts):
@@ -409,15 +417,15 @@ def _unfit(choice: Choice) -> str | None:
     return "two of its options have the same text" if len(set(texts)) < len(texts) else None
 
 
-def _outcomes(
-    model: str, entry: _Asked, replies: dict[bytes, Reply], sampling: Sampling
+def _build_tables(
+    model: str, entry: _PortionPrompts, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table of answers of a portion, and its table of scores."""
     rows: list[dict[str, Any]] = []
     by_item: dict[str, list[ItemAnswer]] = {}
     for prompt in entry.prompts:
         reply = replies[prompt.question.digest]
-        answer, outcome = _read(prompt, reply, entry.portion.language, sampling)
+        answer, outcome = _read_reply(prompt, reply, entry.portion.language, sampling)
         by_item.setdefault(prompt.item, []).append(answer)
         rows.append(
             {
@@ -431,44 +439,44 @@ def _outcomes(
                 "sample": prompt.question.sample + 1,
                 "outcome": outcome,
                 "shares": list(answer.shares),
-                "reply": _shown(prompt.question, answer) if sampling.probabilities else reply.text,
+                "reply": _format_shares(prompt.question, answer) if sampling.probabilities else reply.text,
             }
         )
-    scores = score_table(
+    scores = build_score_table(
         model,
         entry.portion,
         entry.protocol,
         (
             (entry.items[item], role, role, score)
             for item, answers in by_item.items()
-            for role, score in item_scores(answers)
+            for role, score in compute_item_scores(answers)
         ),
     )
     return pd.DataFrame(rows, columns=ANSWERS_SCHEMA.names), scores
 
 
-def _read(prompt: Prompt, reply: Reply, language: str, sampling: Sampling) -> tuple[ItemAnswer, str]:
+def _read_reply(prompt: Prompt, reply: Reply, language: str, sampling: SamplingOptions) -> tuple[ItemAnswer, str]:
     """The answer of a reply, and its outcome: the role of the chosen option, refusal or unparseable."""
     roles = tuple(option.role for option in prompt.options)
     if sampling.probabilities and reply.refused:
         return ItemAnswer(prompt.arrangement, roles, (0.0,) * len(roles), True), REFUSAL.kind
     if sampling.probabilities:
-        shares = label_shares(prompt.question.labels, reply)
+        shares = compute_label_shares(prompt.question.labels, reply)
         best = max(range(len(shares)), key=shares.__getitem__)
         outcome = roles[best] if shares[best] > 0 else "unparseable"
         return ItemAnswer(prompt.arrangement, roles, shares), outcome
     texts = [option.text for option in prompt.options]
-    read = REFUSAL if reply.refused else parse(reply.text, texts, prompt.question.labels, language)
+    read = REFUSAL if reply.refused else parse_reply(reply.text, texts, prompt.question.labels, language)
     shares = tuple(float(place == read.place) for place in range(len(roles)))
     answer = ItemAnswer(prompt.arrangement, roles, shares, read.kind == "refusal")
     return answer, read.kind if read.place is None else roles[read.place]
 
 
-def label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
+def compute_label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
     """The probability of each label as the first token, with or without a space and brackets.
 
     >>> reply = Reply("", first_tokens=((" A", math.log(0.5)), ("A", math.log(0.125)), ("B", math.log(0.25))))
-    >>> label_shares(["A", "B"], reply)
+    >>> compute_label_shares(["A", "B"], reply)
     (0.625, 0.25)
     """
     shares = dict.fromkeys(labels, 0.0)
@@ -480,5 +488,5 @@ def label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
     return tuple(share / total for share in shares.values())
 
 
-def _shown(question: ChatQuestion, answer: ItemAnswer) -> str:
+def _format_shares(question: ChatQuestion, answer: ItemAnswer) -> str:
     return ", ".join(f"{label} {share:.3f}" for label, share in zip(question.labels, answer.shares, strict=True))

@@ -6,31 +6,31 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from tiltmeter.datasets.cache import cache_dir
-from tiltmeter.datasets.hashing import hashed_once
+from tiltmeter.datasets.cache_folder import get_cache_folder
+from tiltmeter.datasets.file_hashes import cache_hashes
 from tiltmeter.engine.answer_store import AnswerStore
-from tiltmeter.engine.speedups import running
+from tiltmeter.engine.speedups import apply_process_speedups
 from tiltmeter.errors import UsageError
-from tiltmeter.models.opening import Given, Opened, left_out, listed, opened
-from tiltmeter.models.protocol import ChatModel, Model, ModelOptions
+from tiltmeter.models.model_opener import AnyModel, ModelInput, select_disabled_speedups, to_model_list, use_model
+from tiltmeter.models.model_protocol import ChatModel, Model, ModelOptions
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import Kind
-from tiltmeter.reading import home_path
-from tiltmeter.runs.asking_models import Watch, ask_model
-from tiltmeter.runs.budget import ChatOptions
+from tiltmeter.runs.chat_budget import ChatOptions
 from tiltmeter.runs.chat_run import ask_chats
-from tiltmeter.runs.finishing import finished
-from tiltmeter.runs.model_run import ModelRun
-from tiltmeter.runs.notebook_progress import notebook_bar
-from tiltmeter.runs.overlaps import refuse_same_models
-from tiltmeter.runs.preparing import MIXED, PreparedRun, RunSettings, checked_request, prepare
-from tiltmeter.runs.result import Result, refuse_other_run
-from tiltmeter.runs.so_far import SoFar
+from tiltmeter.runs.duplicates import reject_same_models
+from tiltmeter.runs.interim_values import OnInterim
+from tiltmeter.runs.language_model_run import Watch, ask_model
+from tiltmeter.runs.model_output import ModelOutput
+from tiltmeter.runs.notebook_progress import show_notebook_bar
+from tiltmeter.runs.preparation import MIXED, PreparedRun, RunSettings, build_request, prepare_run
+from tiltmeter.runs.result import Result, reject_other_run
+from tiltmeter.runs.result_assembly import assemble_result
+from tiltmeter.text_files import expand_home
 
 
-@hashed_once()
+@cache_hashes()
 def evaluate(
-    models: Given | Sequence[Given],
+    models: ModelInput | Sequence[ModelInput],
     on: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     protocol: str = "published",
@@ -57,14 +57,14 @@ def evaluate(
     every_item: bool = False,
     out: Path | str | None = None,
     force: bool = False,
-    watch: Watch = notebook_bar,
-    so_far: SoFar = lambda _values: None,
+    watch: Watch = show_notebook_bar,
+    so_far: OnInterim = lambda _values: None,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
     """Measure the bias of models towards stereotypes.
 
     `models` are folders, .gguf files, hub ids (`id@revision`), adapters, `BASE+ADAPTER` or `embedded`; a loaded
-    transformers model with its tokenizer, as `(model, tokenizer)`; or any `tiltmeter.models.protocol.Model`. `on` names
+    transformers model with its tokenizer, as `(model, tokenizer)`; or any object with the protocol `Model`. `on` names
     benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many
     items of each part and language, the same ones in every language. `perturb` applies a perturbation to every item
     (pairs: `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `keep_tokens`
@@ -97,7 +97,7 @@ def evaluate(
         dtype=dtype,
         batch_tokens=batch_tokens,
         trust_remote_code=trust_remote_code,
-        cache=cache_dir(),
+        cache=get_cache_folder(),
         plain=plain,
         tokenizer=tokenizer,
         quantize=quantize,
@@ -117,49 +117,49 @@ def evaluate(
         keep_tokens=keep_tokens,
         every_item=every_item,
     )
-    requested = listed(models, options)
+    requested = to_model_list(models, options)
     specs = [os.fspath(spec) for spec in ([on] if isinstance(on, str | os.PathLike) else on)]
-    request = checked_request(requested, specs, settings, options)
+    request = build_request(requested, specs, settings, options)
     if out is not None:
-        refuse_other_run(home_path(out), request, force=force)
-    prepared = prepare(requested, specs, settings, options, request)
-    with running(left_out(plain=plain)):
+        reject_other_run(expand_home(out), request, force=force)
+    prepared = prepare_run(requested, specs, settings, options, request)
+    with apply_process_speedups(select_disabled_speedups(plain=plain)):
         if prepared.is_chat:
             runs = _ask_chats(requested, prepared, watch, so_far, tell)
         else:
             runs = _ask_models(requested, prepared, watch, so_far)
-    result = finished(prepared, runs, time.monotonic() - began)
+    result = assemble_result(prepared, runs, time.monotonic() - began)
     if out is not None:
         result.save(out, force=force)
     return result
 
 
 def _ask_chats(
-    requested: Sequence[str | Opened],
+    requested: Sequence[str | AnyModel],
     prepared: PreparedRun,
     watch: Watch,
-    so_far: SoFar,
+    so_far: OnInterim,
     tell: Callable[[str], None],
-) -> list[ModelRun]:
-    with ReplyStore(cache_dir() / "replies.sqlite") as store, ExitStack() as stack:
-        chats = [stack.enter_context(opened(source, prepared.options)) for source in requested]
+) -> list[ModelOutput]:
+    with ReplyStore(get_cache_folder() / "replies.sqlite") as store, ExitStack() as stack:
+        chats = [stack.enter_context(use_model(source, prepared.options)) for source in requested]
         models = [model for model in chats if isinstance(model, ChatModel)]
         return ask_chats(models, prepared, store, watch=watch, so_far=so_far, tell=tell)
 
 
 def _ask_models(
-    requested: Sequence[str | Opened], prepared: PreparedRun, watch: Watch, so_far: SoFar
-) -> list[ModelRun]:
-    runs: list[ModelRun] = []
-    with AnswerStore(cache_dir() / "answers.sqlite") as answers, ExitStack() as stack:
+    requested: Sequence[str | AnyModel], prepared: PreparedRun, watch: Watch, so_far: OnInterim
+) -> list[ModelOutput]:
+    runs: list[ModelOutput] = []
+    with AnswerStore(get_cache_folder() / "answers.sqlite") as answers, ExitStack() as stack:
         # All are opened before the first is asked: what is wrong with the last is then known at once.
         models_to_ask: list[Model] = []
         for source in requested:
-            model = stack.enter_context(opened(source, prepared.options))
+            model = stack.enter_context(use_model(source, prepared.options))
             if isinstance(model, ChatModel):  # a plug-in may open one for any name
                 raise UsageError(MIXED)
             models_to_ask.append(model)
-        refuse_same_models([m for m, source in zip(models_to_ask, requested, strict=True) if source is not m])
+        reject_same_models([m for m, source in zip(models_to_ask, requested, strict=True) if source is not m])
         for model in models_to_ask:
             runs.append(ask_model(model, prepared, answers, watch, so_far))
             model.close()

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.gender import LANGUAGES, SpeakerGender, speaker_gender
-from tiltmeter.gender.english_pronouns import english_pronoun_gender
-from tiltmeter.reading import read_text, split_lines
+from tiltmeter.gender import LANGUAGES, SpeakerGender, find_speaker_gender
+from tiltmeter.gender.english_pronouns import find_english_gender
+from tiltmeter.text_files import read_text, split_lines
 from tiltmeter.translators.translation_files import normalize_text
 
 RULES, STANZA, CONLLU = "rules", "stanza", "conllu"
@@ -18,35 +18,35 @@ RULES, STANZA, CONLLU = "rules", "stanza", "conllu"
 GenderFinder = Callable[[str], SpeakerGender | None]
 
 
-def protocol_of(gender_from: str) -> str:
+def get_gender_protocol(gender_from: str) -> str:
     """The protocol for a value of --gender-from: `rules`, `stanza`, or for a path `conllu`.
 
-    >>> protocol_of("rules"), protocol_of("parsed/deepl.conllu")
+    >>> get_gender_protocol("rules"), get_gender_protocol("parsed/deepl.conllu")
     ('rules', 'conllu')
     """
     return gender_from if gender_from in (RULES, STANZA) else CONLLU
 
 
 def open_gender_finder(gender_from: str, language: str) -> GenderFinder:
-    """The gender finder for translations into this language; `gender_from` as in `protocol_of`."""
-    if protocol_of(gender_from) == CONLLU:
-        return _from_parse(Path(gender_from))
+    """The gender finder for translations into this language; `gender_from` as in `get_gender_protocol`."""
+    if get_gender_protocol(gender_from) == CONLLU:
+        return _open_parse_finder(Path(gender_from))
     if language == "en" and gender_from == RULES:
-        return english_pronoun_gender
+        return find_english_gender
     if language not in LANGUAGES:
         raise UsageError(
             f"The speaker's gender in {language!r} is not known to {gender_from}, only in {', '.join(LANGUAGES)}; for "
             "other languages parse the translations, and give the CoNLL-U file with --gender-from."
         )
     if gender_from == STANZA:
-        from tiltmeter.gender.stanza import StanzaSpeaker
+        from tiltmeter.gender.stanza import StanzaGenderFinder
 
-        return StanzaSpeaker(language).speaker_gender
-    return lambda text: speaker_gender(text, language, explain=True)
+        return StanzaGenderFinder(language).find_speaker_gender
+    return lambda text: find_speaker_gender(text, language, explain=True)
 
 
-def _from_parse(path: Path) -> GenderFinder:
-    from tiltmeter.gender.conllu import read_conllu, speaker_gender_conllu
+def _open_parse_finder(path: Path) -> GenderFinder:
+    from tiltmeter.gender.conllu import find_conllu_gender, read_conllu
 
     try:
         lines = split_lines(read_text(path))
@@ -57,7 +57,7 @@ def _from_parse(path: Path) -> GenderFinder:
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8.") from error
     parsed = {
-        normalize_text(sentence.text): speaker_gender_conllu(sentence.words, explain=True)
+        normalize_text(sentence.text): find_conllu_gender(sentence.words, explain=True)
         for sentence in read_conllu(lines, str(path))
     }
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from tiltmeter.benchmarks.gendered import PROTOCOL, ROLE
-from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, parts
+from tiltmeter.benchmarks.gender_log_ratios import PROTOCOL, ROLE
+from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, list_parts
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.reading import read_text
-from tiltmeter.runs.imports import Predictions
 from tiltmeter.runs.portions import UNDIVIDED, Portion
-from tiltmeter.runs.score_tables import score_table
+from tiltmeter.runs.prediction_files import Predictions
+from tiltmeter.runs.score_tables import build_score_table
+from tiltmeter.text_files import read_text
 
 FORM = "gest"
 _NAME = re.compile(r"_template-\d+$")
@@ -28,12 +28,12 @@ def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: st
     if len(predicted) != 1 or predicted[0].form != BENCHMARK.form:
         raise UsageError("Predictions of the form gest are for the sentences of gest or gest-1.0; name one with --on.")
     (portion,) = predicted
-    files = _files(path, portion.part)
-    name = model or model_of(path)
+    files = _find_files(path, portion.part)
+    name = model or infer_model_name(path)
     tables = []
     for part, file in files.items():
-        (asked,) = portion.in_parts([part])
-        ratios = _ratios(file)
+        (asked,) = portion.split_into_parts([part])
+        ratios = _read_ratios(file)
         if len(ratios) != len(portion.items):
             raise DataError(
                 f"{file} has {len(ratios)} lines, but {portion.name} has {len(portion.items)} sentences; "
@@ -41,30 +41,31 @@ def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: st
             )
         words = TEMPLATES[part].words
         rows = ((item, words, ROLE, ratio) for item, ratio in zip(portion.items, ratios, strict=True))
-        tables.append(score_table(name, asked, PROTOCOL, rows))
+        tables.append(build_score_table(name, asked, PROTOCOL, rows))
     return Predictions(pd.concat(tables, ignore_index=True), [], [], tuple(files.values()))
 
 
-def model_of(path: Path) -> str:
+def infer_model_name(path: Path) -> str:
     """The name of the model, from the path of one file or of all its files.
 
-    >>> model_of(Path("english_mlm/bert-base-uncased_template-0.txt")), model_of(Path("english_glm/phi-1.5"))
+    >>> paths = Path("english_mlm/bert-base-uncased_template-0.txt"), Path("english_glm/phi-1.5")
+    >>> tuple(infer_model_name(path) for path in paths)
     ('bert-base-uncased', 'phi-1.5')
     """
     return _NAME.sub("", path.name.removesuffix(".txt"))
 
 
-def _files(path: Path, part: str) -> dict[str, Path]:
+def _find_files(path: Path, part: str) -> dict[str, Path]:
     """The files by template."""
     if path.is_file():
         if part == UNDIVIDED:
             raise UsageError(
                 f"{path.name} is for one template; name it, as in --on gest-1.0/template-1:en, or give the path "
-                f"{path.with_name(model_of(path))}, which stands for all files of the model."
+                f"{path.with_name(infer_model_name(path))}, which stands for all files of the model."
             )
         return {part: path}
     candidates = sorted(path.parent.glob(f"{path.name}_template-*.txt"))
-    for asked in (tuple(TEMPLATES), parts("causal")):
+    for asked in (tuple(TEMPLATES), list_parts("causal")):
         if [file.name for file in candidates] == [f"{path.name}_template-{number}.txt" for number in range(len(asked))]:
             files = dict(zip(asked, candidates, strict=True))
             if part != UNDIVIDED and part not in files:
@@ -75,7 +76,7 @@ def _files(path: Path, part: str) -> dict[str, Path]:
     )
 
 
-def _ratios(file: Path) -> list[float]:
+def _read_ratios(file: Path) -> list[float]:
     """The log ratios of a file, converted from log10 to natural logarithms."""
     try:
         lines = read_text(file).split()

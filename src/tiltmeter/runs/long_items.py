@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tiltmeter.benchmarks.benchmark import Asked, Skipped
+from tiltmeter.benchmarks.benchmark import PartTrials, SkippedItem
 from tiltmeter.errors import ModelError
 from tiltmeter.runs.portions import Portion
 
@@ -10,7 +10,7 @@ from tiltmeter.runs.portions import Portion
 LARGEST_SHARE = 0.01
 
 
-def lengths_beyond(asked: Asked, longest: int | None) -> dict[str, int]:
+def find_excess_lengths(asked: PartTrials, longest: int | None) -> dict[str, int]:
     """The items with a question of more tokens than the longest input, by id, with the number of tokens."""
     if longest is None:
         return {}
@@ -22,16 +22,16 @@ def lengths_beyond(asked: Asked, longest: int | None) -> dict[str, int]:
     return lengths
 
 
-def items_without_questions(asked: Asked, longest: int | None) -> list[Skipped]:
+def find_items_without_questions(asked: PartTrials, longest: int | None) -> list[SkippedItem]:
     """The items that the model could read, but whose questions would fill the memory."""
     return [
-        Skipped(item, f"it has {length:,} tokens, and the questions about them would fill the memory")
+        SkippedItem(item, f"it has {length:,} tokens, and the questions about them would fill the memory")
         for item, length in asked.too_long.items()
         if longest is None or length <= longest
     ]
 
 
-def long_items(
+def skip_long_items(
     lengths: Mapping[str, int],
     longest: int,
     portion: Portion,
@@ -39,7 +39,7 @@ def long_items(
     *,
     every_item: bool = False,
     remedy: str = "choose another model",
-) -> list[Skipped]:
+) -> list[SkippedItem]:
     """The items with more tokens than the longest input.
 
     A ModelError if they are more than `LARGEST_SHARE` of the portion, or, with `every_item`, if there are any.
@@ -53,4 +53,4 @@ def long_items(
             f"Item {first} of {portion.name}:{portion.language}{others} has {length} tokens, but {model} reads at "
             f"most {longest}{allowed}; shorten such items, leave them out, or {remedy}."
         )
-    return [Skipped(item, f"it is longer than the {longest} tokens that the model reads") for item in too_long]
+    return [SkippedItem(item, f"it is longer than the {longest} tokens that the model reads") for item in too_long]

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tiltmeter.measures.intervals import RESAMPLES, SEED
-from tiltmeter.measures.rule import ALPHA
+from tiltmeter.measures.bootstrap import RESAMPLES, SEED
+from tiltmeter.measures.verdict_rule import ALPHA
 
 # Libraries whose version can change results.
 _LIBRARIES = ("tiltmeter", "torch", "transformers", "tokenizers", "numpy", "scipy", "pandas")
 
 
-def make_manifest(
+def build_manifest(
     request: Mapping[str, Any],
     *,
     models: Iterable[Mapping[str, Any]] = (),
@@ -31,7 +31,7 @@ def make_manifest(
 
     `left_out` are rows of released files that give no usable item (`tiltmeter.runs.data_notes`), `refused` the parts
     that a model could not be asked, `skipped` the items that could not be scored, `flagged`
-    those that were scored although the model cannot read them (`tiltmeter.runs.doubts`), `notes` further remarks in
+    those that were scored although the model cannot read them (`runs/unreadable_items.py`), `notes` further remarks in
     sentences, `asked` how models were asked, `margins` the equivalence margins that override those of the measures. In
     `data`, `available` is the number of items before sampling.
     """
@@ -53,7 +53,7 @@ def make_manifest(
             "resamples": RESAMPLES,
             "seed": SEED,
         },
-        "versions": {name: installed for name in _LIBRARIES if (installed := _version(name))},
+        "versions": {name: installed for name in _LIBRARIES if (installed := _get_version(name))},
         "python": platform.python_version(),
         "platform": platform.platform(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -61,7 +61,7 @@ def make_manifest(
     }
 
 
-def data_sets(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+def index_data_sets(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """The entries of a manifest by data set and language, with the files of all parts and of each part."""
     merged: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in manifest.get("data", ()):
@@ -73,7 +73,7 @@ def data_sets(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, An
     return merged
 
 
-def _version(name: str) -> str | None:
+def _get_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:

@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tiltmeter.models.tensor_names import within_layers
+from tiltmeter.models.tensor_names import select_layer_modules
 
 
-def model_notes(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+def describe_models(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """The remarks on models, from their entries in the manifest.
 
-    >>> model_notes([{"name": "m", "kind": "causal", "chat_template": True}])[0]
+    >>> describe_models([{"name": "m", "kind": "causal", "chat_template": True}])[0]
     'm is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it as it is used.'
     """
-    return [note for entry in entries for note in _notes(entry)]
+    return [note for entry in entries for note in _list_notes(entry)]
 
 
-def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
+def _list_notes(entry: Mapping[str, Any]) -> Iterator[str]:
     name = entry["name"]
     if entry.get("chat_template") is True and entry.get("kind") == "causal":
         yield (
@@ -25,7 +25,7 @@ def _notes(entry: Mapping[str, Any]) -> Iterator[str]:
     if bits := (entry.get("quantized") or {}).get("bits"):
         yield f"{name} was measured with weights quantised to {bits} bits; the original ones give other numbers."
     unused = [module for modules in entry.get("unused_modules", {}).values() for module in modules]
-    if inside := within_layers(unused):
+    if inside := select_layer_modules(unused):
         yield (
             f"The checkpoint of {name} has {len(inside)} modules in its layers that its config has no place for, "
             f"{inside[0]} first: it was measured without them."

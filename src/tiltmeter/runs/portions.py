@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.datasets import Spec, parse_spec
-from tiltmeter.datasets.by_name import dataset, load_examined
+from tiltmeter.datasets.dataset_loader import get_dataset, load_with_findings
+from tiltmeter.datasets.file_hashes import get_sha256
 from tiltmeter.datasets.findings import Finding
-from tiltmeter.datasets.hashing import sha256_of
-from tiltmeter.forms import Item, form_of
+from tiltmeter.forms import Item, get_item_form
 
 # The value of `part` for data sets that are not divided into parts.
 UNDIVIDED = "all"
@@ -36,7 +36,7 @@ class Portion:
         """The same portion with other items."""
         return replace(self, items=items)
 
-    def in_parts(self, parts: Sequence[str]) -> list["Portion"]:
+    def split_into_parts(self, parts: Sequence[str]) -> list["Portion"]:
         """The same items once for each of these parts; unchanged if the portion is already one part."""
         return [replace(self, part=part) for part in parts] if parts and self.part == UNDIVIDED else [self]
 
@@ -46,35 +46,35 @@ class Portion:
 
     def describe(self) -> dict[str, Any]:
         """The entry in the manifest."""
-        warnings = {"warnings": counts} if (counts := self.warning_counts()) else {}
+        warnings = {"warnings": counts} if (counts := self.count_warnings()) else {}
         return {**self.label(), "items": len(self.items), "files": self.files, **warnings}
 
-    def warning_counts(self) -> dict[str, int]:
+    def count_warnings(self) -> dict[str, int]:
         """How many of the items have a warning that changes what a number means, by its code."""
         ids = {item.id for item in self.items} if self.warnings else set()
         counts = {code: len(ids & warned) for code, warned in sorted(self.warnings.items())}
         return {code: count for code, count in counts.items() if count}
 
 
-def measures_of(portion: Portion, *, chatting: bool) -> str:
+def select_measure_module(portion: Portion, *, chatting: bool) -> str:
     """The measures of a portion's scores: of what chat models choose, or of what others find likely."""
-    benchmark = benchmark_for(portion.form)
+    benchmark = get_benchmark(portion.form)
     return benchmark.choice_measures if chatting else benchmark.measures
 
 
-def portions(text: str) -> Iterator[Portion]:
+def load_portions(text: str) -> Iterator[Portion]:
     """The portions of a specification such as `stereoset/intrasentence:de`."""
     spec = parse_spec(text)
-    files = _hashes(spec)
+    files = _list_hashes(spec)
     by_portion: dict[tuple[str, str, str], list[Item]] = {}
     warned: dict[tuple[str, str, str], dict[str, set[str]]] = {}
     left_out: list[Finding] = []
 
     def key(item: Item) -> tuple[str, str, str]:
-        form = form_of(item)
+        form = get_item_form(item)
         return form.name, form.part_of(item) or spec.part or UNDIVIDED, item.language
 
-    for examined in load_examined(spec):
+    for examined in load_with_findings(spec):
         for item in examined.items:
             by_portion.setdefault(key(item), []).append(item)
         for item, finding in examined.warned:
@@ -92,12 +92,12 @@ def portions(text: str) -> Iterator[Portion]:
         left_out = []
 
 
-def _hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
+def _list_hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
     """Each file with its SHA-256, language and part; None if it holds several."""
     if spec.path is not None:
-        return [(spec.path.name, sha256_of(spec.path), None, None)] if spec.path.is_file() else []
+        return [(spec.path.name, get_sha256(spec.path), None, None)] if spec.path.is_file() else []
     return [
-        (file.name, sha256_of(path), source.language, source.part)
-        for source in dataset(spec.name).select(spec.part, spec.languages)
+        (file.name, get_sha256(path), source.language, source.part)
+        for source in get_dataset(spec.name).select(spec.part, spec.languages)
         for file, path in zip(source.files, source.paths(), strict=True)
     ]

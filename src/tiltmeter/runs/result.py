@@ -12,24 +12,24 @@ import pandas as pd
 
 import tiltmeter
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import atomic_write, check_folder, write_text
+from tiltmeter.files import reject_unwritable_folder, write_atomically, write_text
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
-from tiltmeter.printable import visible
-from tiltmeter.reading import home_path, read_json
+from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
-from tiltmeter.runs.file_digests import changed_files, on_changed, with_digests
-from tiltmeter.runs.items import SCHEMA
-from tiltmeter.runs.measuring import measure_again
-from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replaced_files
-from tiltmeter.runs.run_shape import (
-    check_together,
-    checked_manifest,
-    checked_rows,
-    checked_scores,
-    checked_table,
+from tiltmeter.runs.file_digests import describe_changed_files, list_changed_files, with_digests
+from tiltmeter.runs.measurement import remeasure_scores
+from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replace_files
+from tiltmeter.runs.run_items import SCHEMA
+from tiltmeter.runs.run_validation import (
     read_table,
+    validate_consistency,
+    validate_manifest,
+    validate_rows,
+    validate_scores,
+    validate_table,
 )
 from tiltmeter.runs.token_table import TOKENS_SCHEMA
+from tiltmeter.text_files import expand_home, read_json
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,10 @@ class Result:
         )
         items = self.scores[["benchmark", "part", "language", "item"]].drop_duplicates()
         on = [f"{name}:{language}" for name, language in asked]
-        return visible(f"<Result: {_some(models)} on {_some(on)}, {len(items):,} items, {len(self.records):,} numbers>")
+        return escape_unsafe(
+            f"<Result: {_shorten_names(models)} on {_shorten_names(on)}, "
+            f"{len(items):,} items, {len(self.records):,} numbers>"
+        )
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
@@ -91,9 +94,9 @@ class Result:
         """The records as a data frame."""
         return to_frame(self.records)
 
-    def measured_again(self) -> "Result":
+    def remeasure(self) -> "Result":
         """The same run with records computed from its scores, whatever `measures.json` says."""
-        return replace(self, records=measure_again(self.scores, self.manifest))
+        return replace(self, records=remeasure_scores(self.scores, self.manifest))
 
     def save(self, folder: Path | str, *, force: bool = False) -> Path:
         """Write the run's folder.
@@ -101,10 +104,10 @@ class Result:
         A folder with another run is not overwritten unless `force` is given; one with the same request is. The manifest
         is written last, so a folder with a manifest is complete.
         """
-        folder = home_path(folder)
-        refuse_other_run(folder, self.manifest["request"], force=force)
-        with replaced_files(folder) as part:
-            with atomic_write(part / SCORES) as file:
+        folder = expand_home(folder)
+        reject_other_run(folder, self.manifest["request"], force=force)
+        with replace_files(folder) as part:
+            with write_atomically(part / SCORES) as file:
                 self.scores.to_parquet(file, index=False, row_group_size=_ROW_GROUP)
             for name, table, schema in (
                 (ITEMS, self.texts, SCHEMA),
@@ -112,15 +115,15 @@ class Result:
                 (TOKENS, self.tokens, TOKENS_SCHEMA),
             ):
                 if table is not None:
-                    with atomic_write(part / name) as file:
+                    with write_atomically(part / name) as file:
                         table.to_parquet(file, index=False, schema=schema, row_group_size=_ROW_GROUP)
-            write_text(part / MEASURES, _json(to_dicts(self.records)))
-            write_manifest(part, with_digests(json.loads(_json(self.manifest)), part))
+            write_text(part / MEASURES, _to_json(to_dicts(self.records)))
+            write_manifest(part, with_digests(json.loads(_to_json(self.manifest)), part))
         return folder
 
-    def as_saved(self, folder: Path | str) -> "Result":
+    def with_saved_manifest(self, folder: Path | str) -> "Result":
         """This result with the manifest of the folder that it was saved to, which has the digests of its files."""
-        return replace(self, manifest=checked_manifest(read_json(home_path(folder) / MANIFEST)))
+        return replace(self, manifest=validate_manifest(read_json(expand_home(folder) / MANIFEST)))
 
     @classmethod
     def load(cls, folder: Path | str) -> "Result":
@@ -128,27 +131,27 @@ class Result:
 
         Files that were changed since the run was saved are named in a warning, and in `changed`.
         """
-        folder = home_path(folder)
+        folder = expand_home(folder)
         try:
             finish_save(folder)
             if not (folder / MANIFEST).is_file():
                 raise UsageError(
                     f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`."
                 )
-            manifest = checked_manifest(read_json(folder / MANIFEST))
-            scores = checked_scores(read_table(folder / SCORES))
-            rows = checked_rows(read_json(folder / MEASURES))
+            manifest = validate_manifest(read_json(folder / MANIFEST))
+            scores = validate_scores(read_table(folder / SCORES))
+            rows = validate_rows(read_json(folder / MEASURES))
             records = from_dicts(rows)
             if not all("verdict" in row for row in rows):
                 # Written before records had verdicts.
-                records = measure_again(scores, manifest)
-            check_together(manifest, scores, records)
+                records = remeasure_scores(scores, manifest)
+            validate_consistency(manifest, scores, records)
             items, answers, tokens = (
-                checked_table(name, read_table(folder / name), schema) if (folder / name).exists() else None
+                validate_table(name, read_table(folder / name), schema) if (folder / name).exists() else None
                 for name, schema in ((ITEMS, SCHEMA), (ANSWERS, ANSWERS_SCHEMA), (TOKENS, TOKENS_SCHEMA))
             )
-            changed = changed_files(manifest, folder)
-            for sentence in on_changed(changed, folder):
+            changed = list_changed_files(manifest, folder)
+            for sentence in describe_changed_files(changed, folder):
                 logger.warning("%s", sentence)
             return cls(scores, records, manifest, items, answers, tokens, tuple(changed))
         except DataError as error:
@@ -158,18 +161,18 @@ class Result:
             raise DataError(f"The run in {folder} cannot be read ({reason}); make it again.") from error
 
 
-def _some(names: Sequence[str], limit: int = 3) -> str:
+def _shorten_names(names: Sequence[str], limit: int = 3) -> str:
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest of a run's folder, which makes it complete; one that is there is replaced."""
-    write_text(folder / MANIFEST, _json(manifest))
+    write_text(folder / MANIFEST, _to_json(manifest))
 
 
-def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
+def reject_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
     """An error if a folder holds a finished run with another request, or cannot be written: before the work."""
-    check_folder(folder)
+    reject_unwritable_folder(folder)
     if not folder.is_dir():
         return
     finish_save(folder)
@@ -184,6 +187,6 @@ def refuse_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = 
         raise UsageError(f"{folder} already holds another run; choose another place with --out, or pass --force.")
 
 
-def _json(value: object) -> str:
+def _to_json(value: object) -> str:
     # NaN is not valid JSON.
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

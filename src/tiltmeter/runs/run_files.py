@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tiltmeter.files import locked_folder, make_folder, make_readable, not_writable, temporary_folder
+from tiltmeter.files import build_write_error, create_folder, create_temporary_folder, lock_folder, make_readable
 
 MANIFEST, SCORES, MEASURES, ITEMS = "manifest.json", "scores.parquet", "measures.json", "items.parquet"
 ANSWERS, TOKENS = "answers.parquet", "tokens.parquet"
@@ -21,20 +21,20 @@ _SAVED, _MOVING = ".saved", ".moving"
 
 
 @contextmanager
-def replaced_files(folder: Path) -> Iterator[Path]:
+def replace_files(folder: Path) -> Iterator[Path]:
     """Yield a folder for the new files of a run; they replace those of `folder` on success, and none on an exception.
 
     Files that are none of a run, such as a report, stay.
     """
-    make_folder(folder)
+    create_folder(folder)
     finish_save(folder)
-    with temporary_folder(folder) as part:
+    with create_temporary_folder(folder) as part:
         yield part
         try:
             make_readable(part)
             part.rename(folder / _SAVED)
         except OSError as error:
-            raise not_writable(folder, error) from error
+            raise build_write_error(folder, error) from error
     finish_save(folder)
 
 
@@ -43,7 +43,7 @@ def finish_save(folder: Path) -> None:
     saved, moving = folder / _SAVED, folder / _MOVING
     if not saved.is_dir() and not moving.is_dir():
         return
-    with locked_folder(folder):
+    with lock_folder(folder):
         try:
             if saved.is_dir() and not moving.is_dir():
                 # The manifest first: a mixture of old and new files is then not taken for a run.
@@ -56,4 +56,4 @@ def finish_save(folder: Path) -> None:
                         (moving / name).replace(folder / name)
                 shutil.rmtree(moving, ignore_errors=True)
         except OSError as error:
-            raise not_writable(folder, error) from error
+            raise build_write_error(folder, error) from error

@@ -6,31 +6,31 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.forms import Item, form_named
+from tiltmeter.forms import Item, get_form
 from tiltmeter.runs.portions import Portion
 
 # Rows that are Python objects at once: as such they take ten times the memory.
 _ROWS = 20_000
 
 
-def score_table(
+def build_score_table(
     model: str,
     portion: Portion,
     protocol: str,
     rows: Iterable[tuple[Item, str, str, float]],
 ) -> pd.DataFrame:
     """A table of scores from rows of (item, candidate, role, score)."""
-    entries = _entries(model, portion, protocol, rows)
+    entries = _list_rows(model, portion, protocol, rows)
     tables = [pd.DataFrame(list(islice(entries, _ROWS)))]
     while some := list(islice(entries, _ROWS)):
         tables.append(pd.DataFrame(some))
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
 
-def _entries(
+def _list_rows(
     model: str, portion: Portion, protocol: str, rows: Iterable[tuple[Item, str, str, float]]
 ) -> Iterator[dict[str, Any]]:
-    attributes = form_named(portion.form).attributes
+    attributes = get_form(portion.form).attributes
     for item, candidate, role, score in rows:
         yield {
             "model": model,

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tiltmeter.benchmarks.benchmark import Trial
-from tiltmeter.questions import Answer, Question, Text
+from tiltmeter.questions import Answer, Question, Tokenizer
 from tiltmeter.runs.portions import Portion
 
 # One row for each token, in the order of the sentence. `log_prob` is missing where the protocol does not ask for it, as
@@ -32,44 +32,51 @@ class _Token(NamedTuple):
     begins: bool
 
 
-def token_table(
-    model: str, portion: Portion, protocol: str, trials: Iterable[Trial], answers: Mapping[bytes, Answer], text: Text
+def build_token_table(
+    model: str,
+    portion: Portion,
+    protocol: str,
+    trials: Iterable[Trial],
+    answers: Mapping[bytes, Answer],
+    text: Tokenizer,
 ) -> pd.DataFrame:
     """The tokens of all trials whose questions name the sentence that they are about."""
     rows: list[dict[str, Any]] = []
     for trial in trials:
         for side in dict.fromkeys(trial.sides):
-            for place, token in enumerate(_tokens(trial, side, answers, text)):
+            for place, token in enumerate(_list_tokens(trial, side, answers, text)):
                 label = {"model": model, **portion.label(), "protocol": protocol}
                 rows.append({**label, "item": trial.item.id, "side": side, "place": place, **token._asdict()})
     return pd.DataFrame(rows, columns=TOKENS_SCHEMA.names)
 
 
-def _tokens(trial: Trial, side: str, answers: Mapping[bytes, Answer], text: Text) -> Iterator[_Token]:
+def _list_tokens(trial: Trial, side: str, answers: Mapping[bytes, Answer], text: Tokenizer) -> Iterator[_Token]:
     questions = [question for question, of in zip(trial.questions, trial.sides, strict=True) if of == side]
     # A masked model is read where the token is, the others before it.
     ahead = 0 if text.kind == "masked" else 1
     found: dict[int, tuple[int, float]] = {}
     for question in questions:
-        for (position, token), log_prob in zip(question.wanted, _log_probs(question, answers), strict=True):
+        for (position, token), log_prob in zip(question.wanted, _get_log_probs(question, answers), strict=True):
             found[position + ahead] = (token, log_prob)
-    ids = _sentence(questions, found, text.mask if text.kind == "masked" else None)
-    first, last = _extent(ids, found, text)
+    ids = _restore_sentence(questions, found, text.mask if text.kind == "masked" else None)
+    first, last = _find_sentence_bounds(ids, found, text)
     before = ""
     for place in range(first, last + 1):
         whole = text.decode(ids[first : place + 1])
         piece = whole[len(before) :] if whole.startswith(before) else text.decode([ids[place]])
-        yield _Token(piece.strip() or _SPACE, found[place][1] if place in found else None, _begins(before, piece))
+        yield _Token(piece.strip() or _SPACE, found[place][1] if place in found else None, _begins_word(before, piece))
         before = whole
 
 
-def _log_probs(question: Question, answers: Mapping[bytes, Answer]) -> list[float]:
+def _get_log_probs(question: Question, answers: Mapping[bytes, Answer]) -> list[float]:
     numbers = answers[question.digest]
     # With two numbers for each pair, all log-probabilities come first, unless there is one pair only.
     return [float(number) for number in numbers.reshape(-1)[: len(question.wanted)]]
 
 
-def _sentence(questions: Sequence[Question], found: Mapping[int, tuple[int, float]], mask: int | None) -> list[int]:
+def _restore_sentence(
+    questions: Sequence[Question], found: Mapping[int, tuple[int, float]], mask: int | None
+) -> list[int]:
     """The ids of the whole input, with nothing masked."""
     ids = []
     for place in range(len(questions[0].ids)):
@@ -78,7 +85,9 @@ def _sentence(questions: Sequence[Question], found: Mapping[int, tuple[int, floa
     return ids
 
 
-def _extent(ids: Sequence[int], found: Mapping[int, tuple[int, float]], text: Text) -> tuple[int, int]:
+def _find_sentence_bounds(
+    ids: Sequence[int], found: Mapping[int, tuple[int, float]], text: Tokenizer
+) -> tuple[int, int]:
     """The first and last place of the sentence's own tokens: without the special tokens around it."""
     (around,) = text.encode_whole([""]) if text.kind == "masked" else (None,)
     if around is None:
@@ -88,10 +97,11 @@ def _extent(ids: Sequence[int], found: Mapping[int, tuple[int, float]], text: Te
     return min([*places, *found]), max([*places, *found])
 
 
-def _begins(before: str, piece: str) -> bool:
+def _begins_word(before: str, piece: str) -> bool:
     """Whether a token begins a word, or is a sign that is no part of one; a space by itself begins nothing.
 
-    >>> _begins("", "gen"), _begins("gen", "tle"), _begins("gentle", " cat"), _begins("cat", "."), _begins("cat", " ")
+    >>> pairs = ("", "gen"), ("gen", "tle"), ("gentle", " cat"), ("cat", "."), ("cat", " ")
+    >>> tuple(_begins_word(before, piece) for before, piece in pairs)
     (True, False, True, True, False)
     """
     if not piece.strip():
@@ -99,6 +109,6 @@ def _begins(before: str, piece: str) -> bool:
     return not before or not before[-1].isalnum() or not piece[:1].isalnum()
 
 
-def subword_share(tokens: pd.DataFrame) -> float:
+def compute_subword_share(tokens: pd.DataFrame) -> float:
     """The share of tokens that do not begin a word."""
     return float(1.0 - tokens["begins"].mean()) if len(tokens) else 0.0

@@ -16,19 +16,19 @@ from starlette.types import ASGIApp
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.studio import responses
-from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.guard import Guard
-from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.job_queue import JobQueue
 from tiltmeter.studio.login_attempts import LoginAttempts
-from tiltmeter.studio.reviewers import session_key
-from tiltmeter.studio.rooms import StudioRoom, data, login, new_run, review, runs
+from tiltmeter.studio.pages import StudioPage, data, login, new_run, review, runs
+from tiltmeter.studio.project_threads import ProjectThreads
+from tiltmeter.studio.request_guard import RequestGuard
+from tiltmeter.studio.reviewer_accounts import get_session_key
 from tiltmeter.studio.sessions import Session, Sessions
 from tiltmeter.studio.studio_config import StudioConfig
-from tiltmeter.studio.workbench import Workbench
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 _LOG = logging.getLogger(__name__)
 
-ROOMS: tuple[StudioRoom, ...] = (runs.ROOM, new_run.ROOM, data.ROOM, review.ROOM)
+PAGES: tuple[StudioPage, ...] = (runs.STUDIO_PAGE, new_run.STUDIO_PAGE, data.STUDIO_PAGE, review.STUDIO_PAGE)
 # Of a request without a file, in bytes. A route for files has its own limit.
 _LARGEST = 1_000_000
 # The style sheet of the reports is also that of the studio.
@@ -46,14 +46,14 @@ class Studio:
         self.workspace = StudioWorkspace(config.folder)
         self.sessions = Sessions(self.workspace.state)
         self.attempts = LoginAttempts()
-        self.workbench = Workbench()
+        self.workbench = ProjectThreads()
         self.jobs: JobQueue = JobQueue(self.workspace, config.jobs)
-        self.rooms: Sequence[StudioRoom] = [room for room in ROOMS if room.shared or not config.share]
+        self.rooms: Sequence[StudioPage] = [room for room in PAGES if room.shared or not config.share]
 
     def is_valid(self, session: Session) -> bool:
         """Whether a reviewer still has the password by which they were let in."""
         try:
-            return bool(session.key) and session.key == session_key(self.workspace.folder, session.name)
+            return bool(session.key) and session.key == get_session_key(self.workspace.folder, session.name)
         except TiltmeterError as error:
             _LOG.warning("Nobody is let in: %s", error)
             return False
@@ -71,19 +71,19 @@ def make_app(studio: Studio) -> ASGIApp:
 
     app = Starlette(
         routes=[
-            Route("/", _home),
-            Route("/start", _start),
-            Route("/logout", _logout, methods=["POST"]),
-            Route("/static/{name}", _static),
+            Route("/", _redirect_home),
+            Route("/start", _exchange_token),
+            Route("/logout", _log_out, methods=["POST"]),
+            Route("/static/{name}", _serve_static),
             *(login.ROUTES if studio.config.share else ()),
             *(route for room in studio.rooms for route in room.routes),
         ],
         exception_handlers={
-            TiltmeterError: _said,
-            OSError: _long_name,
-            ClientDisconnect: _gone,
-            HTTPException: _missing,
-            Exception: _failed,
+            TiltmeterError: _render_error,
+            OSError: _reject_long_name,
+            ClientDisconnect: _answer_disconnected,
+            HTTPException: _render_http_error,
+            Exception: _render_failure,
         },
         lifespan=lifespan,
         max_body_size=_LARGEST,
@@ -91,33 +91,33 @@ def make_app(studio: Studio) -> ASGIApp:
     app.state.studio = studio
     # Outermost, so that errors have its headers, too.
     overviews = frozenset(room.path for room in studio.rooms)
-    return Guard(app, studio.config, studio.sessions, studio.is_valid, overviews)
+    return RequestGuard(app, studio.config, studio.sessions, studio.is_valid, overviews)
 
 
-def _home(request: Request) -> Response:
-    rooms = responses.studio_of(request).rooms
+def _redirect_home(request: Request) -> Response:
+    rooms = responses.get_studio(request).rooms
     if not rooms:
         raise HTTPException(404)
-    return responses.go_to(request, rooms[0].path)
+    return responses.redirect(request, rooms[0].path)
 
 
-def _start(request: Request) -> Response:
+def _exchange_token(request: Request) -> Response:
     """Exchange the token of the start for a cookie."""
-    studio = responses.studio_of(request)
+    studio = responses.get_studio(request)
     if studio.config.share or not studio.sessions.is_start_token(request.query_params.get("token", "")):
         return Response("This token is not the one of this start; open the address that was printed.\n", 403)
-    return responses.set_session(request, responses.go_to(request, "/"), studio.sessions.new("owner"))
+    return responses.set_session(request, responses.redirect(request, "/"), studio.sessions.new("owner"))
 
 
-def _logout(request: Request) -> Response:
+def _log_out(request: Request) -> Response:
     """End the session, also for who has a copy of its cookie."""
-    studio = responses.studio_of(request)
-    studio.sessions.end(responses.session_of(request))
-    response = responses.go_to(request, "/login" if studio.config.share else "/")
+    studio = responses.get_studio(request)
+    studio.sessions.end(responses.get_session(request))
+    response = responses.redirect(request, "/login" if studio.config.share else "/")
     return responses.set_session(request, response, studio.sessions.new("guest"))
 
 
-def _static(request: Request) -> Response:
+def _serve_static(request: Request) -> Response:
     found = _STATIC.get(request.path_params["name"])
     if found is None:
         raise HTTPException(404)
@@ -126,29 +126,31 @@ def _static(request: Request) -> Response:
     return response
 
 
-def _said(request: Request, error: Exception) -> Response:
+def _render_error(request: Request, error: Exception) -> Response:
     # Where the sentence is about a command, there is another one for pages.
-    return responses.error(request, str(getattr(error, "on_page", error)))
+    return responses.render_error(request, str(getattr(error, "on_page", error)))
 
 
-def _long_name(request: Request, error: Exception) -> Response:
+def _reject_long_name(request: Request, error: Exception) -> Response:
     """For a name in a request that no file can have; other errors of files are faults of ours."""
     if not isinstance(error, OSError) or error.errno != errno.ENAMETOOLONG:
         raise error
-    return responses.error(request, "A name in this request is too long for a file or folder; give a shorter one.")
+    return responses.render_error(
+        request, "A name in this request is too long for a file or folder; give a shorter one."
+    )
 
 
-def _gone(_request: Request, _error: Exception) -> Response:
+def _answer_disconnected(_request: Request, _error: Exception) -> Response:
     """For a client that went away, or was too slow, before the request was complete; nobody reads the answer."""
     return Response(status_code=400)
 
 
-def _missing(request: Request, error: Exception) -> Response:
+def _render_http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     sentences = {404: "There is no such page.", 405: "The studio has no such request.", 413: "This is too large."}
-    return responses.error(request, sentences.get(status, str(error)), status)
+    return responses.render_error(request, sentences.get(status, str(error)), status)
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _render_failure(request: Request, error: Exception) -> Response:
     """Of a fault of ours; the terminal has the traceback, the page only its name."""
-    return responses.error(request, f"This failed ({type(error).__name__}); the terminal says more.", 500)
+    return responses.render_error(request, f"This failed ({type(error).__name__}); the terminal says more.", 500)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.datasets.by_name import examine_spec
-from tiltmeter.datasets.findings import Finding, errors, warnings
-from tiltmeter.datasets.spec import Spec
-from tiltmeter.datasets.validate import Examination
-from tiltmeter.files import temporary_folder
-from tiltmeter.reading import split_lines
+from tiltmeter.datasets.dataset_loader import validate_spec
+from tiltmeter.datasets.dataset_spec import Spec
+from tiltmeter.datasets.findings import Finding, list_error_codes, list_warning_codes
+from tiltmeter.datasets.validation import ValidationResult
+from tiltmeter.files import create_temporary_folder
+from tiltmeter.text_files import split_lines
 
 # Rows with findings that a page shows, and characters of a row.
 SHOWN = 200
@@ -43,27 +43,27 @@ class CheckedFile:
 
 def check_file(path: Path, name: str) -> CheckedFile:
     """Check a JSONL file, which is called `name` on the page."""
-    (examination,) = examine_spec(Spec(str(path), None, (), path))
+    (examination,) = validate_spec(Spec(str(path), None, (), path))
     lines = split_lines(path.read_text(encoding="utf-8", errors="replace"))
-    return _checked(name, examination, lines)
+    return _build_checked_file(name, examination, lines)
 
 
 def check_content(content: bytes, name: str) -> CheckedFile:
     """Check the content of a JSONL file that is not in the workspace; nothing of it is kept."""
-    with temporary_folder() as folder:
+    with create_temporary_folder() as folder:
         path = folder / "file.jsonl"
         path.write_bytes(content)
         return check_file(path, name)
 
 
-def _checked(name: str, examination: Examination, lines: Sequence[str]) -> CheckedFile:
+def _build_checked_file(name: str, examination: ValidationResult, lines: Sequence[str]) -> CheckedFile:
     by_row: dict[str, list[Finding]] = {}
     for finding in examination.findings:
         by_row.setdefault(finding.row, []).append(finding)
     whole = by_row.pop("", [])
     # Rows with errors first; the order of the file otherwise.
     rows = sorted(by_row.items(), key=lambda entry: all(finding.severity == "warning" for finding in entry[1]))
-    meanings = {**errors(), **warnings()}
+    meanings = {**list_error_codes(), **list_warning_codes()}
     counts: dict[str, int] = {}
     for finding in examination.findings:
         counts[finding.code] = counts.get(finding.code, 0) + 1
@@ -73,13 +73,13 @@ def _checked(name: str, examination: Examination, lines: Sequence[str]) -> Check
         errors=len(examination.errors),
         warnings=len(examination.findings) - len(examination.errors),
         whole=tuple(whole),
-        rows=tuple(CheckedRow(row, _line(row, lines), tuple(findings)) for row, findings in rows[:SHOWN]),
+        rows=tuple(CheckedRow(row, _get_row_text(row, lines), tuple(findings)) for row, findings in rows[:SHOWN]),
         hidden=max(0, len(rows) - SHOWN),
         codes=tuple((code, meanings[code], n) for code, n in sorted(counts.items(), key=lambda entry: -entry[1])),
     )
 
 
-def _line(row: str, lines: Sequence[str]) -> str:
+def _get_row_text(row: str, lines: Sequence[str]) -> str:
     """The text of a row such as `line 3`, cut if it is long."""
     found = _LINE.fullmatch(row)
     if found is None or not 0 < int(found[1]) <= len(lines):

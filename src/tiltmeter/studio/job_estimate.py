@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
-from tiltmeter.benchmarks import benchmark_for
-from tiltmeter.benchmarks.choosing.design import Design
-from tiltmeter.benchmarks.choosing.prompts import prompts_for
-from tiltmeter.cluster.time_estimates import ModelEstimate, duration, estimate_model
-from tiltmeter.cluster.timings import Timings
-from tiltmeter.forms import form_of
-from tiltmeter.reports.formatting import listed
-from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
-from tiltmeter.studio.item_counts import count_items, local_items
-from tiltmeter.studio.model_sizes import model_size
-from tiltmeter.studio.run_request import RunRequest, form_of_spec
+from tiltmeter.benchmarks import get_benchmark
+from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
+from tiltmeter.benchmarks.forced_choice.prompts import build_prompts
+from tiltmeter.cluster.time_estimates import ModelEstimate, estimate_model, format_duration
+from tiltmeter.cluster.timing_store import TimingStore
+from tiltmeter.forms import get_item_form
+from tiltmeter.reports.formatting import join_words
+from tiltmeter.studio.item_counts import count_items, load_local_items
+from tiltmeter.studio.model_sizes import find_model_size
+from tiltmeter.studio.run_request import RunRequest, find_form
+from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
 # Items of a benchmark whose messages to a chat model are counted; the others are taken to be alike.
 _SAMPLE = 100
@@ -40,43 +40,43 @@ class RunEstimate:
         if not known:
             return "No estimate of the time yet: it is measured on this machine with the first run."
         low, high = sum(low for low, _ in known), sum(high for _, high in known)
-        text = f"About {duration(low)} to {duration(high)}"
-        return f"{text}, without {listed(unknown)}, of which nothing is known yet." if unknown else f"{text}."
+        text = f"About {format_duration(low)} to {format_duration(high)}"
+        return f"{text}, without {join_words(unknown)}, of which nothing is known yet." if unknown else f"{text}."
 
 
-def estimate(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate:
+def estimate_run(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate:
     """Estimate a request that was checked."""
     counts = {spec: count_items(spec, request.limit, workspace) for spec in request.on}
     items = sum(count for count in counts.values() if count is not None)
-    forms = " ".join(sorted({form_of_spec(spec, workspace) for spec in request.on}))
-    with Timings(workspace.state / STUDIO_DATABASE) as store:
-        timings = store.newest()
+    forms = " ".join(sorted({find_form(spec, workspace) for spec in request.on}))
+    with TimingStore(workspace.state / STUDIO_DATABASE) as store:
+        timings = store.list_newest()
     return RunEstimate(
         items,
         tuple(spec for spec, count in counts.items() if count is None),
         tuple(
-            estimate_model(name, model_size(name, workspace), forms, request.protocol, items, timings)
+            estimate_model(name, find_model_size(name, workspace), forms, request.protocol, items, timings)
             for name in request.models
         ),
-        _requests(request, workspace, counts),
+        _describe_requests(request, workspace, counts),
     )
 
 
-def _requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str, int | None]) -> str:
+def _describe_requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str, int | None]) -> str:
     """What servers are sent, in words; empty if no model is behind one."""
     served = [model for model in request.models if "://" in model]
     if not served:
         return ""
     if not request.chats:
         return "A server is sent one request for each distinct text that is measured, at most a few for each item."
-    from tiltmeter.models.chat_server import estimated_tokens
-    from tiltmeter.runs.budget import Budget, ChatOptions
+    from tiltmeter.models.chat_server import estimate_tokens
+    from tiltmeter.runs.chat_budget import Budget, ChatOptions
 
     options = ChatOptions(price_in=request.price_in, price_out=request.price_out)
     requests = tokens_in = 0.0
     for spec, count in counts.items():
-        items = local_items(spec, workspace) if count else None
-        make = benchmark_for(form_of(items[0]).name).choice if items else None
+        items = load_local_items(spec, workspace) if count else None
+        make = get_benchmark(get_item_form(items[0]).name).choice if items else None
         if not items or not count or make is None:
             continue
         step = max(1, len(items) // _SAMPLE)
@@ -84,11 +84,11 @@ def _requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str,
         prompts = [
             prompt.question.prompt
             for item in sample
-            for prompt in prompts_for(item.id, item.language, make(item), Design())
+            for prompt in build_prompts(item.id, item.language, make(item), OptionOrderDesign())
         ]
         share = count / len(sample) * len(served)
         requests += len(prompts) * share
-        tokens_in += sum(map(estimated_tokens, prompts)) * share
+        tokens_in += sum(map(estimate_tokens, prompts)) * share
     longest = 1 if request.protocol == "choice-probabilities" else _MOST_TOKENS
     total, messages = round(requests), round(tokens_in)
     budget = Budget(total, messages, total * longest, options.cost(messages, total * longest))

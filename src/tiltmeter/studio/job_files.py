@@ -60,7 +60,7 @@ class Job:
         return self.state in RESUMABLE
 
 
-def job_lock(folder: Path, *, timeout: float = 0) -> FileLock:
+def create_job_lock(folder: Path, *, timeout: float = 0) -> FileLock:
     """The lock of a job's process."""
     return FileLock(folder / LOCK, timeout=timeout)
 
@@ -70,7 +70,7 @@ def is_locked(folder: Path) -> bool:
     if not (folder / LOCK).exists():
         return False
     # Who asks holds the lock for a moment; another process that asks just then waits for longer than that.
-    with _ASKING, suppress(Timeout), job_lock(folder).acquire(timeout=_MOMENT, poll_interval=_MOMENT / 5):
+    with _ASKING, suppress(Timeout), create_job_lock(folder).acquire(timeout=_MOMENT, poll_interval=_MOMENT / 5):
         return False
     return True
 
@@ -82,7 +82,7 @@ def read_job(folder: Path) -> Job:
     except DataError:
         sentence = f"The file {REQUEST} of this job cannot be read; look at it in {folder}, or remove the job."
         return Job(folder.name, RunRequest(name=folder.name, models=(), on=()), "damaged", "", sentence)
-    queued = _text(folder / QUEUED)
+    queued = _read_text(folder / QUEUED)
     outcome, progress = read_json(folder / OUTCOME), read_json(folder / PROGRESS)
     # In this order: a process takes the lock, then removes `queued`; at its end it writes the outcome, then lets go.
     if queued is None and outcome.get("state") in ("finished", "stopped", "failed"):
@@ -107,7 +107,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _text(path: Path) -> str | None:
+def _read_text(path: Path) -> str | None:
     try:
         return path.read_text(encoding="utf-8")
     except OSError:

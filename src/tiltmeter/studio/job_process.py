@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import Timeout
 
-from tiltmeter.addresses import without_secrets
-from tiltmeter.cluster.timings import Timing, Timings
+from tiltmeter.cluster.timing_store import Timing, TimingStore
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
-from tiltmeter.guarded_output import guarded_output
-from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
-from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, job_lock, read_json
+from tiltmeter.redaction import redact_secrets
+from tiltmeter.safe_output import guard_output
+from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, create_job_lock, read_json
 from tiltmeter.studio.job_files import REQUEST as REQUEST_FILE
-from tiltmeter.studio.run_request import RunRequest, form_of_spec
+from tiltmeter.studio.run_request import RunRequest, find_form
+from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
@@ -40,22 +40,22 @@ _STOPPED = "Stopped; answers so far are kept, and it can go on."
 def main(folder: Path) -> int:
     """Carry out the job in a folder, unless another process does or did."""
     try:
-        with job_lock(folder, timeout=_LOCK_TIMEOUT):
+        with create_job_lock(folder, timeout=_LOCK_TIMEOUT):
             if not (folder / QUEUED).exists():
                 return 0
             (folder / OUTCOME).unlink(missing_ok=True)
             (folder / QUEUED).unlink()
             try:
-                state, sentence = _carried_out(folder)
+                state, sentence = _carry_out(folder)
             except KeyboardInterrupt:  # it came while another end was being noticed
                 state, sentence = "stopped", _STOPPED
-            _end(folder, state, sentence)
+            _write_outcome(folder, state, sentence)
             return 0
     except Timeout:
         return 0
 
 
-def _carried_out(folder: Path) -> tuple[str, str]:
+def _carry_out(folder: Path) -> tuple[str, str]:
     """Make the run; how it ended, and a sentence on it."""
     # Python makes a KeyboardInterrupt of SIGINT, unless the process that started it ignores that signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -63,7 +63,7 @@ def _carried_out(folder: Path) -> tuple[str, str]:
     ended, made = threading.Event(), threading.Event()
     threading.Thread(target=_watch_for_stop, args=(folder, ended), daemon=True).start()
     try:
-        _run(folder, made)
+        _make_run(folder, made)
     except KeyboardInterrupt:
         if not made.is_set():  # a run that is written has not been stopped
             return "stopped", _STOPPED
@@ -73,7 +73,7 @@ def _carried_out(folder: Path) -> tuple[str, str]:
         return "failed", "The memory of this machine does not suffice for this model."
     except Exception as error:
         logger.exception("The run failed.")
-        return "failed", without_secrets(f"{type(error).__name__}: {error} (the job's log.txt says more)")
+        return "failed", redact_secrets(f"{type(error).__name__}: {error} (the job's log.txt says more)")
     finally:
         ended.set()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -90,7 +90,7 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
         return
     _interrupt()
     if not ended.wait(_PATIENCE):
-        _end(folder, "stopped", _STOPPED)
+        _write_outcome(folder, "stopped", _STOPPED)
         os._exit(0)  # stored answers are safe: each batch is one transaction
 
 
@@ -102,14 +102,14 @@ def _interrupt() -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
-def _end(folder: Path, state: str, sentence: str) -> None:
+def _write_outcome(folder: Path, state: str, sentence: str) -> None:
     """Write how it ended."""
     write_text(folder / OUTCOME, json.dumps({"state": state, "sentence": sentence}, ensure_ascii=False))
 
 
-def _run(folder: Path, made: threading.Event) -> None:
+def _make_run(folder: Path, made: threading.Event) -> None:
     """Make the run; `made` is set as soon as its folder is written."""
-    from tiltmeter.runs.budget import ChatOptions
+    from tiltmeter.runs.chat_budget import ChatOptions
     from tiltmeter.runs.evaluate import evaluate
     from tiltmeter.studio.job_progress import JobProgress
 
@@ -125,26 +125,26 @@ def _run(folder: Path, made: threading.Event) -> None:
             limit=request.limit,
             tokenizer=request.tokenizer,
             chat=chat if request.chats else None,
-            out=workspace.run_named(request.name),
+            out=workspace.get_run_folder(request.name),
             watch=progress.watch,
             so_far=progress.so_far,
             tell=progress.tell,
         )
         made.set()
     try:
-        with Timings(workspace.state / STUDIO_DATABASE) as timings:
-            timings.add(_timings(request, result, progress, workspace))
+        with TimingStore(workspace.state / STUDIO_DATABASE) as timings:
+            timings.add(_compute_timings(request, result, progress, workspace))
     except TiltmeterError as error:  # the run is written; only the next estimate is poorer
         logger.warning("%s", error)
 
 
-def _timings(
+def _compute_timings(
     request: RunRequest, result: "Result", progress: "JobProgress", workspace: StudioWorkspace
 ) -> list[Timing]:
     """What each model took; those whose answers were all stored tell nothing."""
     now = time.monotonic()
     models: dict[str, dict[str, Any]] = {str(model["name"]): dict(model) for model in result.manifest["models"]}
-    forms = sorted({form_of_spec(spec, workspace) for spec in request.on})
+    forms = sorted({find_form(spec, workspace) for spec in request.on})
     items = sum(int(entry["items"]) for entry in result.manifest["data"])
     found: dict[str, Timing] = {}
     before = progress.began
@@ -171,11 +171,11 @@ def _timings(
             end_seconds=now - progress.stages[-1].ended,
         )
         # A model with a next-sentence head has two stages.
-        found[name] = found[name].plus(timing) if name in found else timing
+        found[name] = found[name].combine_with(timing) if name in found else timing
     return list(found.values())
 
 
 if __name__ == "__main__":
-    with guarded_output():
+    with guard_output():
         logging.basicConfig(level=logging.WARNING)
         sys.exit(main(Path(sys.argv[1])))

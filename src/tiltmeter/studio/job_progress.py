@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.engine.execute import Progress
+from tiltmeter.engine.execution import Progress
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
-from tiltmeter.runs.so_far import ValueSoFar
+from tiltmeter.runs.interim_values import InterimValue
 
 # Seconds between two writes.
 EVERY = 0.1
@@ -21,7 +21,7 @@ _SHARE = 0.05
 
 
 @dataclass(slots=True)
-class Stage:
+class JobStage:
     """What asking one model took: `began` when its questions were made, `loaded` when the first new answers came."""
 
     label: str
@@ -43,9 +43,9 @@ class JobProgress:
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._path, self._clock = path, clock
         self.began = clock()
-        self.stages: list[Stage] = []
+        self.stages: list[JobStage] = []
         self._phase = "starting"
-        self._values: list[ValueSoFar] = []
+        self._values: list[InterimValue] = []
         self._next_values = self.began
         self._told: list[str] = []
         self._changed = True
@@ -72,7 +72,7 @@ class JobProgress:
     @contextmanager
     def watch(self, label: str) -> Iterator[Callable[[Progress], None]]:
         """The `watch` of `evaluate`."""
-        stage = Stage(label, self._clock())
+        stage = JobStage(label, self._clock())
         self.stages.append(stage)
         self._enter("loading")
 
@@ -89,7 +89,7 @@ class JobProgress:
         stage.ended = self._clock()
         self._enter("measuring")
 
-    def so_far(self, values: Callable[[], list[ValueSoFar]]) -> None:
+    def so_far(self, values: Callable[[], list[InterimValue]]) -> None:
         """The `so_far` of `evaluate`: values are computed so rarely that they take little of the run's time."""
         began = self._clock()
         if began < self._next_values:
@@ -129,13 +129,13 @@ class JobProgress:
             "model": len({known.label.rpartition(" (")[0] for known in self.stages}),
             "answered": stage.answered if stage else 0,
             "questions": stage.questions if stage else 0,
-            "remaining": _remaining(stage, now) if stage else None,
+            "remaining": _estimate_remaining(stage, now) if stage else None,
             "told": list(self._told),
             "values": [asdict(value) for value in self._values],
         }
 
 
-def _remaining(stage: Stage, now: float) -> float | None:
+def _estimate_remaining(stage: JobStage, now: float) -> float | None:
     """Seconds until this model is through, by its pace since it was loaded; None if that is not known yet."""
     if stage.loaded is None or stage.answered <= stage.at_load:
         return None

@@ -43,7 +43,7 @@ BY_ADDRESS = AttemptLimit(50, 60.0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Count:
+class _AttemptCount:
     failed: int = 0
     until: float = 0.0
     used: float = 0.0
@@ -55,16 +55,16 @@ class LoginAttempts:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._counts: dict[Key, _Count] = {}
+        self._counts: dict[Key, _AttemptCount] = {}
 
-    def begin(self, name: str, address: str) -> None:
+    def record_attempt(self, name: str, address: str) -> None:
         """Count an attempt as wrong until it proves right, so that attempts at once do not escape the count.
 
         A TooManyAttemptsError, and nothing is counted, if it has to wait.
         """
         with self._lock:
             now = self._clock()
-            limits = dict(zip(_keys(name, address), (BY_NAME, BY_ADDRESS), strict=True))
+            limits = dict(zip(_build_keys(name, address), (BY_NAME, BY_ADDRESS), strict=True))
             known = {key: self._known(key, now) for key in limits}
             if (until := max(count.until for count in known.values())) > now:
                 raise TooManyAttemptsError(until - now)
@@ -73,33 +73,33 @@ class LoginAttempts:
                 over = failed - limit.free
                 wait = min(FIRST_WAIT * 2.0 ** min(over, 30), limit.longest) if over >= 0 else 0.0
                 self._counts.pop(key, None)  # the last one used is the last one in the dictionary
-                self._counts[key] = _Count(failed, now + wait, now)
+                self._counts[key] = _AttemptCount(failed, now + wait, now)
             while len(self._counts) > _MOST:
                 del self._counts[next(iter(self._counts))]
 
-    def succeeded(self, name: str, address: str) -> None:
+    def record_success(self, name: str, address: str) -> None:
         """The attempt was right: the name has none that is wrong, and the address one less."""
         with self._lock:
-            by_name, by_address = _keys(name, address)
+            by_name, by_address = _build_keys(name, address)
             self._counts.pop(by_name, None)
             known = self._counts.get(by_address)
             if known is not None:
-                self._counts[by_address] = _Count(known.failed - 1, 0.0, known.used)
+                self._counts[by_address] = _AttemptCount(known.failed - 1, 0.0, known.used)
 
-    def _known(self, key: Key, now: float) -> _Count:
-        count = self._counts.get(key, _Count())
-        return _Count() if now > max(count.until, count.used) + FORGET else count
+    def _known(self, key: Key, now: float) -> _AttemptCount:
+        count = self._counts.get(key, _AttemptCount())
+        return _AttemptCount() if now > max(count.until, count.used) + FORGET else count
 
 
-def _keys(name: str, address: str) -> tuple[Key, Key]:
-    place = _network(address)
+def _build_keys(name: str, address: str) -> tuple[Key, Key]:
+    place = _get_network(address)
     return (name.strip().casefold(), place), (place,)
 
 
-def _network(address: str) -> str:
+def _get_network(address: str) -> str:
     """An address; of IPv6 the network, since its user has all addresses in it.
 
-    >>> _network("192.0.2.7"), _network("2001:db8:1:2:3:4:5:6"), _network("::ffff:192.0.2.7")
+    >>> _get_network("192.0.2.7"), _get_network("2001:db8:1:2:3:4:5:6"), _get_network("::ffff:192.0.2.7")
     ('192.0.2.7', '2001:db8:1:2::/64', '192.0.2.7')
     """
     try:

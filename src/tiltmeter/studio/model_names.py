@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from tiltmeter.errors import UsageError
 from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, find_checkpoint
-from tiltmeter.studio.folders import StudioWorkspace
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 # How a server is asked: for the log-probabilities of texts, or as a chat model.
 ENDPOINTS = {
@@ -21,7 +21,7 @@ _SERVED = re.compile(r"[^\s@]{1,200}")
 _LONGEST = 500
 
 
-def checked_model(name: str, workspace: StudioWorkspace) -> str:
+def validate_model(name: str, workspace: StudioWorkspace) -> str:
     """The name of a model as a run takes it; a UsageError if it cannot be one.
 
     It is `embedded`, a folder or .gguf file in the workspace, a hub id, `SCHEME:MODEL@ADDRESS`, or `chat:` before one
@@ -32,16 +32,16 @@ def checked_model(name: str, workspace: StudioWorkspace) -> str:
     scheme, colon, rest = name.partition(":")
     if colon and (scheme != "chat" or "://" in rest):
         served, _, address = rest.partition("@")
-        return endpoint_name(scheme, served, address)
+        return format_endpoint_name(scheme, served, address)
     if colon:
-        return CHAT + _local(rest, workspace)
-    return _local(name, workspace)
+        return CHAT + _validate_local_model(rest, workspace)
+    return _validate_local_model(name, workspace)
 
 
-def endpoint_name(scheme: str, served: str, address: str) -> str:
+def format_endpoint_name(scheme: str, served: str, address: str) -> str:
     """The name of a model behind a server.
 
-    >>> endpoint_name("openai", "my-model", "http://localhost:8000/v1")
+    >>> format_endpoint_name("openai", "my-model", "http://localhost:8000/v1")
     'openai:my-model@http://localhost:8000/v1'
     """
     if scheme not in ENDPOINTS:
@@ -63,7 +63,7 @@ def endpoint_name(scheme: str, served: str, address: str) -> str:
     return f"{scheme}:{served}@{address.rstrip('/')}"
 
 
-def model_files(workspace: StudioWorkspace) -> list[str]:
+def list_model_files(workspace: StudioWorkspace) -> list[str]:
     """The model folders and .gguf files in the workspace, by name."""
     found = []
     for folder, names in workspace.walk():
@@ -73,7 +73,7 @@ def model_files(workspace: StudioWorkspace) -> list[str]:
     return sorted(found)
 
 
-def model_path(name: str, workspace: StudioWorkspace) -> Path | None:
+def find_model_path(name: str, workspace: StudioWorkspace) -> Path | None:
     """The folder or .gguf file of a model in the workspace; None if it is not there."""
     try:
         path = workspace.path(name.removeprefix(CHAT).rstrip("/"))
@@ -82,11 +82,11 @@ def model_path(name: str, workspace: StudioWorkspace) -> Path | None:
     return path if path.exists() else None
 
 
-def _local(name: str, workspace: StudioWorkspace) -> str:
+def _validate_local_model(name: str, workspace: StudioWorkspace) -> str:
     if name == EMBEDDED:
         find_checkpoint(name)
         return name
-    path = model_path(name, workspace)
+    path = find_model_path(name, workspace)
     if path is not None and path.is_dir():
         if not (path / CONFIG).is_file() and not (path / ADAPTER_CONFIG).is_file():
             raise UsageError(f"The folder {name!r} holds no {CONFIG}, so it is not a model in the Hugging Face layout.")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tiltmeter.datasets.findings import errors, warnings
+from tiltmeter.datasets.findings import list_error_codes, list_warning_codes
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_marks import (
     MarkedPiece,
@@ -67,7 +67,7 @@ class ReviewPage:
     left: int
 
 
-def review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
+def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
     """The page of an item for a reviewer."""
     sources, texts, proposals = mark_texts(view.source), mark_texts(view.texts), number_proposals(view)
     own = view.decided if view.decided and view.decided.shown == view.shown else None
@@ -84,27 +84,27 @@ def review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
         )
         for field in view.source
     ]
-    meanings = {**errors(), **warnings()}
+    meanings = {**list_error_codes(), **list_warning_codes()}
     reasons = [
         ReviewReason(
-            problem.reason, _sentence(problem.message), meanings.get(problem.reason, ""), view.name_of(problem.field)
+            problem.reason, _to_sentence(problem.message), meanings.get(problem.reason, ""), view.name_of(problem.field)
         )
         for problem in view.problems
     ]
     given = dict(own.accepted) if own else {}
-    found = review.unsettled(view, now) if _is_whole(view, now) else []
+    found = review.find_unsettled(view, now) if _is_complete(view, now) else []
     needed = [
-        NeededReason(problem.reason, _sentence(problem.message), given.get(problem.reason, ""))
+        NeededReason(problem.reason, _to_sentence(problem.message), given.get(problem.reason, ""))
         for problem in found
         if problem.kind == "warning"
     ]
-    done, left = review.progress_of(reviewer)
+    done, left = review.count_progress(reviewer)
     return ReviewPage(
         item=view.item,
         part=view.part,
         subject=view.subject,
         shown=view.shown,
-        known=len(review.own_decisions(reviewer, view.item)),
+        known=len(review.list_own_decisions(reviewer, view.item)),
         texts=rows,
         reasons=reasons,
         needed=needed,
@@ -115,11 +115,11 @@ def review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
     )
 
 
-def _is_whole(view: ReviewItem, texts: Mapping[str, str]) -> bool:
+def _is_complete(view: ReviewItem, texts: Mapping[str, str]) -> bool:
     """Whether texts can be checked at all: all there, and none empty."""
     return all(texts.get(field, "").strip() for field in view.source)
 
 
-def _sentence(message: str) -> str:
+def _to_sentence(message: str) -> str:
     """A message as a sentence."""
     return f"{message[:1].upper()}{message[1:]}{'' if message.endswith(('.', '!', '?')) else '.'}"

@@ -16,7 +16,7 @@ from tiltmeter.runs.result import Result
 if TYPE_CHECKING:
     from tiltmeter.comparing.comparability import Across
     from tiltmeter.comparing.comparison import By
-    from tiltmeter.comparing.not_compared import NotCompared
+    from tiltmeter.comparing.omitted_pairs import OmittedPairs
 
 MOST_RUNS = 12
 # Pages that are kept in memory.
@@ -39,10 +39,10 @@ class ComparedRuns:
 
     page: str
     problem: str
-    left_out: "list[NotCompared]"
+    left_out: "list[OmittedPairs]"
 
 
-def comparison_request(
+def build_comparison_request(
     runs: Mapping[str, Path], by: str = "", across: tuple[str, ...] = (), state: tuple[Any, ...] = ()
 ) -> ComparisonRequest:
     """Check a request."""
@@ -72,22 +72,22 @@ class RunComparisons:
         """The result of a comparison; one at a time is made."""
         with self._lock:
             if request not in self._kept:
-                self._kept[request] = _compared(request)
+                self._kept[request] = _compare_runs(request)
                 if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(request)
             return self._kept[request]
 
 
-def _compared(request: ComparisonRequest) -> ComparedRuns:
+def _compare_runs(request: ComparisonRequest) -> ComparedRuns:
     from tiltmeter.api import compare
-    from tiltmeter.comparing.not_compared import not_compared
-    from tiltmeter.reports.comparison_page import comparison_page
+    from tiltmeter.comparing.omitted_pairs import list_omitted_pairs
+    from tiltmeter.reports.comparison_page import render_comparison_page
 
     results = {name: Result.load(folder) for name, folder in request.runs}
-    left_out = not_compared(list(results.items()), by=request.by, across=request.across)
+    left_out = list_omitted_pairs(list(results.items()), by=request.by, across=request.across)
     try:
         comparison = compare(results, by=request.by, across=request.across)
     except TiltmeterError as error:
         return ComparedRuns("", str(error), left_out)
-    return ComparedRuns(comparison_page(comparison, everything=True), "", left_out)
+    return ComparedRuns(render_comparison_page(comparison, everything=True), "", left_out)

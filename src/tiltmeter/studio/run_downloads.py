@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tiltmeter.csv_text import csv_text
+from tiltmeter.csv_text import format_csv
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.reports.exports import FORMATS, Options
+from tiltmeter.reports.exports import FORMATS, ExportOptions
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import SCORES
-from tiltmeter.runs.run_shape import read_table
+from tiltmeter.runs.run_validation import read_table
 
 
 @dataclass(frozen=True, slots=True)
-class Download:
+class DownloadFormat:
     """A kind of file. `per_model`: it is on one model, which has to be named if the run has several."""
 
     words: str
@@ -24,38 +24,44 @@ class Download:
     per_model: bool = False
 
 
-def _measures(folder: Path, _model: str | None) -> str:
-    from tiltmeter.reports.tables import as_csv
+def _export_measures(folder: Path, _model: str | None) -> str:
+    from tiltmeter.reports.record_tables import format_records_csv
 
-    return as_csv(Result.load(folder).records) + "\n"
+    return format_records_csv(Result.load(folder).records) + "\n"
 
 
-def _scores(folder: Path, _model: str | None) -> str:
+def _export_scores(folder: Path, _model: str | None) -> str:
     try:
         scores = read_table(folder / SCORES)
     except DataError as error:
         raise DataError(f"The scores in {folder.name} cannot be read: {error} Make the run again.") from error
-    return csv_text(list(scores.columns), scores.itertuples(index=False))
+    return format_csv(list(scores.columns), scores.itertuples(index=False))
 
 
-def _export(name: str, folder: Path, model: str | None) -> str:
-    return FORMATS[name](Result.load(folder), Options(model=model))
+def _export_format(name: str, folder: Path, model: str | None) -> str:
+    return FORMATS[name](Result.load(folder), ExportOptions(model=model))
 
 
-DOWNLOADS: Mapping[str, Download] = {
-    "measures": Download("All numbers (CSV)", "measures.csv", "text/csv", _measures),
-    "scores": Download("Scores of all items (CSV)", "scores.csv", "text/csv", _scores),
-    "jsonl": Download("All numbers (JSON Lines)", "measures.jsonl", "application/jsonl", partial(_export, "jsonl")),
-    "model-card": Download(
-        "Model card (Markdown)", "model-card.md", "text/markdown", partial(_export, "model-card"), per_model=True
+DOWNLOADS: Mapping[str, DownloadFormat] = {
+    "measures": DownloadFormat("All numbers (CSV)", "measures.csv", "text/csv", _export_measures),
+    "scores": DownloadFormat("Scores of all items (CSV)", "scores.csv", "text/csv", _export_scores),
+    "jsonl": DownloadFormat(
+        "All numbers (JSON Lines)", "measures.jsonl", "application/jsonl", partial(_export_format, "jsonl")
     ),
-    "lm-eval": Download(
-        "Evaluation harness (JSON)", "lm-eval.json", "application/json", partial(_export, "lm-eval"), per_model=True
+    "model-card": DownloadFormat(
+        "Model card (Markdown)", "model-card.md", "text/markdown", partial(_export_format, "model-card"), per_model=True
+    ),
+    "lm-eval": DownloadFormat(
+        "Evaluation harness (JSON)",
+        "lm-eval.json",
+        "application/json",
+        partial(_export_format, "lm-eval"),
+        per_model=True,
     ),
 }
 
 
-def download(name: str, folder: Path, model: str | None) -> tuple[Download, str]:
+def build_download(name: str, folder: Path, model: str | None) -> tuple[DownloadFormat, str]:
     """The kind of file with this name, and its text for a run."""
     if name not in DOWNLOADS:
         raise UsageError(f"There is no download {name!r}; there is {', '.join(DOWNLOADS)}.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
-from tiltmeter.studio.folders import DEPTH
+from tiltmeter.studio.studio_workspace import DEPTH
 
 _FILES = (MANIFEST, MEASURES, SCORES)
 
@@ -23,37 +23,37 @@ class RunFolder:
     stamp: str
 
 
-def run_folders(workspace: Path) -> Iterator[RunFolder]:
+def find_run_folders(workspace: Path) -> Iterator[RunFolder]:
     """The runs of a workspace, at most three levels down; hidden folders and links are not looked into."""
-    yield from _below(str(workspace), "", DEPTH)
+    yield from _walk_runs(str(workspace), "", DEPTH)
 
 
-def run_folder(folder: Path) -> RunFolder | None:
+def find_run_folder(folder: Path) -> RunFolder | None:
     """The run in a folder; None if there is none."""
     try:
         with os.scandir(folder) as entries:
-            return _run(folder.name, {entry.name: entry for entry in entries})
+            return _read_run(folder.name, {entry.name: entry for entry in entries})
     except OSError:
         return None
 
 
-def _below(folder: str, path: str, levels: int) -> Iterator[RunFolder]:
+def _walk_runs(folder: str, path: str, levels: int) -> Iterator[RunFolder]:
     try:
         with os.scandir(folder) as entries:
             inside = {entry.name: entry for entry in entries}
     except OSError:
         return
-    if path and (run := _run(path, inside)):
+    if path and (run := _read_run(path, inside)):
         yield run
         return
     if levels == 0:
         return
     for name, entry in inside.items():
         if not name.startswith(".") and entry.is_dir(follow_symlinks=False):
-            yield from _below(entry.path, f"{path}/{name}" if path else name, levels - 1)
+            yield from _walk_runs(entry.path, f"{path}/{name}" if path else name, levels - 1)
 
 
-def _run(path: str, inside: dict[str, "os.DirEntry[str]"]) -> RunFolder | None:
+def _read_run(path: str, inside: dict[str, "os.DirEntry[str]"]) -> RunFolder | None:
     there = [inside[name] for name in _FILES if name in inside]
     if not there:
         return None

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import tiltmeter
 from tiltmeter.database import Database
-from tiltmeter.database.checked import checksum
+from tiltmeter.database.cache_database import compute_checksum
 from tiltmeter.errors import UsageError
-from tiltmeter.printable import visible
-from tiltmeter.reports.languages import language_name
-from tiltmeter.studio.folders import STUDIO_DATABASE, StudioWorkspace
-from tiltmeter.studio.run_folders import RunFolder, run_folder, run_folders
-from tiltmeter.studio.run_summary import RunSummary, summarize
+from tiltmeter.printable_text import escape_unsafe
+from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.studio.run_folders import RunFolder, find_run_folder, find_run_folders
+from tiltmeter.studio.run_summary import RunSummary, summarize_run
+from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
 LONGEST_NAME = 100
 LONGEST_TAG = 30
@@ -63,7 +63,7 @@ class ListedRun:
     @property
     def words(self) -> str:
         """The text that a search looks into."""
-        languages = [name for code in self.summary.languages for name in (code, language_name(code))]
+        languages = [name for code in self.summary.languages for name in (code, get_language_name(code))]
         benchmarks = [benchmark.name for benchmark in self.summary.benchmarks]
         return "\n".join([self.name, self.path, *self.summary.models, *benchmarks, *languages, *self.tags]).casefold()
 
@@ -78,7 +78,7 @@ class RunFilter:
     tone: str = ""
     tag: str = ""
 
-    def keeps(self, run: ListedRun) -> bool:
+    def is_listed(self, run: ListedRun) -> bool:
         """Whether a run is listed."""
         summary = run.summary
         return (
@@ -99,12 +99,12 @@ class FilterChoices:
     tags: list[str]
 
 
-def choices(runs: Iterable[ListedRun]) -> FilterChoices:
+def list_choices(runs: Iterable[ListedRun]) -> FilterChoices:
     """The values of the filters."""
     runs = list(runs)
     return FilterChoices(
         sorted({benchmark.name for run in runs for benchmark in run.summary.benchmarks}),
-        sorted({language for run in runs for language in run.summary.languages}, key=language_name),
+        sorted({language for run in runs for language in run.summary.languages}, key=get_language_name),
         sorted({tag for run in runs for tag in run.tags}),
     )
 
@@ -121,15 +121,15 @@ class _RunStore(Database):
             remedy="move it away, and the studio makes a new one without the names and tags of runs",
         )
 
-    def summaries(self) -> dict[str, tuple[str, str]]:
+    def read_summaries(self) -> dict[str, tuple[str, str]]:
         """Stamp and summary by path; not those that were damaged, which are made again."""
         rows = self._db.execute("SELECT * FROM run_summary")
-        return {path: (stamp, text) for path, signed, text in rows if (stamp := _unsigned(signed, path, text))}
+        return {path: (stamp, text) for path, signed, text in rows if (stamp := _verify_stamp(signed, path, text))}
 
-    def keep_summaries(self, rows: Sequence[tuple[str, str, str]], gone: Iterable[str]) -> None:
+    def store_summaries(self, rows: Sequence[tuple[str, str, str]], gone: Iterable[str]) -> None:
         """Store summaries, and forget those of runs that are gone."""
-        with self.transaction():
-            signed = [(path, f"{stamp} {checksum(path, stamp, text)}", text) for path, stamp, text in rows]
+        with self.begin_transaction():
+            signed = [(path, f"{stamp} {compute_checksum(path, stamp, text)}", text) for path, stamp, text in rows]
             self._db.executemany("INSERT OR REPLACE INTO run_summary VALUES (?, ?, ?)", signed)
             self._db.executemany("DELETE FROM run_summary WHERE path = ?", [(path,) for path in gone])
 
@@ -146,7 +146,7 @@ class _RunStore(Database):
 
     def describe(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
         """Set the name and the tags of a run, if given."""
-        with self.transaction():
+        with self.begin_transaction():
             if name is not None:
                 self._db.execute("DELETE FROM run_name WHERE path = ?", (path,))
                 if name:
@@ -170,22 +170,22 @@ class RunIndex:
         are read by the next call.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        there = sorted(run_folders(self.workspace.folder), key=lambda folder: -folder.changed)
+        there = sorted(find_run_folders(self.workspace.folder), key=lambda folder: -folder.changed)
         folders = [folder for folder in there if self._is_nameable(folder.path)]
         with self._store() as store:
-            kept, names, tags = store.summaries(), store.names(), store.tags()
+            kept, names, tags = store.read_summaries(), store.names(), store.tags()
             read: dict[str, RunSummary] = {}
             new: list[tuple[str, str, str]] = []
             for folder in folders:
                 stamp, text = kept.get(folder.path, ("", ""))
-                if stamp == _stamp(folder):
+                if stamp == _format_stamp(folder):
                     read[folder.path] = RunSummary.from_json(text)
                 elif deadline is None or not new or time.monotonic() < deadline:
-                    read[folder.path] = summarize(self.workspace.folder / folder.path)
-                    new.append((folder.path, _stamp(folder), read[folder.path].to_json()))
+                    read[folder.path] = summarize_run(self.workspace.folder / folder.path)
+                    new.append((folder.path, _format_stamp(folder), read[folder.path].to_json()))
             gone = kept.keys() - {folder.path for folder in folders}
             if new or gone:
-                store.keep_summaries(new, gone)
+                store.store_summaries(new, gone)
         writing = self._running()
         runs = [
             ListedRun(
@@ -200,15 +200,15 @@ class RunIndex:
             for folder in folders
         ]
         runs += [
-            ListedRun("", visible(folder.path), (), _ODD_NAME, folder.changed)
+            ListedRun("", escape_unsafe(folder.path), (), _ODD_NAME, folder.changed)
             for folder in there
             if not self._is_nameable(folder.path)
         ]
-        return sorted(runs, key=_newest_first)
+        return sorted(runs, key=_get_sort_key)
 
     def run(self, path: str) -> ListedRun:
         """One run, finished or not; a UsageError if there is none."""
-        folder = run_folder(self.workspace.path(path))
+        folder = find_run_folder(self.workspace.path(path))
         if folder is None:
             raise UsageError(f"There is no run {path!r} in the workspace.")
         with self._store() as store:
@@ -217,7 +217,7 @@ class RunIndex:
             path=path,
             name=names.get(path) or path.rsplit("/", 1)[-1],
             tags=tuple(tags.get(path, ())),
-            summary=summarize(self.workspace.folder / path),
+            summary=summarize_run(self.workspace.folder / path),
             changed=folder.changed,
             running=path in self._running(),
         )
@@ -238,8 +238,8 @@ class RunIndex:
         notes may name it.
         """
         self.run(path)
-        given_name = None if name is None else _checked_name(name, path)
-        given_tags = None if tags is None else _checked_tags(tags)
+        given_name = None if name is None else _validate_name(name, path)
+        given_tags = None if tags is None else _validate_tags(tags)
         self.set_description(path, given_name, given_tags)
 
     def set_description(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
@@ -270,15 +270,15 @@ class RunIndex:
         return {self.workspace.name_of(folder) for folder in folders if folder.is_relative_to(self.workspace.folder)}
 
 
-def _checked_name(text: str, path: str) -> str:
-    name = " ".join(visible(text).split())
+def _validate_name(text: str, path: str) -> str:
+    name = " ".join(escape_unsafe(text).split())
     if len(name) > LONGEST_NAME:
         raise UsageError(f"The name has {len(name)} characters; give at most {LONGEST_NAME}.")
     return "" if name == path.rsplit("/", 1)[-1] else name
 
 
-def _checked_tags(text: str) -> list[str]:
-    tags = list(dict.fromkeys(filter(None, (" ".join(visible(tag).split()) for tag in re.split("[,;\n]", text)))))
+def _validate_tags(text: str) -> list[str]:
+    tags = list(dict.fromkeys(filter(None, (" ".join(escape_unsafe(tag).split()) for tag in re.split("[,;\n]", text)))))
     if long := next((tag for tag in tags if len(tag) > LONGEST_TAG), None):
         raise UsageError(f"The tag {long[:LONGEST_TAG]}… has {len(long)} characters; give at most {LONGEST_TAG}.")
     if len(tags) > MOST_TAGS:
@@ -286,17 +286,17 @@ def _checked_tags(text: str) -> list[str]:
     return tags
 
 
-def _unsigned(signed: str, path: str, text: str) -> str:
+def _verify_stamp(signed: str, path: str, text: str) -> str:
     """The stamp of a summary, which a checksum follows; empty if that is wrong, or missing."""
     stamp, _, found = signed.rpartition(" ")
-    return stamp if found == str(checksum(path, stamp, text)) else ""
+    return stamp if found == str(compute_checksum(path, stamp, text)) else ""
 
 
-def _stamp(folder: RunFolder) -> str:
+def _format_stamp(folder: RunFolder) -> str:
     return f"{_FORMAT} {folder.stamp}"
 
 
-def _newest_first(run: ListedRun) -> tuple[float, str]:
+def _get_sort_key(run: ListedRun) -> tuple[float, str]:
     """The key of a run's place: by the time it was finished, or changed if it was not or has not been read."""
     finished = run.summary.finished_at
     return -(run.changed if finished is None else finished), run.path

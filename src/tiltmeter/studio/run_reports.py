@@ -32,7 +32,7 @@ class RunReports:
                 return folder / REPORT  # also if the run's files claim to be of the future
             if is_current(folder):
                 return folder / REPORT
-            self._making[folder] = self._thread.submit(_make, folder)
+            self._making[folder] = self._thread.submit(_make_report, folder)
             return None
 
     def made(self, folder: Path) -> Path:
@@ -60,7 +60,7 @@ def is_current(folder: Path) -> bool:
         return False
 
 
-def _make(folder: Path) -> None:
+def _make_report(folder: Path) -> None:
     from tiltmeter.api import report
 
     report(folder)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tiltmeter.errors import UsageError
-from tiltmeter.files import make_folder, write_text
+from tiltmeter.files import create_folder, write_text
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.run_index import RunIndex
 
@@ -22,7 +22,7 @@ _ORIGIN, _RUN = "origin.json", "run"
 _IDENTIFIER = re.compile(r"[0-9a-f]{16}")
 
 
-def _now() -> datetime:
+def _get_time() -> datetime:
     return datetime.now(UTC)
 
 
@@ -50,7 +50,7 @@ class DeletedRun:
 class RunTrash:
     """The trash of a workspace: a folder for each run, with the run and a file on where it was."""
 
-    def __init__(self, index: RunIndex, now: Callable[[], datetime] = _now) -> None:
+    def __init__(self, index: RunIndex, now: Callable[[], datetime] = _get_time) -> None:
         self._index = index
         self._workspace = index.workspace
         self._folder = self._workspace.state / "trash"
@@ -71,7 +71,7 @@ class RunTrash:
             secrets.token_hex(8),
         )
         place = self._folder / deleted.identifier
-        make_folder(place)
+        create_folder(place)
         write_text(place / _ORIGIN, json.dumps(asdict(deleted), ensure_ascii=False, indent=1) + "\n")
         try:
             (self._workspace.folder / path).rename(place / _RUN)
@@ -83,18 +83,18 @@ class RunTrash:
 
     def runs(self) -> list[DeletedRun]:
         """The runs in the trash, the last one that was deleted first."""
-        found = [deleted for place in self._places() if (deleted := _read(place))]
+        found = [deleted for place in self._places() if (deleted := _read_deleted(place))]
         return sorted(found, key=lambda deleted: deleted.deleted, reverse=True)
 
     def restore(self, identifier: str) -> str:
         """Move a run back, and return its path: the one it had, or with a number if there is something else now."""
         place = self._folder / identifier
-        deleted = _read(place) if _IDENTIFIER.fullmatch(identifier) else None
+        deleted = _read_deleted(place) if _IDENTIFIER.fullmatch(identifier) else None
         if deleted is None:
             raise UsageError("This run is not in the trash any more.")
-        path = self._free(deleted.path)
+        path = self._find_free_path(deleted.path)
         target = self._workspace.path(path)
-        make_folder(target.parent)
+        create_folder(target.parent)
         try:
             (place / _RUN).rename(target)
         except OSError as error:
@@ -110,7 +110,7 @@ class RunTrash:
         """
         emptied = 0
         for place in self._places():
-            deleted = _read(place)
+            deleted = _read_deleted(place)
             if deleted is not None and deleted.until < self._now():
                 shutil.rmtree(place / _RUN, ignore_errors=True)
             if not (place / _RUN).exists():
@@ -134,7 +134,7 @@ class RunTrash:
         if self._folder.is_dir():
             yield from (place for place in self._folder.iterdir() if _IDENTIFIER.fullmatch(place.name))
 
-    def _free(self, path: str) -> str:
+    def _find_free_path(self, path: str) -> str:
         numbered = path
         number = 2
         while (self._workspace.path(numbered)).exists():
@@ -142,7 +142,7 @@ class RunTrash:
         return numbered
 
 
-def _read(place: Path) -> DeletedRun | None:
+def _read_deleted(place: Path) -> DeletedRun | None:
     """What is in a folder of the trash; None if it is not whole, since deleting or restoring was interrupted."""
     if not (place / _RUN).is_dir():
         return None

@@ -12,7 +12,7 @@ from typing import Literal
 from itsdangerous import BadSignature, Signer, URLSafeTimedSerializer
 
 from tiltmeter.errors import DataError
-from tiltmeter.files import atomic_write
+from tiltmeter.files import write_atomically
 
 _SECRET = "secret"
 # Sessions that were ended before their cookies expire.
@@ -40,7 +40,7 @@ class Sessions:
     """Makes and reads cookies. The secret is kept in the workspace, so that people stay known after a restart."""
 
     def __init__(self, state: Path) -> None:
-        secret = _secret(state / _SECRET)
+        secret = _load_secret(state / _SECRET)
         self._cookies = URLSafeTimedSerializer(secret, salt="cookie")
         self._signer = Signer(secret, salt="csrf")
         self.start_token = secrets.token_urlsafe(24)
@@ -56,7 +56,7 @@ class Sessions:
         """The value of the cookie."""
         return str(self._cookies.dumps([session.role, session.id, session.name, session.key]))
 
-    def lifetime(self, session: Session) -> int:
+    def get_lifetime(self, session: Session) -> int:
         """Seconds for which the cookie is good."""
         return _LIFETIME[session.role]
 
@@ -74,18 +74,18 @@ class Sessions:
         now = time.time()
         with self._ending:
             kept = {id_: until for id_, until in self._ended.items() if until > now}
-            self._ended = {**kept, session.id: now + self.lifetime(session)}
-            with atomic_write(self._ended_file, is_private=True) as part:
+            self._ended = {**kept, session.id: now + self.get_lifetime(session)}
+            with write_atomically(self._ended_file, is_private=True) as part:
                 part.write_text(json.dumps(self._ended), encoding="utf-8")
 
-    def csrf(self, session: Session) -> str:
+    def compute_csrf_token(self, session: Session) -> str:
         """The token that forms carry: of a session, or of a reviewer, who can send a form after logging in again."""
         of = ["reviewer", session.name] if session.role == "reviewer" else ["session", session.id]
         return self._signer.get_signature(json.dumps(of)).decode()
 
-    def is_csrf(self, session: Session, token: str) -> bool:
+    def is_csrf_token(self, session: Session, token: str) -> bool:
         """Whether a form carries the token of its session."""
-        return secrets.compare_digest(self.csrf(session).encode(), token.encode())
+        return secrets.compare_digest(self.compute_csrf_token(session).encode(), token.encode())
 
     def is_start_token(self, token: str) -> bool:
         """Whether this is the token that was printed at the start."""
@@ -104,7 +104,7 @@ def _read_ended(path: Path) -> dict[str, float]:
         ) from error
 
 
-def _secret(path: Path) -> str:
+def _load_secret(path: Path) -> str:
     """The secret in a file that only its owner can read; made if it is not there."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -112,7 +112,7 @@ def _secret(path: Path) -> str:
         if found := path.read_text(encoding="utf-8").strip():
             return found
         path.unlink()  # of a start that was interrupted
-        return _secret(path)
+        return _load_secret(path)
     made = secrets.token_hex(32)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(made)

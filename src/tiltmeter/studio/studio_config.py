@@ -38,18 +38,18 @@ class StudioConfig:
         return frozenset(f"{self.scheme}://{host}" for host in self.hosts)
 
 
-def local_config(folder: Path, port: int, *, jobs: int = 1) -> StudioConfig:
+def build_local_config(folder: Path, port: int, *, jobs: int = 1) -> StudioConfig:
     """A studio for this machine only."""
     return StudioConfig(folder=folder, hosts=frozenset(f"{host}:{port}" for host in LOOPBACK), jobs=jobs)
 
 
-def port_of(address: str) -> int | None:
+def parse_port(address: str) -> int | None:
     """The port in an address such as `review.example.org:8443`; None if it has none."""
     port = address.rpartition(":")[2] if ":" in address else ""
     return int(port) if port.isdigit() else None
 
 
-def shared_config(folder: Path, address: str) -> StudioConfig:
+def build_shared_config(folder: Path, address: str) -> StudioConfig:
     """A studio for reviewers at an address such as `review.example.org` or `review.example.org:8443`."""
     if not address or any(character in address for character in "/@ \t"):
         raise UsageError(

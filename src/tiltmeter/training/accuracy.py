@@ -13,8 +13,8 @@ from torch.nn.functional import cross_entropy
 
 from tiltmeter.errors import ModelError
 from tiltmeter.measures.estimates import Share
-from tiltmeter.training.batches import tensors
-from tiltmeter.training.tokens import TokenisedPairs
+from tiltmeter.training.batches import build_tensors
+from tiltmeter.training.tokenised_pairs import TokenisedPairs
 
 # Tokens in a batch; no gradients are kept, so that more fit than in training.
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 65_536}
@@ -42,7 +42,7 @@ class Accuracy:
         return asdict(self)
 
 
-def decide(
+def compute_logits(
     module: nn.Module,
     tokens: TokenisedPairs,
     rows: NDArray[np.int64] | None = None,
@@ -59,8 +59,8 @@ def decide(
     module.eval()
     done = 0
     with torch.inference_mode(), half:
-        for batch in _batches(tokens.lengths, order, _BATCH_TOKENS.get(device.type, 16_384)):
-            inputs = tensors(tokens, batch)
+        for batch in _group_batches(tokens.lengths, order, _BATCH_TOKENS.get(device.type, 16_384)):
+            inputs = build_tensors(tokens, batch)
             inputs.pop("labels")
             logits = module(**{name: tensor.to(device) for name, tensor in inputs.items()})["logits"]
             found[batch] = logits.float().cpu().numpy()
@@ -71,20 +71,20 @@ def decide(
     return found[chosen]
 
 
-def accuracies(logits: NDArray[np.float32], tokens: TokenisedPairs) -> list[Accuracy]:
+def compute_accuracies(logits: NDArray[np.float32], tokens: TokenisedPairs) -> list[Accuracy]:
     """The accuracy in each language, and if there are several that of all pairs."""
     correct = 100.0 * (logits.argmax(axis=1) == tokens.labels)
     found = []
     for number, language in enumerate(tokens.names):
-        found.append(_accuracy(language, correct, tokens, tokens.languages == number))
+        found.append(_compute_accuracy(language, correct, tokens, tokens.languages == number))
     if len(found) > 1:
-        found.append(_accuracy("", correct, tokens, np.ones(len(tokens), dtype=bool)))
+        found.append(_compute_accuracy("", correct, tokens, np.ones(len(tokens), dtype=bool)))
     return found
 
 
-def validation_numbers(module: nn.Module, tokens: TokenisedPairs, precision: torch.dtype) -> dict[str, float]:
+def compute_validation_metrics(module: nn.Module, tokens: TokenisedPairs, precision: torch.dtype) -> dict[str, float]:
     """The loss and accuracy on pairs that are set aside during training."""
-    logits = decide(module, tokens, precision=precision)
+    logits = compute_logits(module, tokens, precision=precision)
     labels = torch.from_numpy(tokens.labels.astype(np.int64))
     return {
         "loss": float(cross_entropy(torch.from_numpy(logits), labels)),
@@ -92,12 +92,12 @@ def validation_numbers(module: nn.Module, tokens: TokenisedPairs, precision: tor
     }
 
 
-def mean_of_languages(found: Sequence[Accuracy]) -> float:
+def compute_language_mean(found: Sequence[Accuracy]) -> float:
     """The mean of the accuracies of the languages."""
     return float(np.mean([accuracy.value for accuracy in found if accuracy.language]))
 
 
-def _accuracy(
+def _compute_accuracy(
     language: str, correct: NDArray[np.float64], tokens: TokenisedPairs, chosen: NDArray[np.bool_]
 ) -> Accuracy:
     articles = tokens.articles[chosen].astype(object)
@@ -115,7 +115,7 @@ def _accuracy(
     )
 
 
-def _batches(lengths: NDArray[np.integer], order: NDArray[np.int64], limit: int) -> list[NDArray[np.int64]]:
+def _group_batches(lengths: NDArray[np.integer], order: NDArray[np.int64], limit: int) -> list[NDArray[np.int64]]:
     """Consecutive pairs of at most `limit` tokens with padding; `order` is by length."""
     batches: list[NDArray[np.int64]] = []
     start = 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.reading import home_path
+from tiltmeter.text_files import expand_home
 
 # How the content of an article becomes sentences: `articles_text.py`.
 Markup = Literal["wrapped text", "lines", "html", "wikitext", "sentences"]
@@ -60,25 +60,25 @@ def open_sources(given: Sequence[str]) -> list[ArticleSource]:
         raise UsageError("There are no articles; name them as in --articles en=help/en/ --articles de=help/de/.")
     if twice := sorted({one for one in given if given.count(one) > 1}):
         raise UsageError(f"--articles {twice[0]} is given twice.")
-    return [_open(one) for one in given]
+    return [_open_source(one) for one in given]
 
 
-def _open(given: str) -> ArticleSource:
+def _open_source(given: str) -> ArticleSource:
     from tiltmeter.training.articles_files import FolderArticles, JsonlArticles
 
-    language, name = _language_and_name(given)
+    language, name = _parse_source(given)
     if language is None:
         if not name.endswith(".jsonl"):
             raise UsageError(
                 f"--articles {given} has no language; write it as in --articles en={given}. Only rows of a .jsonl file "
                 "can name their language themselves."
             )
-        return JsonlArticles(_existing(name), None)
+        return JsonlArticles(_find_existing_path(name), None)
     if name.startswith("hf:"):
         from tiltmeter.training.articles_hub import HubArticles
 
         return HubArticles(name, language)
-    path = _existing(name)
+    path = _find_existing_path(name)
     if path.is_dir():
         return FolderArticles(path, language)
     if name.endswith(".jsonl"):
@@ -93,15 +93,15 @@ def _open(given: str) -> ArticleSource:
     )
 
 
-def _language_and_name(given: str) -> tuple[str | None, str]:
+def _parse_source(given: str) -> tuple[str | None, str]:
     language, equals, name = given.partition("=")
     if equals and _LANGUAGE.fullmatch(language):
         return language, name
     return None, given
 
 
-def _existing(name: str) -> Path:
-    path = home_path(name)
+def _find_existing_path(name: str) -> Path:
+    path = expand_home(name)
     try:
         if not path.exists():
             raise DataError(f"{name} does not exist; give a file or a folder of articles.")

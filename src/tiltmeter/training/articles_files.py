@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import DataError
-from tiltmeter.reading import read_bytes
+from tiltmeter.text_files import read_bytes
 from tiltmeter.training.articles import Article, Markup
 
 _MARKUP: dict[str, Markup] = {
@@ -79,13 +79,13 @@ class JsonlArticles:
                         raise DataError(f"{self.path}, row {number} is too long; write one article per line.")
                     if line.strip():
                         rows += 1
-                        yield self._article(line, f"{self.path}, row {number}")
+                        yield self._parse_article(line, f"{self.path}, row {number}")
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {error.strerror}.") from error
         if not rows:
             raise DataError(f"{self.path} is empty; write one article per line, with `id` and `text`.")
 
-    def _article(self, line: bytes, location: str) -> Article:
+    def _parse_article(self, line: bytes, location: str) -> Article:
         try:
             row = json.loads(line.decode())
         except UnicodeDecodeError:
@@ -98,10 +98,10 @@ class JsonlArticles:
             json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise DataError(f"{location} has half of a surrogate pair, which is not a character; remove it.") from None
-        id = _text_of(row, "id", location)
+        id = _get_text(row, "id", location)
         language = self.language
         if row.get("language") is not None:
-            language = _text_of(row, "language", location)
+            language = _get_text(row, "language", location)
         if language is None:
             raise DataError(f"{location} has no language; add `language`, or write --articles en={self.path}.")
         if self.language not in (None, language):
@@ -109,7 +109,7 @@ class JsonlArticles:
                 f"{location} is in {language}, but the file was given as {self.language}; write --articles "
                 f"{self.path}, without a language, to use each row's own."
             )
-        group = _text_of(row, "group", location) if row.get("group") is not None else id
+        group = _get_text(row, "group", location) if row.get("group") is not None else id
         if "sentences" in row:
             sentences = row["sentences"]
             if not isinstance(sentences, list) or not all(isinstance(one, str) for one in sentences):
@@ -120,7 +120,7 @@ class JsonlArticles:
         return Article(id, language, group, location, "lines", (row["text"],))
 
 
-def _text_of(row: dict[str, Any], field: str, location: str) -> str:
+def _get_text(row: dict[str, Any], field: str, location: str) -> str:
     value = row.get(field)
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)

@@ -27,12 +27,12 @@ _LEFT_OUT = frozenset({
 _SPACE = frozenset({"br", "img", "wbr"})
 
 
-def html_blocks(html: str) -> list[str]:
+def extract_html_blocks(html: str) -> list[str]:
     """The texts of paragraphs and list items, in order.
 
     Of elements that are hidden for a script to show one of them, the last is read: it is the default.
 
-    >>> html_blocks("<nav><p>Home</p></nav><ul><li>One <b>list</b> item.<pre>x = 1</pre></ul><p>Text.")
+    >>> extract_html_blocks("<nav><p>Home</p></nav><ul><li>One <b>list</b> item.<pre>x = 1</pre></ul><p>Text.")
     ['One list item.', 'Text.']
     """
     from selectolax.lexbor import LexborHTMLParser
@@ -50,7 +50,7 @@ def html_blocks(html: str) -> list[str]:
 
     # Elements that are open: their remaining children, whether their own text is read, whether they end a block.
     # A stack and not recursion, because pages can be nested deeper than Python's calls.
-    stack = [(_children(body), False, False)]
+    stack = [(_list_children(body), False, False)]
     while stack:
         children, is_text, ends_block = stack[-1]
         child = next(children, None)
@@ -66,15 +66,15 @@ def html_blocks(html: str) -> list[str]:
         elif tag in _TEXT or tag in _BLOCKS:
             end_block()
             if not _is_code(child):
-                stack.append((_children(child), tag in _TEXT, True))
+                stack.append((_list_children(child), tag in _TEXT, True))
         elif tag in _SPACE:
             pieces.append(" ")
         elif tag not in _LEFT_OUT:
-            stack.append((_children(child), is_text, False))
+            stack.append((_list_children(child), is_text, False))
     return blocks
 
 
-def _children(node: "LexborNode") -> "Iterator[LexborNode]":
+def _list_children(node: "LexborNode") -> "Iterator[LexborNode]":
     """Texts and visible elements of an element."""
     children = [child for child in node.iter(include_text=True) if child.tag == "-text" or child.is_element_node]
     hidden = [child for child in children if child.is_element_node and "hidden" in child.attributes]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.errors import DataError, DownloadError, UsageError
-from tiltmeter.models.hub_access import access_hint
+from tiltmeter.models.hub_access import build_access_hint
 from tiltmeter.training.articles import Article
 
 
@@ -49,7 +49,7 @@ class HubArticles:
             yield from load_dataset(name, config or None, split=split or "train", streaming=True)
         # The library and what it is built on raise errors of many kinds, for a missing data set and a missing network.
         except Exception as error:
-            if hint := access_hint(error, name, folder="datasets/"):
+            if hint := build_access_hint(error, name, folder="datasets/"):
                 raise DownloadError(hint) from error
             reason = str(error).strip().splitlines() or [type(error).__name__]
             raise DownloadError(

@@ -49,7 +49,7 @@ class DumpArticles:
         pages = 0
         try:
             with self._open() as file:
-                for page, prefixes in _pages(file):
+                for page, prefixes in _read_pages(file):
                     pages += 1
                     id, title = page.findtext("{*}id") or "", page.findtext("{*}title") or ""
                     text = page.findtext("{*}revision/{*}text") or ""
@@ -70,7 +70,7 @@ class DumpArticles:
         return self.path.open("rb")
 
 
-def _pages(file: IO[bytes]) -> Iterator[tuple[ElementTree.Element, frozenset[str]]]:
+def _read_pages(file: IO[bytes]) -> Iterator[tuple[ElementTree.Element, frozenset[str]]]:
     prefixes = frozenset({"category", "file", "image"})
     parsed = ElementTree.iterparse(file, events=("start", "end"))
     _, root = next(parsed)
@@ -87,23 +87,24 @@ def _pages(file: IO[bytes]) -> Iterator[tuple[ElementTree.Element, frozenset[str
                 root.clear()
 
 
-def wikitext_blocks(text: str, prefixes: frozenset[str] = frozenset({"category", "file"})) -> list[str]:
+def extract_wikitext_blocks(text: str, prefixes: frozenset[str] = frozenset({"category", "file"})) -> list[str]:
     """The paragraphs and list items of an article, without headings, templates, tables, references and files.
 
-    >>> wikitext_blocks("'''Oslo''' is a [[city]].<ref>A book.</ref>\\n[[File:Map.png|A map.]]\\n* A [[river|brook]].")
+    >>> text = "'''Oslo''' is a [[city]].<ref>A book.</ref>\\n[[File:Map.png|A map.]]\\n* A [[river|brook]]."
+    >>> extract_wikitext_blocks(text)
     ['Oslo is a city.', 'A brook.']
     """
     import mwparserfromhell
     from mwparserfromhell.parser import ParserError
 
     try:
-        plain = "".join(_texts(mwparserfromhell.parse(text), prefixes))
+        plain = "".join(_extract_texts(mwparserfromhell.parse(text), prefixes))
     except ParserError as error:
         raise UnreadableArticleError from error
     return [line.strip() for line in _SWITCHES.sub("", plain).splitlines() if line.strip()]
 
 
-def _texts(code: "Wikicode", prefixes: frozenset[str]) -> Iterator[str]:
+def _extract_texts(code: "Wikicode", prefixes: frozenset[str]) -> Iterator[str]:
     """The visible text of parsed wikitext, piece by piece."""
     from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Text, Wikilink
 
@@ -113,9 +114,9 @@ def _texts(code: "Wikicode", prefixes: frozenset[str]) -> Iterator[str]:
         elif isinstance(node, Wikilink):
             prefix, colon, _ = str(node.title).partition(":")
             if not colon or prefix.strip().lower() not in prefixes:
-                yield from _texts(node.title if node.text is None else node.text, prefixes)
+                yield from _extract_texts(node.title if node.text is None else node.text, prefixes)
         elif isinstance(node, ExternalLink) and node.title is not None:
-            yield from _texts(node.title, prefixes)
+            yield from _extract_texts(node.title, prefixes)
         elif isinstance(node, HTMLEntity):
             yield str(node.normalize())
         elif isinstance(node, Tag):
@@ -123,4 +124,4 @@ def _texts(code: "Wikicode", prefixes: frozenset[str]) -> Iterator[str]:
             if name in ("br", "hr", "p", "div", "blockquote"):
                 yield "\n"
             if name not in _LEFT_OUT and node.contents is not None:
-                yield from _texts(node.contents, prefixes)
+                yield from _extract_texts(node.contents, prefixes)

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
-from tiltmeter.training.tokens import TokenisedPairs
+from tiltmeter.training.tokenised_pairs import TokenisedPairs
 
 # So many batches of random pairs are sorted by length together: more leave less padding, but make batches less random.
 # With 50, padding is 1 to 4% of the tokens (docs/next-sentence.md).
@@ -33,7 +33,7 @@ def plan_batches(lengths: NDArray[np.integer], size: int, seed: Sequence[int], *
     return batches
 
 
-class Batches(Dataset[dict[str, torch.Tensor]]):
+class TrainingBatches(Dataset[dict[str, torch.Tensor]]):
     """All batches of a training, pass after pass, as tensors."""
 
     def __init__(self, passes: Sequence[TokenisedPairs], size: int, *, seed: int, by_length: bool) -> None:
@@ -49,7 +49,7 @@ class Batches(Dataset[dict[str, torch.Tensor]]):
 
     def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
         number, rows = self._planned[index]
-        return tensors(self._passes[number], rows)
+        return build_tensors(self._passes[number], rows)
 
     @property
     def padding(self) -> float:
@@ -71,27 +71,27 @@ class Batches(Dataset[dict[str, torch.Tensor]]):
         return int(sum(self._passes[number].lengths[rows].sum() for number, rows in self._planned[:batches]))
 
 
-def tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]:
+def build_tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]:
     """The arguments of a head's forward call for these pairs: right-padded ids, lengths, labels."""
     lengths = tokens.lengths[rows].astype(np.int64)
     width = int(lengths.max())
     inside = np.arange(width) < lengths[:, None]
     where = (tokens.starts[rows][:, None] + np.arange(width))[inside]
-    found: dict[str, Any] = {"input_ids": _rectangle(tokens.ids, where, inside)}
+    found: dict[str, Any] = {"input_ids": _pad_rows(tokens.ids, where, inside)}
     if tokens.segments is not None:
-        found["token_type_ids"] = _rectangle(tokens.segments, where, inside)
+        found["token_type_ids"] = _pad_rows(tokens.segments, where, inside)
     found["lengths"] = torch.from_numpy(lengths)
     found["labels"] = torch.from_numpy(tokens.labels[rows].astype(np.int64))
     return found
 
 
-def first(batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """The only element: the elements of `Batches` are batches already."""
+def get_first(batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """The only element: the elements of `TrainingBatches` are batches already."""
     (batch,) = batches
     return batch
 
 
-def _rectangle(flat: NDArray[np.integer], where: Rows, inside: NDArray[np.bool_]) -> torch.Tensor:
+def _pad_rows(flat: NDArray[np.integer], where: Rows, inside: NDArray[np.bool_]) -> torch.Tensor:
     table = np.zeros(inside.shape, dtype=np.int64)
     table[inside] = flat[where]
     return torch.from_numpy(table)

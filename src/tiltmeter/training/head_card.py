@@ -8,7 +8,7 @@ from typing import Any
 from tiltmeter import __version__
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.head_config import HeadConfig
-from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.language_names import get_language_name
 
 _HEAD = {
     ("mean", "recommended"): "three linear layers with activations on the mean of the last hidden states",
@@ -35,13 +35,13 @@ _RECIPE = (
 )
 
 
-def head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> str:
+def render_head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> str:
     """The card in Markdown: what it is, how good, how it was trained, on what."""
-    called = _hub_id(base) or Path(base.name).resolve().name
+    called = _find_hub_id(base) or Path(base.name).resolve().name
     revision = base.checkpoint.revision
     made = "Converted" if record.get("converted_from") else "Trained"
     lines = [
-        *_front_matter(head, base),
+        *_render_front_matter(head, base),
         "",
         f"# A next-sentence head for {called}",
         "",
@@ -52,35 +52,35 @@ def head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> str:
         "other questions are answered by the unchanged base model.",
     ]
     if accuracy := record.get("accuracy"):
-        lines += ["", "## Accuracy on held-out pairs", "", *_accuracy_table(accuracy)]
+        lines += ["", "## Accuracy on held-out pairs", "", *_render_accuracy_table(accuracy)]
         lines += [
             "",
             "Half of the pairs do follow. No held-out article was trained on. Intervals (95%) are those of a sample of "
             "articles.",
         ]
     if recipe := record.get("recipe"):
-        lines += ["", "## Training", "", *_recipe_table(recipe, record)]
+        lines += ["", "## Training", "", *_render_recipe_table(recipe, record)]
         lines += ["", "![Loss, accuracy and learning rate](curves.svg)"]
     if data := record.get("data"):
-        lines += ["", "## Data", "", *_data_lines(data)]
+        lines += ["", "## Data", "", *_describe_data(data)]
     if origin := record.get("converted_from"):
         lines += ["", "## Origin", "", f"Converted from `{origin}`; how it was trained is not known from the file."]
     return "\n".join(lines) + "\n"
 
 
-def _hub_id(base: Any) -> str | None:
+def _find_hub_id(base: Any) -> str | None:
     """The id of a base model of the hub; None for one that is only in files here, whose path says nothing elsewhere."""
     found: Checkpoint = base.checkpoint
     return found.name.partition("@")[0] if found.revision is not None and found.gguf is None else None
 
 
-def _front_matter(head: HeadConfig, base: Any) -> list[str]:
+def _render_front_matter(head: HeadConfig, base: Any) -> list[str]:
     # In quotation marks: the code of Norwegian alone means false.
     languages = [f"- {json.dumps(language)}" for language in head.languages]
     return [
         "---",
         "library_name: tiltmeter",
-        *([f"base_model: {json.dumps(hub_id)}"] if (hub_id := _hub_id(base)) else []),
+        *([f"base_model: {json.dumps(hub_id)}"] if (hub_id := _find_hub_id(base)) else []),
         *(["language:", *languages] if languages else []),
         "tags:",
         "- next-sentence-prediction",
@@ -88,16 +88,16 @@ def _front_matter(head: HeadConfig, base: Any) -> list[str]:
     ]
 
 
-def _accuracy_table(accuracy: list[dict[str, Any]]) -> list[str]:
+def _render_accuracy_table(accuracy: list[dict[str, Any]]) -> list[str]:
     lines = ["| language | accuracy | 95% interval | pairs | articles |", "| --- | ---: | ---: | ---: | ---: |"]
     for row in accuracy:
-        language = language_name(row["language"]) if row["language"] else "all"
+        language = get_language_name(row["language"]) if row["language"] else "all"
         interval = f"{row['low']:.1f} to {row['high']:.1f}"
         lines.append(f"| {language} | {row['value']:.1f} | {interval} | {row['pairs']:,} | {row['articles']:,} |")
     return lines
 
 
-def _recipe_table(recipe: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+def _render_recipe_table(recipe: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
     rows = [("recipe", recipe["name"]), *((label, recipe[key]) for key, label in _RECIPE)]
     if record["options"]["lora"]:
         rows.append(("rank of the adapter (LoRA)", record["options"]["lora_rank"]))
@@ -108,7 +108,7 @@ def _recipe_table(recipe: Mapping[str, Any], record: Mapping[str, Any]) -> list[
     return ["| | |", "| --- | --- |", *(f"| {label} | {value} |" for label, value in rows)]
 
 
-def _data_lines(data: Mapping[str, Any]) -> list[str]:
+def _describe_data(data: Mapping[str, Any]) -> list[str]:
     warnings = [f"- {warning}" for warning in data.get("warnings", [])]
     lines = ["The counts, sources and digests are in `training.json`."]
     return [*lines, "", "Warnings:", "", *warnings] if warnings else lines

@@ -5,7 +5,7 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.head_config import Design, HeadConfig
-from tiltmeter.models.with_head import decoder_start
+from tiltmeter.models.next_sentence_model import find_decoder_start
 
 DESIGNS: tuple[Design, ...] = ("recommended", "published")
 # What stands before the first sentence for an encoder-decoder. The released code has one for each of its languages in
@@ -54,13 +54,13 @@ def design_head(
             return HeadConfig(**common, reading="mean", joined=False, activations=False)
         # A token between the sentences gains 0.4 points of accuracy over a space (docs/next-sentence.md).
         return HeadConfig(**common, reading="mean", separator=base.tokenizer.eos_token or " ")
-    decoder_start(base.tokenizer, base.config, base.name)  # an error before anything is written
+    find_decoder_start(base.tokenizer, base.config, base.name)  # an error before anything is written
     prefixed = not (published and base.config.model_type == "mt5")
     return HeadConfig(
         **common,
         reading="label",
         joined=not published,
-        labels=_label_ids(base),
+        labels=_find_label_ids(base),
         prefix=PREFIX if prefixed else "",
         prefixes={language: PUBLISHED_PREFIXES.get(language, "") if published else PREFIX for language in languages}
         if prefixed
@@ -71,7 +71,7 @@ def design_head(
     )
 
 
-def _label_ids(base: Any) -> tuple[int, int]:
+def _find_label_ids(base: Any) -> tuple[int, int]:
     """The last token of each label: SentencePiece may put a token for the start of a word before it."""
     first, second = (base.tokenizer.encode(label, add_special_tokens=False)[-1:] for label in LABELS)
     unknown = base.tokenizer.unk_token_id

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tiltmeter.training.sentences import base_language
+from tiltmeter.training.sentences import get_base_language
 
 # A sentence counts as another language, or as English, if that is so much more likely than its article's language.
 # On software help in German, French, Spanish and Turkish this finds 84 to 99% of the English sentences (where only
@@ -34,24 +34,24 @@ class LanguageCheck:
 
 
 @cache
-def check_for(language: str, languages: frozenset[str]) -> LanguageCheck | None:
+def create_language_check(language: str, languages: frozenset[str]) -> LanguageCheck | None:
     """The check of articles in a language; None if the identifier does not know the language.
 
-    >>> check_for("de", frozenset({"de", "en"})).other_language("This sentence has not been translated.")
+    >>> create_language_check("de", frozenset({"de", "en"})).other_language("This sentence has not been translated.")
     'en'
     """
-    own = base_language(language)
-    known = set(_identifier().labels)
+    own = get_base_language(language)
+    known = set(_load_identifier().labels)
     if own not in known:
         return None
     # A copy has its own languages; the large tables are shared.
-    identifier = copy(_identifier())
-    identifier.set_languages(known & {own, *map(base_language, languages), *_OFTEN_MIXED_IN})
+    identifier = copy(_load_identifier())
+    identifier.set_languages(known & {own, *map(get_base_language, languages), *_OFTEN_MIXED_IN})
     return LanguageCheck(own, identifier)
 
 
 @cache
-def _identifier() -> Any:
+def _load_identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tiltmeter.errors import DataError
-from tiltmeter.training.articles_prepare import PreparedArticle
-from tiltmeter.training.pairs_matching import StoredSentence, match
-from tiltmeter.training.sentences import base_language
+from tiltmeter.training.articles_preparation import PreparedArticle
+from tiltmeter.training.negative_pairs import StoredSentence, match_sentences
+from tiltmeter.training.sentences import get_base_language
 
 # The scratch file belongs to one process and is deleted at the end, so it needs neither a journal nor syncs.
 _SETTINGS = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = FILE;"
@@ -113,7 +113,7 @@ class PairStore:
         self._db.execute("CREATE INDEX by_digest ON sentence (language, digest)")
         self._db.execute(_RECURRING)
         languages = [language for (language,) in self._db.execute("SELECT DISTINCT language FROM article")]
-        english = [language for language in languages if base_language(language) == "en"]
+        english = [language for language in languages if get_base_language(language) == "en"]
         for language in sorted(set(languages) - set(english)):
             for one in english:
                 self._db.execute(_SAME_AS_ENGLISH, (language, one))
@@ -124,7 +124,7 @@ class PairStore:
         self._db.execute(_PAIRS)
         sides = self._db.execute("SELECT DISTINCT language, held_out FROM pair ORDER BY 1, 2").fetchall()
         for side in sides:
-            matched = match(self._firsts(side), self._seconds(side))
+            matched = match_sentences(self._firsts(side), self._seconds(side))
             self._db.execute("BEGIN")
             self._db.executemany(
                 "INSERT INTO negative VALUES (?, ?, ?, ?)",

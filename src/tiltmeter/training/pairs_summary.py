@@ -57,7 +57,7 @@ class PairsSummary:
     sources: list[dict[str, Any]]
     warnings: list[str] = field(default_factory=list)
 
-    def as_json(self) -> str:
+    def to_json(self) -> str:
         """The summary as JSON."""
         versions = {"tiltmeter": tiltmeter.__version__, **{name: version(name) for name in _PACKAGES}}
         return json.dumps({**asdict(self), "versions": versions}, ensure_ascii=False, indent=1) + "\n"
@@ -83,7 +83,7 @@ _ROWS = {
 }
 
 
-def summary_table(summary: PairsSummary) -> Table:
+def build_summary_table(summary: PairsSummary) -> Table:
     """The counts as a table, a column per language."""
     table = Table("", *summary.languages, box=None, pad_edge=False)
     for column in table.columns[1:]:

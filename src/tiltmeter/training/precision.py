@@ -6,7 +6,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 
-def find_precision(recipe: TrainingRecipe, device: torch.device) -> torch.dtype:
+def select_precision(recipe: TrainingRecipe, device: torch.device) -> torch.dtype:
     """The precision of a recipe on a device.
 
     The published recipe's float16 is only for GPUs; elsewhere, with a recipe that was not changed, it is float32.

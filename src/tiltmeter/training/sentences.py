@@ -28,25 +28,25 @@ class Sentence:
 
 def split_sentences(blocks: Iterable[str], language: str) -> Iterator[str]:
     """All sentences of an article's blocks, such as paragraphs; a sentence never goes on in the next block."""
-    segment = _segment()
+    segment = _import_segment()
     for block in blocks:
-        for text in segment(base_language(language), tidy(block)):
+        for text in segment(get_base_language(language), normalise_text(block)):
             if stripped := text.strip():
                 yield stripped
 
 
-def usable_sentences(texts: Iterable[str]) -> Iterator[Sentence]:
+def select_usable_sentences(texts: Iterable[str]) -> Iterator[Sentence]:
     """The sentences that are long enough and mostly letters, cut to the longest length."""
     for position, text in enumerate(texts):
-        text = tidy(text)
+        text = normalise_text(text)
         if count_words(text) >= MIN_WORDS and _is_mostly_letters(text):
-            yield Sentence(position, cut(text))
+            yield Sentence(position, cut_text(text))
 
 
-def tidy(text: str) -> str:
+def normalise_text(text: str) -> str:
     """The text with single spaces, in Unicode's composed form.
 
-    >>> tidy(" two\\u00a0 words\\n")
+    >>> normalise_text(" two\\u00a0 words\\n")
     'two words'
     """
     return _SPACES.sub(" ", normalize("NFC", text)).strip()
@@ -63,10 +63,10 @@ def count_words(text: str) -> int:
     return sum(any(map(str.isalnum, word)) for word in rest.split()) + without_spaces // 2
 
 
-def cut(text: str, limit: int = MAX_CHARACTERS) -> str:
+def cut_text(text: str, limit: int = MAX_CHARACTERS) -> str:
     """The text up to the last space within the limit, or up to the limit if there is none.
 
-    >>> cut("one two three", 9)
+    >>> cut_text("one two three", 9)
     'one two'
     """
     if len(text) <= limit:
@@ -75,15 +75,15 @@ def cut(text: str, limit: int = MAX_CHARACTERS) -> str:
     return shortened or text[:limit]
 
 
-def digest(text: str) -> int:
+def compute_digest(text: str) -> int:
     """A signed 64-bit number that is the same for sentences that differ in case and spaces only."""
-    return int.from_bytes(blake2b(tidy(text).casefold().encode(), digest_size=8).digest(), "big", signed=True)
+    return int.from_bytes(blake2b(normalise_text(text).casefold().encode(), digest_size=8).digest(), "big", signed=True)
 
 
-def base_language(language: str) -> str:
+def get_base_language(language: str) -> str:
     """The language of a code with a region or script.
 
-    >>> base_language("pt-BR")
+    >>> get_base_language("pt-BR")
     'pt'
     """
     return re.split("[-_]", language)[0].lower()
@@ -96,7 +96,7 @@ def _is_mostly_letters(text: str) -> bool:
 
 
 @cache
-def _segment():  # type: ignore[no-untyped-def]
+def _import_segment():  # type: ignore[no-untyped-def]
     from sentencex import segment
 
     return segment

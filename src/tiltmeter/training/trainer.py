@@ -17,7 +17,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from tiltmeter.errors import ModelError
 from tiltmeter.files import write_text
-from tiltmeter.training.batches import Batches, first
+from tiltmeter.training.batches import TrainingBatches, get_first
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 # Written last into the folder of a checkpoint, with the seconds of training up to it: one without it was being written
@@ -40,10 +40,15 @@ Report = Callable[[TrainingProgress], None]
 
 
 class HeadTrainer(Trainer):
-    """Trains a `MeanHead` or `LabelHead` on `Batches`; `validate` gives the numbers of an evaluation."""
+    """Trains a `MeanHead` or `LabelHead` on `TrainingBatches`; `validate` gives the numbers of an evaluation."""
 
     def __init__(
-        self, module: nn.Module, batches: Batches, recipe: TrainingRecipe, arguments: TrainingArguments, **more: Any
+        self,
+        module: nn.Module,
+        batches: TrainingBatches,
+        recipe: TrainingRecipe,
+        arguments: TrainingArguments,
+        **more: Any,
     ) -> None:
         self._recipe = recipe
         self._validate: Callable[[nn.Module], dict[str, float]] | None = more.pop("validate", None)
@@ -79,7 +84,7 @@ class HeadTrainer(Trainer):
             data,
             batch_size=1,
             sampler=SequentialSampler(data),
-            collate_fn=first,
+            collate_fn=get_first,
             pin_memory=torch.cuda.is_available(),
             num_workers=self.args.dataloader_num_workers,
         )
@@ -158,7 +163,7 @@ class HeadTrainer(Trainer):
             write_text(folder / _COMPLETE, str(self.seconds))
 
 
-class Reporting(TrainerCallback):
+class ReportingCallback(TrainerCallback):
     """Calls `report` after every update."""
 
     def __init__(self, report: Report, tokens: int) -> None:
@@ -170,7 +175,7 @@ class Reporting(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
         """Start the clock; steps of a run that is resumed are not counted."""
         self._began = (time.monotonic(), state.global_step)
-        self._tell(state)
+        self._report_progress(state)
 
     def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
         """Keep the last numbers."""
@@ -178,9 +183,9 @@ class Reporting(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
         """Tell the progress."""
-        self._tell(state)
+        self._report_progress(state)
 
-    def _tell(self, state: Any) -> None:
+    def _report_progress(self, state: Any) -> None:
         began, at = self._began
         seconds = time.monotonic() - began
         share = (state.global_step - at) / state.max_steps if state.max_steps else 0
@@ -195,7 +200,7 @@ class Reporting(TrainerCallback):
         )
 
 
-def tensorboard_callback(folder: Path) -> TrainerCallback:
+def create_tensorboard_callback(folder: Path) -> TrainerCallback:
     """Writes the logged numbers for TensorBoard."""
     from torch.utils.tensorboard import SummaryWriter
     from transformers.integrations.integration_utils import TensorBoardCallback
@@ -204,7 +209,7 @@ def tensorboard_callback(folder: Path) -> TrainerCallback:
     return callback
 
 
-def last_checkpoint(folder: Path) -> Path | None:
+def find_last_checkpoint(folder: Path) -> Path | None:
     """The last whole checkpoint of a folder; those that are not whole are removed."""
     found = [(int(path.name.rpartition("-")[2]), path) for path in folder.glob("checkpoint-*")]
     whole = []

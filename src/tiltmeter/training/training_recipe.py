@@ -47,10 +47,10 @@ class TrainingRecipe:
         if self.max_length < 8:
             raise UsageError(f"Inputs of at most {self.max_length} tokens hold no two sentences; use 8 or more.")
 
-    def warm_up_steps(self, steps: int) -> int:
+    def count_warm_up_steps(self, steps: int) -> int:
         """The number of updates in which the rates rise.
 
-        >>> PUBLISHED["gpt2"].warm_up_steps(15_625)
+        >>> PUBLISHED["gpt2"].count_warm_up_steps(15_625)
         157
         """
         return int(steps * self.warm_up) + 1

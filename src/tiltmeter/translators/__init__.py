@@ -3,7 +3,12 @@
 from collections.abc import Callable
 
 from tiltmeter.errors import UsageError
-from tiltmeter.translators.base import PartialTranslator, ProtectingTranslator, SourceTranslator, Translator
+from tiltmeter.translators.translator_protocol import (
+    PartialTranslator,
+    ProtectingTranslator,
+    SourceTranslator,
+    Translator,
+)
 
 __all__ = [
     "NAMES",
@@ -11,8 +16,8 @@ __all__ = [
     "ProtectingTranslator",
     "SourceTranslator",
     "Translator",
-    "check_system",
     "open_translator",
+    "validate_system_name",
 ]
 
 NAMES = (
@@ -90,7 +95,7 @@ def open_translator(
         "libretranslate": libretranslate,
         "file": file,
     }
-    check_system(name)
+    validate_system_name(name)
     system, _, argument = name.partition(":")
     given = {"beams": beams is not None, "device": device != "auto", "dtype": dtype != "auto"}
     given["trust-remote-code"] = trust_remote_code
@@ -99,7 +104,7 @@ def open_translator(
     return with_argument[system](argument) if argument else services[system]()
 
 
-def check_system(name: str) -> None:
+def validate_system_name(name: str) -> None:
     """A UsageError unless `name` is written like the name of a translation system (see `NAMES`)."""
     system, _, argument = name.partition(":")
     for known in NAMES:

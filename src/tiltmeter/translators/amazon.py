@@ -5,8 +5,8 @@ from copy import copy
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.base import SOURCE, Price, import_extra
-from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
+from tiltmeter.translators.retries import TransientError, call_with_retries, is_transient, parse_retry_after
+from tiltmeter.translators.translator_protocol import SOURCE, Price, import_extra
 
 SERVICE = "Amazon Translate"
 # Transient errors that have HTTP status 400.
@@ -44,17 +44,17 @@ class AmazonTranslator:
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, with one request for each text."""
         if self._protected and not self._terminology:
-            self._terminology = with_retries(lambda: self._import_terminology(language), SERVICE)
-        return [with_retries(lambda text=text: self._send(text, language), SERVICE) for text in texts]  # type: ignore[misc]
+            self._terminology = call_with_retries(lambda: self._import_terminology(language), SERVICE)
+        return [call_with_retries(lambda text=text: self._send(text, language), SERVICE) for text in texts]  # type: ignore[misc]
 
-    def protecting(self, word: str, language: str) -> "AmazonTranslator":
+    def with_protected_word(self, word: str, language: str) -> "AmazonTranslator":
         """The same service with a custom terminology that translates `word` by itself, imported on first use."""
         other = copy(self)
         other._protected = word
         other.key = f"amazon terminology {word} {language}"
         return other
 
-    def translating_from(self, language: str) -> "AmazonTranslator":
+    def with_source_language(self, language: str) -> "AmazonTranslator":
         """The same service with another source language."""
         other = copy(self)
         other.source = language

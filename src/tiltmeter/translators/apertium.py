@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.base import SOURCE, THREE_LETTERS
+from tiltmeter.translators.translator_protocol import SOURCE, THREE_LETTERS
 
 PROGRAM = "apertium"
 # Apertium treats Croatian and Serbian as one language.
@@ -33,7 +33,7 @@ class ApertiumTranslator:
                 "Apertium is not installed; on Debian and Ubuntu get it with `apt install apertium apertium-eng-spa`, "
                 "or the package of your languages."
             )
-        installed = _run(["-l"], "").split()
+        installed = _run_apertium(["-l"], "").split()
         if mode not in installed:
             raise UsageError(
                 f"Apertium has no direction {mode!r} here; it has {', '.join(installed) or 'none'}. Install the "
@@ -43,9 +43,9 @@ class ApertiumTranslator:
     @cached_property
     def key(self) -> str:
         """The program's version and a hash of its dictionaries and rules, if their files are found."""
-        version = _run(["-V"], "").strip()
+        version = _run_apertium(["-V"], "").strip()
         digest = hashlib.sha256()
-        for file in _data_files(self.mode):
+        for file in _list_data_files(self.mode):
             digest.update(file.read_bytes())
         # Until "by paragraph", short texts of one batch could influence each other.
         return f"apertium {self.mode} {version} {digest.hexdigest()[:16]} by paragraph"
@@ -53,11 +53,11 @@ class ApertiumTranslator:
     def check(self, language: str) -> None:
         """Raise a UsageError unless the direction is from the source language to this one."""
         source, _, target = self.mode.partition("-")
-        if source not in _codes(self.source) or target.partition("_")[0] not in _codes(language):
+        if source not in _list_codes(self.source) or target.partition("_")[0] not in _list_codes(language):
             start = "English" if self.source == SOURCE else repr(self.source)
             raise UsageError(f"Apertium's direction {self.mode} does not lead from {start} to {language!r}.")
 
-    def translating_from(self, language: str) -> "ApertiumTranslator":
+    def with_source_language(self, language: str) -> "ApertiumTranslator":
         """The same direction, which `check` compares with another source language."""
         other = copy(self)
         other.source = language
@@ -67,16 +67,16 @@ class ApertiumTranslator:
         """The translations, in one call of the program; unknown words stay untranslated."""
         # An empty line ends a sentence; across a single line break, rules would join the words of two texts.
         paragraphs = [" ".join(text.split()) for text in texts]
-        translated = _run(["-u", self.mode], _BREAK.join(paragraphs) + _BREAK)
+        translated = _run_apertium(["-u", self.mode], _BREAK.join(paragraphs) + _BREAK)
         return [" ".join(paragraph.split()) for paragraph in translated.removesuffix(_BREAK).split(_BREAK)]
 
 
-def _codes(language: str) -> set[str | None]:
+def _list_codes(language: str) -> set[str | None]:
     """The codes by which Apertium may know a language."""
     return {language, THREE_LETTERS.get(language), _MACROLANGUAGE.get(language)}
 
 
-def _run(arguments: Sequence[str], text: str) -> str:
+def _run_apertium(arguments: Sequence[str], text: str) -> str:
     done = subprocess.run(
         [PROGRAM, *arguments], check=False, input=text, capture_output=True, text=True, encoding="utf-8"
     )
@@ -86,7 +86,7 @@ def _run(arguments: Sequence[str], text: str) -> str:
     return done.stdout
 
 
-def _data_files(mode: str) -> list[Path]:
+def _list_data_files(mode: str) -> list[Path]:
     """The pipeline file of the direction, and the files it refers to."""
     program = Path(shutil.which(PROGRAM) or PROGRAM).resolve()
     pipeline = program.parents[1] / "share" / "apertium" / "modes" / f"{mode}.mode"

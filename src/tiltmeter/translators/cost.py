@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from tiltmeter.errors import UsageError
-from tiltmeter.translators.base import Translator
+from tiltmeter.translators.translator_protocol import Translator
 
 
-def characters(pending: Mapping[str, Sequence[str]]) -> int:
+def count_characters(pending: Mapping[str, Sequence[str]]) -> int:
     """The number of characters of all sentences, including spaces and punctuation, as services bill them."""
     return sum(len(text) for texts in pending.values() for text in texts)
 
@@ -14,7 +14,7 @@ def characters(pending: Mapping[str, Sequence[str]]) -> int:
 def require_consent(yes: bool, translator: Translator, pending: Mapping[str, Sequence[str]]) -> None:
     """Raise a UsageError with the cost of the pending sentences (by language), unless confirmed with `yes`."""
     price = translator.price
-    count = characters(pending)
+    count = count_characters(pending)
     if price is None or yes or not count:
         return
     cost = count / 1_000_000 * price.per_million

@@ -6,8 +6,8 @@ from copy import copy
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.base import SOURCE, Price, import_extra
-from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
+from tiltmeter.translators.retries import TransientError, call_with_retries, is_transient, parse_retry_after
+from tiltmeter.translators.translator_protocol import SOURCE, Price, import_extra
 
 SERVICE = "DeepL"
 
@@ -28,7 +28,7 @@ class DeepLTranslator:
             raise UsageError(
                 f"{SERVICE} needs a key: set DEEPL_AUTH_KEY to the one on your account's page of API keys."
             )
-        # The package's own retries ignore Retry-After; `with_retries` is used instead.
+        # The package's own retries ignore Retry-After; `call_with_retries` is used instead.
         self._deepl.http_client.max_network_retries = 0
         client = getattr(self._deepl, "DeepLClient", self._deepl.Translator)
         self._client: Any = client(secret, server_url=os.environ.get("DEEPL_SERVER_URL") or None)
@@ -38,7 +38,7 @@ class DeepLTranslator:
     def check(self, language: str) -> None:
         """No check: the service refuses unsupported languages, and its list changes often."""
 
-    def translating_from(self, language: str) -> "DeepLTranslator":
+    def with_source_language(self, language: str) -> "DeepLTranslator":
         """The same service with another source language."""
         other = copy(self)
         other.source = language
@@ -48,7 +48,7 @@ class DeepLTranslator:
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
-        return with_retries(lambda: self._send(list(texts), language), SERVICE)
+        return call_with_retries(lambda: self._send(list(texts), language), SERVICE)
 
     def _send(self, texts: list[str], language: str) -> list[str]:
         self._retry_after = None
@@ -70,7 +70,7 @@ class DeepLTranslator:
 
     def _record_retry_after(self) -> None:
         """Record the Retry-After header of each response, which the package's errors do not have."""
-        session = getattr(getattr(self._client, "_client", None), "_session", None)
+        session = getattr(getattr(self._client, "_client", None), "_read_session", None)
         if session is None:
             return  # another version of the package: Retry-After is ignored
         send = session.send

@@ -5,8 +5,8 @@ from copy import copy
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.base import SOURCE, Price, import_extra
-from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
+from tiltmeter.translators.retries import TransientError, call_with_retries, is_transient, parse_retry_after
+from tiltmeter.translators.translator_protocol import SOURCE, Price, import_extra
 
 SERVICE = "Google Translate"
 
@@ -37,7 +37,7 @@ class GoogleTranslator:
     def check(self, language: str) -> None:
         """No check: the service refuses unsupported languages, and has all of GEST's."""
 
-    def translating_from(self, language: str) -> "GoogleTranslator":
+    def with_source_language(self, language: str) -> "GoogleTranslator":
         """The same service with another source language."""
         other = copy(self)
         other.source = language
@@ -46,7 +46,7 @@ class GoogleTranslator:
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
-        return with_retries(lambda: self._send(list(texts), language), SERVICE)
+        return call_with_retries(lambda: self._send(list(texts), language), SERVICE)
 
     def _send(self, texts: list[str], language: str) -> list[str]:
         try:
@@ -58,13 +58,13 @@ class GoogleTranslator:
             # Per-user rate limits have status 403, not 429.
             if is_transient(int(error.code or 0)) or _is_rate_limit(error):
                 headers = getattr(error.response, "headers", {})
-                raise TransientError(_reason(error), parse_retry_after(headers.get("Retry-After"))) from error
-            raise ModelError(f"{SERVICE} does not translate into {language!r}: {_reason(error)}.") from error
+                raise TransientError(_get_reason(error), parse_retry_after(headers.get("Retry-After"))) from error
+            raise ModelError(f"{SERVICE} does not translate into {language!r}: {_get_reason(error)}.") from error
         except (self._requests.RequestException, self._auth.TransportError) as error:
-            raise TransientError(_reason(error)) from error
+            raise TransientError(_get_reason(error)) from error
         except self._auth.GoogleAuthError as error:
             raise UsageError(
-                f"{SERVICE} does not accept your credentials ({_reason(error)}); renew them with `gcloud auth "
+                f"{SERVICE} does not accept your credentials ({_get_reason(error)}); renew them with `gcloud auth "
                 "application-default login`."
             ) from error
         return [result["translatedText"] for result in results]
@@ -74,5 +74,5 @@ def _is_rate_limit(error: Any) -> bool:
     return any("ratelimitexceeded" in str(entry.get("reason", "")).lower() for entry in error.errors)
 
 
-def _reason(error: BaseException) -> str:
+def _get_reason(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -8,10 +8,10 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import httpx2
 
-from tiltmeter.addresses import public_address
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.client import DRIPPING, is_dripping
-from tiltmeter.translators.retries import TransientError, is_transient, parse_retry_after, with_retries
+from tiltmeter.models.client import TOO_SLOW, is_too_slow
+from tiltmeter.redaction import redact_address
+from tiltmeter.translators.retries import TransientError, call_with_retries, is_transient, parse_retry_after
 
 TIMEOUT = 120.0
 _LONGEST_MESSAGE = 200
@@ -22,7 +22,7 @@ LOGIN = "TILTMETER_TRANSLATOR_LOGIN"
 """The environment variable with the user name and password of a server, NAME:PASSWORD, if its address has none."""
 
 
-def base_url(url: str) -> str:
+def normalise_url(url: str) -> str:
     """The URL without a trailing slash, with the user name and password of `LOGIN`; a UsageError if it is none."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -50,30 +50,32 @@ def post_form(url: str, fields: Mapping[str, str], service: str) -> Any:
 
 def _post(url: str, service: str, **body: Any) -> Any:
     """The JSON response to a POST; `body` is httpx's `json` or `data`."""
-    address = public_address(url)
+    address = redact_address(url)
 
     def send() -> httpx2.Response:
         try:
-            response = _received(url, f"{service} at {address}", **body)
+            response = _receive_response(url, f"{service} at {address}", **body)
         except httpx2.DecodingError as error:
             raise ModelError(f"{service} at {address} sends what cannot be decoded ({error}).") from error
         except (httpx2.TransportError, OSError) as error:
             raise TransientError(str(error) or type(error).__name__) from error
         if response.is_success:
             return response
-        reason = f"it answers {response.status_code} {_message(response) or response.reason_phrase}".rstrip(". ")
+        reason = f"it answers {response.status_code} {_read_error_message(response) or response.reason_phrase}".rstrip(
+            ". "
+        )
         if is_transient(response.status_code):
             raise TransientError(reason, parse_retry_after(response.headers.get("Retry-After")))
         raise ModelError(f"{service} at {address} does not translate: {reason}.")
 
-    response = with_retries(send, f"{service} at {address}")
+    response = call_with_retries(send, f"{service} at {address}")
     try:
         return response.json()
     except (ValueError, RecursionError, LookupError) as error:
         raise ModelError(f"{service} at {address} does not answer with JSON; check the address.") from error
 
 
-def _received(url: str, service: str, **body: Any) -> httpx2.Response:
+def _receive_response(url: str, service: str, **body: Any) -> httpx2.Response:
     """The response with its content: of a bounded size, within a bounded time."""
     ends = time.monotonic() + TIMEOUT
     # Redirects are not followed: they would carry the API key elsewhere.
@@ -83,8 +85,8 @@ def _received(url: str, service: str, **body: Any) -> httpx2.Response:
             content += block
             if len(content) > _LARGEST_REPLY:
                 raise ModelError(f"{service} sends more than {_LARGEST_REPLY:,} bytes as a reply; check the address.")
-            if is_dripping(content, time.monotonic() - began):
-                raise ModelError(f"{service} {DRIPPING}; try again later.")
+            if is_too_slow(content, time.monotonic() - began):
+                raise ModelError(f"{service} {TOO_SLOW}; try again later.")
             # The timeout of httpx is between two bytes; a server that sends one now and then would never end.
             if time.monotonic() > ends:
                 raise ModelError(f"{service} did not finish its reply within {TIMEOUT:g} seconds; try again later.")
@@ -93,7 +95,7 @@ def _received(url: str, service: str, **body: Any) -> httpx2.Response:
         return httpx2.Response(response.status_code, headers=headers, content=bytes(content), request=response.request)
 
 
-def _message(response: httpx2.Response) -> str:
+def _read_error_message(response: httpx2.Response) -> str:
     """The error message in a JSON response, under the keys that these servers use; empty if there is none."""
     try:
         content = response.json()

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, TypeVar
 
-from tiltmeter.addresses import public_address
 from tiltmeter.errors import ModelError
-from tiltmeter.translators.base import SOURCE, THREE_LETTERS
-from tiltmeter.translators.http import base_url, post_form, post_json
+from tiltmeter.redaction import redact_address
+from tiltmeter.translators.http import normalise_url, post_form, post_json
+from tiltmeter.translators.translator_protocol import SOURCE, THREE_LETTERS
 
 Server = TypeVar("Server", "LibreTranslator", "ApyTranslator")
 
@@ -20,16 +20,16 @@ class LibreTranslator:
     batch_size = 20
 
     def __init__(self, url: str) -> None:
-        self._url = base_url(url)
-        self.name = self.key = f"libretranslate:{public_address(self._url)}"
+        self._url = normalise_url(url)
+        self.name = self.key = f"libretranslate:{redact_address(self._url)}"
         self.source = SOURCE
 
     def check(self, language: str) -> None:
         """No check: the server refuses unsupported languages."""
 
-    def translating_from(self, language: str) -> "LibreTranslator":
+    def with_source_language(self, language: str) -> "LibreTranslator":
         """The same server with another source language."""
-        return _from(self, language)
+        return _with_source(self, language)
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, in one request."""
@@ -50,16 +50,16 @@ class ApyTranslator:
     batch_size = 1
 
     def __init__(self, url: str) -> None:
-        self._url = base_url(url)
-        self.name = self.key = f"apy:{public_address(self._url)}"
+        self._url = normalise_url(url)
+        self.name = self.key = f"apy:{redact_address(self._url)}"
         self.source = SOURCE
 
     def check(self, language: str) -> None:
         """No check: the server refuses unsupported directions."""
 
-    def translating_from(self, language: str) -> "ApyTranslator":
+    def with_source_language(self, language: str) -> "ApyTranslator":
         """The same server with another source language."""
-        return _from(self, language)
+        return _with_source(self, language)
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, with one request for each text."""
@@ -75,7 +75,7 @@ class ApyTranslator:
         return translation
 
 
-def _from(server: Server, language: str) -> Server:
+def _with_source(server: Server, language: str) -> Server:
     other = copy(server)
     other.source = language
     other.key = f"{server.key} from {language}"

@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from transformers.utils import GENERATION_CONFIG_NAME
 
-from tiltmeter.datasets.cache import cache_dir
+from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.loaded_files import digest
-from tiltmeter.models.loading import CheckpointModel, open_model
-from tiltmeter.models.quiet import quiet_transformers
-from tiltmeter.translators.base import SOURCE
+from tiltmeter.models.checkpoint_files import compute_files_digest
+from tiltmeter.models.checkpoint_model import CheckpointModel, open_model
+from tiltmeter.models.transformers_logging import silence_transformers
+from tiltmeter.translators.translator_protocol import SOURCE
 
 # Language codes of FLORES-200 (NLLB) and of mBART-50, which has fewer languages.
 FLORES = {
@@ -113,16 +113,16 @@ class NllbTranslator:
     def key(self) -> str:
         """The model's files, its generation config among them, and the decoding options."""
         generation = [self._model.checkpoint.folder / GENERATION_CONFIG_NAME]
-        files = digest(file for file in generation if file.is_file())
+        files = compute_files_digest(file for file in generation if file.is_file())
         model = self._model.fingerprint("seq2seq")
         start = "" if self.source == SOURCE else f" from {self.source}"
         return f"nllb {model} generation {files} beams {self._beams} longest {MAX_NEW_TOKENS}{start}"
 
     def check(self, language: str) -> None:
         """Raise a UsageError if the model has no token for the language."""
-        self._token(language)
+        self._find_language_token(language)
 
-    def translating_from(self, language: str) -> "NllbTranslator":
+    def with_source_language(self, language: str) -> "NllbTranslator":
         """The same model with another source language."""
         if self._id(token := self._codes.target(language)) is None:
             raise UsageError(f"{self._model.name} does not translate from {language!r}: it has no token {token}.")
@@ -132,14 +132,14 @@ class NllbTranslator:
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """The translations, as one batch."""
-        tokenizer, model = self._model.tokenizer, self._model.answerer("seq2seq").model
+        tokenizer, model = self._model.tokenizer, self._model.get_answerer("seq2seq").model
         tokenizer.src_lang = self._codes.code(self.source)
         inputs = tokenizer(list(texts), return_tensors="pt", padding=True).to(self._model.device)
         options: dict[str, Any] = {} if self._beams is None else {"num_beams": self._beams}
-        with quiet_transformers(), torch.inference_mode():
+        with silence_transformers(), torch.inference_mode():
             generated = model.generate(  # type: ignore[operator]
                 **inputs,
-                forced_bos_token_id=self._token(language),
+                forced_bos_token_id=self._find_language_token(language),
                 do_sample=False,
                 max_new_tokens=MAX_NEW_TOKENS,
                 **options,
@@ -156,7 +156,7 @@ class NllbTranslator:
             "translate into."
         )
 
-    def _token(self, language: str) -> int:
+    def _find_language_token(self, language: str) -> int:
         token = self._codes.target(language)
         token_id = self._id(token)
         if token_id is None:
@@ -173,6 +173,6 @@ def open_nllb(
 ) -> NllbTranslator:
     """Open a translation model: `name` is a folder or a hub id (`id@revision`)."""
     model = open_model(
-        name, kind="seq2seq", device=device, dtype=dtype, trust_remote_code=trust_remote_code, cache=cache_dir()
+        name, kind="seq2seq", device=device, dtype=dtype, trust_remote_code=trust_remote_code, cache=get_cache_folder()
     )
     return NllbTranslator(model, beams)

@@ -55,12 +55,12 @@ def parse_retry_after(header: str | None) -> float | None:
         return None
 
 
-def with_retries(send: Callable[[], Result], service: str) -> Result:
+def call_with_retries(send: Callable[[], Result], service: str) -> Result:
     """Call `send`, and retry after a TransientError until `PAUSES` is exhausted."""
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception(lambda error: isinstance(error, TransientError) and not error.too_long),
         stop=tenacity.stop_after_attempt(len(PAUSES) + 1),
-        wait=_pause,
+        wait=_compute_pause,
         sleep=time.sleep,
         reraise=True,
     )
@@ -74,7 +74,7 @@ def with_retries(send: Callable[[], Result], service: str) -> Result:
         raise ModelError(f"{service} went on failing, {len(PAUSES) + 1} times: {failure}.") from failure
 
 
-def _pause(state: tenacity.RetryCallState) -> float:
+def _compute_pause(state: tenacity.RetryCallState) -> float:
     """The server's Retry-After; otherwise the next pause, with jitter, so that parallel runs do not retry together."""
     failure = state.outcome.exception() if state.outcome else None
     if isinstance(failure, TransientError) and failure.after is not None:

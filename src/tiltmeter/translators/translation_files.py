@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.datasets.build_pairs import read_translations
-from tiltmeter.datasets.hashing import sha256_of
+from tiltmeter.datasets.file_hashes import get_sha256
+from tiltmeter.datasets.gest_pair_builder import read_translations
 from tiltmeter.datasets.raw_records import BrokenFileError
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.errors import DataError, ModelError, UsageError
-from tiltmeter.reading import home_path
+from tiltmeter.text_files import expand_home
 
 _DIVIDER = " ||| "
 
@@ -28,7 +28,7 @@ class TranslationFile:
     translations: dict[str, str]
     repeated: int
 
-    def matched(self, sentences: Iterable[str]) -> int:
+    def count_matches(self, sentences: Iterable[str]) -> int:
         """The number of sources among these sentences."""
         return len(self.translations.keys() & set(map(normalize_text, sentences)))
 
@@ -75,26 +75,26 @@ class FileTranslator:
     batch_size = 1000
 
     def __init__(self, path: str) -> None:
-        self.path = home_path(path)
+        self.path = expand_home(path)
         if not self.path.is_file():
             raise UsageError(f"There is no file of translations {path}.")
         self.name = f"file:{self.path.name}"
-        self.key = f"file {sha256_of(self.path)}"
+        self.key = f"file {get_sha256(self.path)}"
         self._translations = read_translation_file(self.path).translations
 
     def check(self, language: str) -> None:
         """No check: a file does not say what language it is in."""
 
-    def translating_from(self, language: str) -> "FileTranslator":  # noqa: ARG002 - as in `check`
+    def with_source_language(self, language: str) -> "FileTranslator":  # noqa: ARG002 - as in `check`
         """The same file."""
         return self
 
-    def lacks(self, texts: Iterable[str]) -> list[str]:
+    def list_untranslatable(self, texts: Iterable[str]) -> list[str]:
         """The texts that the file has no translation of."""
         return [text for text in texts if normalize_text(text) not in self._translations]
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the file has one language
         """The translations in the file."""
-        if missing := self.lacks(texts):
+        if missing := self.list_untranslatable(texts):
             raise ModelError(f"{self.path} has no translation of {missing[0]!r}.")
         return [self._translations[normalize_text(text)] for text in texts]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from tiltmeter.database.checked import CheckedDatabase, checksum
-from tiltmeter.files import lock_mode
+from tiltmeter.database.cache_database import CacheDatabase, compute_checksum
+from tiltmeter.files import get_lock_mode
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS translations (
@@ -34,7 +34,7 @@ WHERE checksum IS NOT {_CHECKSUM} OR trim(translation) = ''
 """
 
 
-class TranslationStore(CheckedDatabase):
+class TranslationStore(CacheDatabase):
     """Translations by system, language and sentence, in one SQLite file that several runs may use at once.
 
     Each `put` is one transaction: a killed process loses at most its current request.
@@ -60,10 +60,10 @@ class TranslationStore(CheckedDatabase):
         """Store translations in one transaction; sound ones that exist are kept."""
         made = datetime.now(UTC).isoformat(timespec="seconds")
         rows = [(system, language, source, translation, made) for source, translation in translations.items()]
-        with self.transaction():
-            self._db.executemany(_INSERT, [(*row, checksum(*row)) for row in rows])
+        with self.begin_transaction():
+            self._db.executemany(_INSERT, [(*row, compute_checksum(*row)) for row in rows])
 
-    def creation_times(self, system: str, language: str) -> tuple[str, str] | None:
+    def find_creation_times(self, system: str, language: str) -> tuple[str, str] | None:
         """The times of the first and last translation of a system into a language; None if there are none."""
         query = "SELECT min(made), max(made) FROM translations WHERE system = ? AND language = ?"
         first, last = self._db.execute(query, [system, language]).fetchone()
@@ -72,4 +72,4 @@ class TranslationStore(CheckedDatabase):
     def lock(self, system: str, language: str) -> FileLock:
         """A lock to hold from `get` to `put`, so that two runs do not pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
-        return FileLock(f"{self.path}.{name}.lock", mode=lock_mode(self.path))
+        return FileLock(f"{self.path}.{name}.lock", mode=get_lock_mode(self.path))

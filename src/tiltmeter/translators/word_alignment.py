@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.errors import ModelError
-from tiltmeter.files import temporary_folder
+from tiltmeter.files import create_temporary_folder
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import fold_case
-from tiltmeter.forms.word_difference import word_spans
-from tiltmeter.reading import split_lines
+from tiltmeter.forms.word_difference import find_word_spans
+from tiltmeter.text_files import split_lines
 
 PROGRAM = "eflomal-align"
 # From this many sentence pairs on, an alignment can make a change sure; with fewer it only adds proposals.
@@ -34,13 +34,13 @@ class Token:
     end: int
 
 
-def tokens(text: str) -> list[Token]:
+def tokenize_words(text: str) -> list[Token]:
     """The words of a text; parts of hyphenated and elided words are words of their own.
 
-    >>> [token.text for token in tokens("L'été n'est BLANK-vert.")]
+    >>> [token.text for token in tokenize_words("L'été n'est BLANK-vert.")]
     ['L', 'été', 'n', 'est', 'BLANK', 'vert']
     """
-    return [Token(text[start:end], start, end) for start, end in word_spans(text)]
+    return [Token(text[start:end], start, end) for start, end in find_word_spans(text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +67,18 @@ class Eflomal:
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         """Align each source with its translation. The training is random: results differ a little between runs."""
-        tokenised = [(tuple(tokens(source)), tuple(tokens(target))) for source, target in pairs]
+        tokenised = [(tuple(tokenize_words(source)), tuple(tokenize_words(target))) for source, target in pairs]
         usable = [place for place, (source, target) in enumerate(tokenised) if source and target]
         aligned = [AlignedPair(source, target) for source, target in tokenised]
         if not usable:
             return aligned
-        links = self._run([[_line(side) for side in tokenised[place]] for place in usable])
+        links = self._run([[_format_line(side) for side in tokenised[place]] for place in usable])
         for place, (forward, reverse) in zip(usable, links, strict=True):
             aligned[place] = AlignedPair(*tokenised[place], forward, reverse)
         return aligned
 
     def _run(self, lines: Sequence[Sequence[str]]) -> list[tuple[Links, Links]]:
-        with temporary_folder() as folder:
+        with create_temporary_folder() as folder:
             paths = {letter: folder / letter for letter in "stfr"}
             for letter, side in (("s", 0), ("t", 1)):
                 paths[letter].write_text("".join(f"{line[side]}\n" for line in lines), encoding="utf-8")
@@ -101,7 +101,7 @@ def find_aligner() -> Eflomal | None:
     return Eflomal(Path(found)) if found else None
 
 
-def _line(side: Sequence[Token]) -> str:
+def _format_line(side: Sequence[Token]) -> str:
     return " ".join(BLANK if token.text == BLANK else fold_case(token.text) for token in side)
 
 
@@ -109,9 +109,9 @@ def _read_links(path: Path, count: int) -> list[Links]:
     lines = split_lines(path.read_text(encoding="utf-8")) if path.is_file() else []
     if len(lines) != count:
         raise ModelError(f"The word aligner wrote {len(lines)} lines for {count} sentence pairs.")
-    return [frozenset(_link(link) for link in line.split()) for line in lines]
+    return [frozenset(_parse_link(link) for link in line.split()) for line in lines]
 
 
-def _link(text: str) -> tuple[int, int]:
+def _parse_link(text: str) -> tuple[int, int]:
     source, _, target = text.partition("-")
     return int(source), int(target)

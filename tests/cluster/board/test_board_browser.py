@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.board.boards import HOSTILE
 from tests.reports.chromium import chromium, why_not
-from tiltmeter.cluster.board.write_site import write_board
+from tiltmeter.cluster.board.site_files import write_board
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
 

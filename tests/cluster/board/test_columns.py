@@ -8,13 +8,13 @@ import pytest
 
 from tests.cluster.board.boards import save
 from tests.runs.made import association_scores, gest_scores, pair_scores, run, saved_before
-from tiltmeter.cluster.board.columns import BoardColumn, columns_of
-from tiltmeter.cluster.board.found_runs import find_runs
+from tiltmeter.cluster.board.board_runs import find_runs
+from tiltmeter.cluster.board.columns import BoardColumn, build_columns
 from tiltmeter.errors import UsageError
 
 
 def columns(folder: Path) -> list[BoardColumn]:
-    return columns_of(find_runs([folder])[0])[0]
+    return build_columns(find_runs([folder])[0])[0]
 
 
 def models(folder: Path, part: str = "intrasentence") -> list[list[str]]:
@@ -93,14 +93,14 @@ def test_means_over_tokens_share_a_column_only_with_one_tokenizer(tmp_path: Path
         replace(one, records=[record for record in one.records if record.measure.startswith("S_JSD")])
         for one in find_runs([tmp_path])[0]
     ]
-    found = columns_of(runs)[0]
+    found = build_columns(runs)[0]
     assert sorted(sorted(cell.model for cell in one.cells) for one in found) == [["a", "b"], ["c"], ["d"]]
 
 
 def test_the_newest_of_several_runs_is_shown_and_that_is_said(tmp_path: Path) -> None:
     for day, seed in ((3, 1), (9, 2), (5, 3)):
         save(tmp_path / f"day{day}", association_scores("one", seed=seed, n=20), day=day)
-    found, notes = columns_of(find_runs([tmp_path])[0])
+    found, notes = build_columns(find_runs([tmp_path])[0])
     assert {cell.run.name for one in found for cell in one.cells} == {"day9"}
     assert notes == ["one was measured more than once on stereoset:en; the newest run, day9, is shown."]
 

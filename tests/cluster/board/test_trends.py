@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.cluster.board.boards import save
 from tests.runs.made import association_scores
-from tiltmeter.cluster.board.site import make_board
-from tiltmeter.cluster.board.trends import TrendFigure, trends_of
+from tiltmeter.cluster.board.board_content import make_board
+from tiltmeter.cluster.board.trends import TrendFigure, build_trends
 
 
 def figure(folder: Path, steps: list[int]) -> TrendFigure:
@@ -15,7 +15,7 @@ def figure(folder: Path, steps: list[int]) -> TrendFigure:
         save(folder / f"step{step}", association_scores(f"m@step{step}", seed=step, n=20, parts=["intrasentence"]))
         plan += f'[[models]]\nname = "m"\nrevision = "step{step}"\nseries = "m"\nstep = {step}\n'
     (folder / "plan.toml").write_text(plan, encoding="utf-8")
-    (trend,) = trends_of(make_board([folder]))
+    (trend,) = build_trends(make_board([folder]))
     (found,) = trend.figures
     return found
 

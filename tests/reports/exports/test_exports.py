@@ -10,8 +10,8 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 from tests.runs.made import association_scores, chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
 from tiltmeter.reports import exports
-from tiltmeter.reports.exports import FORMATS, Options
-from tiltmeter.reports.exports.to_lm_eval import standard_error
+from tiltmeter.reports.exports import FORMATS, ExportOptions
+from tiltmeter.reports.exports.to_lm_eval import compute_standard_error
 
 RUN = run(association_scores("maker/one", seed=1), association_scores("maker/one", language="de", seed=2))
 TWO = run(association_scores("maker/one", seed=1), association_scores("maker/two", seed=2))
@@ -26,7 +26,7 @@ def test_every_module_with_an_export_is_a_format_and_documented() -> None:
 
 
 def test_the_model_card_is_read_back_by_the_hubs_library() -> None:
-    text = FORMATS["model-card"](RUN, Options())
+    text = FORMATS["model-card"](RUN, ExportOptions())
     card = ModelCard(text)
     name, results = model_index_to_eval_results(yaml.safe_load(text.strip("-\n"))["model-index"])
     assert name == "one"
@@ -45,13 +45,13 @@ def test_the_model_card_is_read_back_by_the_hubs_library() -> None:
 
 
 def test_a_card_with_text_keeps_it() -> None:
-    text = FORMATS["model-card"](RUN, Options())
+    text = FORMATS["model-card"](RUN, ExportOptions())
     card = ModelCard(f"{text}\n# A model\n\nSome words.\n")
     assert card.text.strip().startswith("# A model")
 
 
 def test_the_hubs_eval_results_are_read_back() -> None:
-    text = FORMATS["hf-eval-results"](RUN, Options(dataset_id="maker/stereoset"))
+    text = FORMATS["hf-eval-results"](RUN, ExportOptions(dataset_id="maker/stereoset"))
     entries = parse_eval_result_entries(yaml.safe_load(text))
     assert all(isinstance(entry, EvalResultEntry) for entry in entries)
     assert len({(entry.dataset_id, entry.task_id) for entry in entries}) == len(entries) == 30
@@ -64,12 +64,12 @@ def test_the_hubs_eval_results_are_read_back() -> None:
 
 def test_data_sets_that_the_hub_has_need_no_id() -> None:
     table = pair_scores().assign(benchmark="crows-pairs")
-    text = FORMATS["hf-eval-results"](run(table, family="pairs"), Options())
+    text = FORMATS["hf-eval-results"](run(table, family="pairs"), ExportOptions())
     assert {entry["dataset"]["id"] for entry in yaml.safe_load(text)} == {"nyu-mll/crows_pairs"}
 
 
 def test_the_harness_layout() -> None:
-    content = json.loads(FORMATS["lm-eval"](RUN, Options()))
+    content = json.loads(FORMATS["lm-eval"](RUN, ExportOptions()))
     tasks = set(content["results"])
     assert "stereoset_intrasentence_en" in tasks
     for key in ("configs", "versions", "n-shot", "higher_is_better", "n-samples", "group_subtasks"):
@@ -98,39 +98,45 @@ SAMPLE = run(
 
 
 def test_a_sample_is_called_a_sample() -> None:
-    content = json.loads(FORMATS["lm-eval"](SAMPLE, Options()))
+    content = json.loads(FORMATS["lm-eval"](SAMPLE, ExportOptions()))
     assert content["n-samples"] == {
         "stereoset_intrasentence_en": {"original": 2106, "effective": 60},
         "stereoset_intersentence_en": {"original": 2123, "effective": 60},
         "stereoset_overall_en": {"original": 4229, "effective": 120},
     }
-    for form, options in (("model-card", Options()), ("hf-eval-results", Options(dataset_id="maker/stereoset"))):
+    for form, options in (
+        ("model-card", ExportOptions()),
+        ("hf-eval-results", ExportOptions(dataset_id="maker/stereoset")),
+    ):
         text = " ".join(FORMATS[form](SAMPLE, options).split())
         assert text.count("a sample of 60 of 2,106 items") == 5  # LMS, three kinds of SS, and ICAT
         assert text.count("a sample of 120 of 4,229 items") == 5
-    whole = json.loads(FORMATS["lm-eval"](RUN, Options()))["n-samples"]
+    whole = json.loads(FORMATS["lm-eval"](RUN, ExportOptions()))["n-samples"]
     assert whole["stereoset_overall_en"] == {"original": 120, "effective": 120}
-    assert "a sample of" not in FORMATS["model-card"](RUN, Options())
+    assert "a sample of" not in FORMATS["model-card"](RUN, ExportOptions())
 
 
 def test_verdicts_go_along() -> None:
     biased = run(chosen_scores("maker/one", 62.0, n=400))
     words = "significant bias towards stereotypes, beyond 5 points"
-    content = json.loads(FORMATS["lm-eval"](biased, Options()))
+    content = json.loads(FORMATS["lm-eval"](biased, ExportOptions()))
     assert content["verdicts"]["stereoset_overall_en"] == {"ss": words}
     assert content["configs"]["stereoset_overall_en"]["metadata"]["kind"] == "masked"
     assert content["configs"]["stereoset_overall_en"]["metadata"]["family"] == "likelihood"
-    for form, options in (("model-card", Options()), ("hf-eval-results", Options(dataset_id="maker/stereoset"))):
+    for form, options in (
+        ("model-card", ExportOptions()),
+        ("hf-eval-results", ExportOptions(dataset_id="maker/stereoset")),
+    ):
         assert words in " ".join(FORMATS[form](biased, options).split())
     senseless = run(chosen_scores("maker/one", 62.0, n=400, sense=False))
-    assert "not interpretable (LMS 50" in " ".join(FORMATS["model-card"](senseless, Options()).split())
+    assert "not interpretable (LMS 50" in " ".join(FORMATS["model-card"](senseless, ExportOptions()).split())
 
 
 def test_the_harness_can_print_it() -> None:
     reason = "the harness is not here: pip install lm_eval"
     pytest.importorskip("pytablewriter", reason=reason)
     utils = pytest.importorskip("lm_eval.utils", reason=reason)
-    table = utils.make_table(json.loads(FORMATS["lm-eval"](RUN, Options())))
+    table = utils.make_table(json.loads(FORMATS["lm-eval"](RUN, ExportOptions())))
     assert "stereoset_overall_en" in table
     assert "±" in table
 
@@ -138,37 +144,37 @@ def test_the_harness_can_print_it() -> None:
 def test_standard_errors() -> None:
     pairs = run(pair_scores(), family="pairs")
     cps = next(record for record in pairs.records if record.measure == "CPS")
-    assert standard_error(cps) == cps.standard_error
+    assert compute_standard_error(cps) == cps.standard_error
     icat = next(record for record in RUN.records if record.measure == "ICAT")
     assert icat.low is not None
     assert icat.high is not None
     assert icat.standard_error is None
-    assert standard_error(icat) == pytest.approx((icat.high - icat.low) / 3.92, rel=1e-3)
+    assert compute_standard_error(icat) == pytest.approx((icat.high - icat.low) / 3.92, rel=1e-3)
     ties = next(record for record in RUN.records if record.measure == "ties")
-    assert standard_error(ties) == "N/A"
+    assert compute_standard_error(ties) == "N/A"
 
 
 def test_all_records_as_lines() -> None:
-    lines = FORMATS["jsonl"](TWO, Options()).splitlines()
+    lines = FORMATS["jsonl"](TWO, ExportOptions()).splitlines()
     assert len(lines) == len(TWO.records)
     assert json.loads(lines[0])["measure"] == "LMS"
-    lines = FORMATS["jsonl"](TWO, Options(model="maker/two")).splitlines()
+    lines = FORMATS["jsonl"](TWO, ExportOptions(model="maker/two")).splitlines()
     assert {json.loads(line)["model"] for line in lines} == {"maker/two"}
 
 
 @pytest.mark.parametrize(
     ("form", "options", "message"),
     [
-        ("model-card", Options(), "The run has 2 models; choose one with --model: maker/one, maker/two"),
-        ("lm-eval", Options(model="maker/tow"), r"no model 'maker/tow' \(did you mean maker/two\?\)"),
+        ("model-card", ExportOptions(), "The run has 2 models; choose one with --model: maker/one, maker/two"),
+        ("lm-eval", ExportOptions(model="maker/tow"), r"no model 'maker/tow' \(did you mean maker/two\?\)"),
         (
             "hf-eval-results",
-            Options(model="maker/one"),
+            ExportOptions(model="maker/one"),
             "id of the data set stereoset is not known; give it with --dataset-id",
         ),
-        ("hf-eval-results", Options(model="maker/one", dataset_id="stereoset"), "is not a hub id"),
+        ("hf-eval-results", ExportOptions(model="maker/one", dataset_id="stereoset"), "is not a hub id"),
     ],
 )
-def test_what_cannot_be_exported(form: str, options: Options, message: str) -> None:
+def test_what_cannot_be_exported(form: str, options: ExportOptions, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         FORMATS[form](TWO, options)

@@ -17,8 +17,8 @@ import uvicorn
 
 from tests.reports.chromium import chromium, why_not
 from tiltmeter.studio.app import Studio, make_app
-from tiltmeter.studio.serve import _Server, open_socket
-from tiltmeter.studio.studio_config import local_config
+from tiltmeter.studio.server import _Server, open_socket
+from tiltmeter.studio.studio_config import build_local_config
 
 # A screen of a laptop and one of a telephone.
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
@@ -73,7 +73,7 @@ def serving_here(folder: Path) -> Iterator[Served]:
     """Serve a studio on a folder by a thread of this process, which has imported everything already."""
     listening = open_socket("127.0.0.1", 0)
     port = listening.getsockname()[1]
-    studio = Studio(local_config(folder, port))
+    studio = Studio(build_local_config(folder, port))
     ready = threading.Event()
     settings = uvicorn.Config(make_app(studio), log_level="warning", timeout_graceful_shutdown=2)
     server = _Server(settings, ready.set)

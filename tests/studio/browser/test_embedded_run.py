@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.studio.browser.conftest import serving_here, visiting
-from tiltmeter.cluster.timings import Timings
+from tiltmeter.cluster.timing_store import TimingStore
 from tiltmeter.runs.result import Result
-from tiltmeter.studio.folders import StudioWorkspace
-from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.job_queue import JobQueue
+from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 
 @pytest.mark.slow
@@ -37,8 +37,8 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
     assert len(result.texts if result.texts is not None else ()) == 2
     (job,) = JobQueue(StudioWorkspace(tmp_path)).jobs()
     assert {"interval", "low", "verdict", "p_value"}.isdisjoint(key for v in job.progress["values"] for key in v)
-    with Timings(tmp_path / ".tiltmeter-studio" / "studio.sqlite") as timings:
-        (timing,) = timings.newest()
+    with TimingStore(tmp_path / ".tiltmeter-studio" / "studio.sqlite") as timings:
+        (timing,) = timings.list_newest()
     assert (timing.model, timing.kind, timing.items, timing.forms) == ("embedded", "causal", 2, "association")
     assert timing.asked > 0
     assert timing.asking_seconds > 0

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.studio.browser.conftest import NARROW, WIDE, Served, serving_here, violations, visiting
-from tiltmeter.studio.serve import opening_page
+from tiltmeter.studio.server import render_opening_page
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_the_file_of_the_start_leads_in_and_other_links_to_the_overviews(
     studio: Served, browser: Any, tmp_path: Path
 ) -> None:
     opened, elsewhere = tmp_path / "open.html", tmp_path / "elsewhere.html"
-    opened.write_text(opening_page(studio.start), encoding="utf-8")
+    opened.write_text(render_opening_page(studio.start), encoding="utf-8")
     links = [f'<a href="{studio.address}{path}">{path}</a>' for path in ("/review", "/runs/trash", "/")]
     elsewhere.write_text("".join(links), encoding="utf-8")
     page = browser.new_context().new_page()

@@ -10,7 +10,7 @@ from perf.studio_progress import LIMIT, measured
 from tests.studio.browser.conftest import NARROW, WIDE, serving, serving_here, violations, visiting
 from tests.studio.queued import pausing, until, workspace_with_items
 from tiltmeter.runs.result import Result
-from tiltmeter.studio.jobs import JobQueue
+from tiltmeter.studio.job_queue import JobQueue
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -
             page.goto(f"{studio.address}/new-run")
             page.get_by_text("10 of 30 questions").wait_for()
             page.get_by_role("button", name="Stop mine").focus()
-            server.go_on.set()
+            server.resume.set()
             page.get_by_text("mine finished").wait_for()
             # The focus stays with the job.
             assert page.evaluate("document.activeElement.closest('li')?.dataset.name") == "mine"

@@ -10,7 +10,7 @@ import pytest
 from perf.reviewed_project import make_project
 from tests.studio.browser.conftest import NARROW, Served, serving, violations, visiting
 from tests.studio.certificate import certificate
-from tiltmeter.studio.reviewers import add_studio_reviewer
+from tiltmeter.studio.reviewer_accounts import add_studio_reviewer
 
 
 @pytest.fixture

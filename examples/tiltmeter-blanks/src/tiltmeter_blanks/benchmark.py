@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark, CannotAsk, Score, ShownScores, Trial
+from tiltmeter.benchmarks.benchmark import Benchmark, DisplayedScores, PartTrials, Score, Trial, UnsupportedPart
 from tiltmeter.errors import UsageError
-from tiltmeter.questions import Answer, Question, Text
+from tiltmeter.questions import Answer, Question, Tokenizer
 from tiltmeter_blanks.form import BlankItem, filled
 
 PROTOCOL = "likelihood"
 ROLES = ("expected", "other")
 
 
-def ask(part: str, items: Sequence[BlankItem], text: Text, *, protocol: str) -> Asked:  # noqa: ARG001
+def ask(part: str, items: Sequence[BlankItem], text: Tokenizer, *, protocol: str) -> PartTrials:  # noqa: ARG001
     """Turn items into questions for the log-probability of every token of the two sentences."""
     if protocol not in ("published", PROTOCOL):
         raise UsageError(f"Blanks have no protocol {protocol!r}; there is {PROTOCOL}.")
     if text.kind != "causal" or text.start is None:
-        raise CannotAsk("A whole sentence is compared with another, which only a causal model can be asked.")
-    asked = Asked("causal", PROTOCOL)
+        raise UnsupportedPart("A whole sentence is compared with another, which only a causal model can be asked.")
+    asked = PartTrials("causal", PROTOCOL)
     for item in items:
         encoded = text.encode([filled(item, item.expected), filled(item, item.other)])
         questions = tuple(
@@ -44,5 +44,5 @@ BENCHMARK = Benchmark(
     protocols={PROTOCOL: "the log-probability of the word in the blank"},
     measures="blanks",
     ask=ask,
-    shown=ShownScores(ROLES, "difference"),
+    shown=DisplayedScores(ROLES, "difference"),
 )

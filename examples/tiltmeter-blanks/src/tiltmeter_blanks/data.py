@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tiltmeter.datasets import Dataset
-from tiltmeter.datasets.description import Source
+from tiltmeter.datasets.dataset_definition import Source
 
 DATASET = Dataset(
     "blanks",

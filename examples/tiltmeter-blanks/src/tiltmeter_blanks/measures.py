@@ -8,7 +8,7 @@ import pandas as pd
 
 from tiltmeter.measures.estimates import PERCENT, Share
 from tiltmeter.measures.measure import ItemValues, Measure, Roles
-from tiltmeter.measures.records import Record, estimated, record_of
+from tiltmeter.measures.records import Record, build_estimate_record, build_record
 from tiltmeter.measures.standard_errors import Floats
 
 # The roles and columns that a score table must have for this measure.
@@ -71,6 +71,6 @@ def _records(case: _Case, rows: pd.DataFrame, margin: float | None, intervals: b
         group_values = values[members]
         if intervals:
             share = Share.from_values(group_values, topics if view == "all" else None)
-            yield estimated(case, case.part, view, group, BLANK_SCORE, share, len(group_values), margin)
+            yield build_estimate_record(case, case.part, view, group, BLANK_SCORE, share, len(group_values), margin)
         else:
-            yield record_of(case, case.part, view, group, BLANK_SCORE, float(group_values.mean()), len(group_values))
+            yield build_record(case, case.part, view, group, BLANK_SCORE, float(group_values.mean()), len(group_values))

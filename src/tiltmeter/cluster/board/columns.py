@@ -11,17 +11,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tiltmeter.cluster.board.found_runs import BoardRun
-from tiltmeter.comparing.comparability import edition
+from tiltmeter.cluster.board.board_runs import BoardRun
+from tiltmeter.comparing.comparability import get_edition
 from tiltmeter.comparing.rank_ranges import RankRange
-from tiltmeter.measures import deciding, measure_named
-from tiltmeter.measures.records import OVERALL, Record, parts_key, protocol_family
+from tiltmeter.measures import get_measure, select_deciding_record
+from tiltmeter.measures.records import OVERALL, Record, get_base_protocol, get_parts_key
 from tiltmeter.measures.verdict import Verdict
-from tiltmeter.models.protocol import CHAT_TEMPLATE
-from tiltmeter.reports.clean import label, short_names
-from tiltmeter.reports.record_rows import RecordRow, rows_of, summaries
-from tiltmeter.runs.asking import Asking
-from tiltmeter.runs.manifest import data_sets
+from tiltmeter.models.model_protocol import CHAT_TEMPLATE
+from tiltmeter.reports.display_text import format_label, shorten_names
+from tiltmeter.reports.record_rows import RecordRow, build_rows, select_summary_rows
+from tiltmeter.runs.conditions import MeasurementConditions
+from tiltmeter.runs.manifest import index_data_sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ColumnKey:
     def section(self) -> "SectionKey":
         """The table in which the column is shown."""
         answers = "prompts" if "prompted" in self.family else "translations" if "translation" in self.family else ""
-        protocol = protocol_family(self.protocol)
+        protocol = get_base_protocol(self.protocol)
         if CHAT_TEMPLATE in self.protocol and CHAT_TEMPLATE not in protocol:
             protocol = f"{protocol} {CHAT_TEMPLATE}"
         return SectionKey(self.kind, answers or "likelihoods", protocol)
@@ -88,7 +88,7 @@ class BoardCell:
     @property
     def distance(self) -> float:
         """The distance from the ideal."""
-        return abs(measure_named(self.record.measure).distance(self.record.value))
+        return abs(get_measure(self.record.measure).distance(self.record.value))
 
     @property
     def can_be_ranked(self) -> bool:
@@ -111,7 +111,7 @@ class BoardColumn:
 
 
 @dataclass(slots=True)
-class _Gathered:
+class _ColumnCells:
     """The cells of columns by model, while runs are read."""
 
     cells: dict[ColumnKey, dict[str, list[BoardCell]]] = field(default_factory=dict)
@@ -119,15 +119,15 @@ class _Gathered:
     wholes: set[ColumnKey] = field(default_factory=set)
 
 
-def columns_of(runs: Sequence[BoardRun]) -> tuple[list[BoardColumn], list[str]]:
+def build_columns(runs: Sequence[BoardRun]) -> tuple[list[BoardColumn], list[str]]:
     """The columns of runs, in order of benchmark, part and language, and notes on what is not shown.
 
     Of a model that was measured more than once for a column, the newest number is shown.
     """
-    names = model_names(runs)
-    gathered = _Gathered()
+    names = build_model_names(runs)
+    gathered = _ColumnCells()
     for run in runs:
-        _gather(run, names, gathered)
+        _collect_cells(run, names, gathered)
     columns, repeated = [], []
     for key, by_model in gathered.cells.items():
         cells = []
@@ -136,17 +136,17 @@ def columns_of(runs: Sequence[BoardRun]) -> tuple[list[BoardColumn], list[str]]:
             cells.append(newest)
             repeated += [newest] * (len(measured) > 1)
         columns.append(BoardColumn(key, tuple(cells), is_summary=key not in gathered.parts or key in gathered.wholes))
-    columns.sort(key=lambda column: (column.key.section, *_place(column.key)))
-    return columns, list(dict.fromkeys(map(_on_repeated, repeated)))
+    columns.sort(key=lambda column: (column.key.section, *_get_sort_key(column.key)))
+    return columns, list(dict.fromkeys(map(_describe_repeated, repeated)))
 
 
-def model_names(runs: Iterable[BoardRun]) -> dict[tuple[str, str], str]:
+def build_model_names(runs: Iterable[BoardRun]) -> dict[tuple[str, str], str]:
     """The name of a model on the board, by name and precision: without folders, with its precision if there are two."""
     precisions: dict[str, dict[str, None]] = {}
     for run in runs:
-        for name, precision in _precisions(run).items():
+        for name, precision in _get_precisions(run).items():
             precisions.setdefault(name, {})[precision] = None
-    shown = short_names(precisions)
+    shown = shorten_names(precisions)
     return {
         (name, precision): f"{shown[name]} ({precision or 'precision not known'})" if len(several) > 1 else shown[name]
         for name, several in precisions.items()
@@ -154,30 +154,30 @@ def model_names(runs: Iterable[BoardRun]) -> dict[tuple[str, str], str]:
     }
 
 
-def _precisions(run: BoardRun) -> dict[str, str]:
+def _get_precisions(run: BoardRun) -> dict[str, str]:
     """The precision of each model of a run."""
     found = dict.fromkeys((record.model for record in run.records), "")
     for entry in run.manifest.get("models", ()):
         quantized = entry.get("quantized") or {}
         bits = f"{quantized['bits']} bits" if isinstance(quantized, Mapping) and "bits" in quantized else ""
-        found[str(entry["name"])] = label(bits or str(entry.get("dtype") or ""))
+        found[str(entry["name"])] = format_label(bits or str(entry.get("dtype") or ""))
     return found
 
 
-def _gather(run: BoardRun, names: Mapping[tuple[str, str], str], gathered: _Gathered) -> None:
-    rows = rows_of(run.records)
-    shown = {id(row) for row in summaries(rows)}
-    precisions = _precisions(run)
-    askings = [Asking(**entry) for entry in run.manifest.get("asked", ())]
+def _collect_cells(run: BoardRun, names: Mapping[tuple[str, str], str], gathered: _ColumnCells) -> None:
+    rows = build_rows(run.records)
+    shown = {id(row) for row in select_summary_rows(rows)}
+    precisions = _get_precisions(run)
+    askings = [MeasurementConditions(**entry) for entry in run.manifest.get("asked", ())]
     tokenizers = {(asking.model, asking.benchmark, asking.language): asking.tokenizer for asking in askings}
-    data = data_sets(run.manifest)
-    parts = _pooled_parts(rows)
+    data = index_data_sets(run.manifest)
+    parts = _group_pooled_parts(rows)
     for row in rows:
-        record = deciding(row)
+        record = select_deciding_record(row)
         if record is None or record.verdict is None:
             continue
         tokenizer = tokenizers.get((record.model, record.benchmark, record.language))
-        files = edition(data.get((record.benchmark, record.language), {}), record.part)
+        files = get_edition(data.get((record.benchmark, record.language), {}), record.part)
         key = ColumnKey(
             record.benchmark,
             record.part,
@@ -186,10 +186,10 @@ def _gather(run: BoardRun, names: Mapping[tuple[str, str], str], gathered: _Gath
             record.protocol,
             record.family or "likelihood",
             record.kind or "",
-            _digest(sorted(files)),
-            _digest([tokenizer or record.model]) if measure_named(record.measure).per_token else "",
+            _compute_digest(sorted(files)),
+            _compute_digest([tokenizer or record.model]) if get_measure(record.measure).per_token else "",
             "" if record.kind else record.model,
-            " + ".join(sorted(parts[parts_key(record)])) if record.part == OVERALL else "",
+            " + ".join(sorted(parts[get_parts_key(record)])) if record.part == OVERALL else "",
         )
         model = names[record.model, precisions[record.model]]
         cell = BoardCell(model, run, record, record.verdict)
@@ -197,21 +197,21 @@ def _gather(run: BoardRun, names: Mapping[tuple[str, str], str], gathered: _Gath
         (gathered.wholes if id(row) in shown else gathered.parts).add(key)
 
 
-def _pooled_parts(rows: Sequence[RecordRow]) -> dict[tuple[str, ...], set[str]]:
+def _group_pooled_parts(rows: Sequence[RecordRow]) -> dict[tuple[str, ...], set[str]]:
     """The single parts of the measures of a run, by what pooled parts share."""
     parts: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for row in rows:
         for record in row.values():
             if record.part != OVERALL:
-                parts[parts_key(record)].add(record.part)
+                parts[get_parts_key(record)].add(record.part)
     return parts
 
 
-def _digest(texts: Sequence[str]) -> str:
+def _compute_digest(texts: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(texts).encode("utf-8", "replace")).hexdigest()[:8] if texts else ""
 
 
-def _place(key: ColumnKey) -> tuple[object, ...]:
+def _get_sort_key(key: ColumnKey) -> tuple[object, ...]:
     """Where a column stands: by benchmark, the pooled parts before single ones, English before other languages."""
     return (
         key.benchmark,
@@ -228,7 +228,7 @@ def _place(key: ColumnKey) -> tuple[object, ...]:
     )
 
 
-def _on_repeated(cell: BoardCell) -> str:
+def _describe_repeated(cell: BoardCell) -> str:
     record = cell.record
     return (
         f"{cell.model} was measured more than once on {record.benchmark}:{record.language}; the newest run, "

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from tiltmeter.cluster.board.columns import BoardCell, ColumnKey
 from tiltmeter.errors import DataError
-from tiltmeter.measures.measure import Quantity, clusters_of, measure_named, quantities_for
-from tiltmeter.measures.records import OVERALL, protocol_family
+from tiltmeter.measures.measure import Quantity, get_measure, list_quantities, select_clusters
+from tiltmeter.measures.records import OVERALL, get_base_protocol
 from tiltmeter.measures.standard_errors import Floats, Labels
 from tiltmeter.runs.run_files import MEASURES, SCORES
-from tiltmeter.runs.run_shape import read_columns
+from tiltmeter.runs.run_validation import read_columns
 
 # The columns of a table of scores, by name.
 Scores = Mapping[str, NDArray[Any]]
@@ -38,16 +38,16 @@ class CellValues:
     clusters: Labels | None
 
 
-def scores_of(folder: Path) -> Scores | None:
+def read_scores(folder: Path) -> Scores | None:
     """The scores of a run, without what the tests do not need; None if it has none."""
     path = folder / SCORES
     return read_columns(path, _NOT_NEEDED) if path.is_file() else None
 
 
-def item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues | None:
+def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues | None:
     """The contributions of a cell's items; None if its measure is not a mean over items."""
-    rows = _rows(scores, cell, key)
-    quantity = _quantity(key, rows)
+    rows = _select_rows(scores, cell, key)
+    quantity = _find_quantity(key, rows)
     if quantity is None:
         return None
     names = rows["item"] if key.part != OVERALL else rows["part"] + "/" + rows["item"]
@@ -67,10 +67,11 @@ def item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues |
         quantity,
         items[there],
         quantity.values.contributions({role: found[there] for role, found in by_role.items()})[0],
-        _labels(rows[labels[0]][kept]) if quantity.values.weigh is not None else None,
-        _labels(rows[sides][kept]) if sides in rows else None,
-        clusters_of(
-            quantity.values, {name: _labels(rows[name][kept]) for name in quantity.values.clusters if name in rows}
+        _convert_labels(rows[labels[0]][kept]) if quantity.values.weigh is not None else None,
+        _convert_labels(rows[sides][kept]) if sides in rows else None,
+        select_clusters(
+            quantity.values,
+            {name: _convert_labels(rows[name][kept]) for name in quantity.values.clusters if name in rows},
         ),
     )
     _check_value(contributed, cell)
@@ -83,19 +84,19 @@ def _check_value(found: CellValues, cell: BoardCell) -> None:
     if not len(found.items) or not quantity.values.is_defined(found.labels, found.sides):
         return
     weights = quantity.values.weights(found.items if found.labels is None else found.labels, found.sides)
-    shown = measure_named(cell.record.measure)
+    shown = get_measure(cell.record.measure)
     value = math.log(cell.record.value) if shown.ratio and not quantity.measure.ratio else cell.record.value
     if not math.isclose(float(found.values @ weights), value, rel_tol=_CLOSE, abs_tol=_CLOSE):
         raise DataError(f"{SCORES} and {MEASURES} have different values of {cell.record.measure}.")
 
 
-def _rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
+def _select_rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
     """The scores of one model on one part, or on all parts that are pooled; without columns that are empty there."""
     keep = (scores["model"] == cell.record.model) & (scores["benchmark"] == key.benchmark)
     keep &= scores["language"] == key.language
     if key.part == OVERALL:
         families = {
-            name: protocol_family(str(name)) == protocol_family(key.protocol) for name in set(scores["protocol"])
+            name: get_base_protocol(str(name)) == get_base_protocol(key.protocol) for name in set(scores["protocol"])
         }
         keep &= np.array([families[name] for name in scores["protocol"]], dtype=bool)
     else:
@@ -104,14 +105,14 @@ def _rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
     return {name: values for name, values in rows.items() if not pd.isna(values).all()}
 
 
-def _quantity(key: ColumnKey, rows: Scores) -> Quantity | None:
+def _find_quantity(key: ColumnKey, rows: Scores) -> Quantity | None:
     """The measure with its contributions; g_s of one part is compared by its logarithm, over several parts not."""
     names = (key.measure,) if key.part == OVERALL else (key.measure, f"log {key.measure}")
-    found = quantities_for(set(rows.get("role", ())), rows)
+    found = list_quantities(set(rows.get("role", ())), rows)
     return next((one for one in found if one.name in names and one.values.is_mean), None)
 
 
-def _labels(values: NDArray[Any]) -> Labels:
+def _convert_labels(values: NDArray[Any]) -> Labels:
     """An attribute of items; numbers are whole, also where other benchmarks of the table have none."""
     if values.dtype.kind == "f" and np.array_equal(values, np.round(values)):
         values = values.astype(int)

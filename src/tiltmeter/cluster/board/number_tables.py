@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tiltmeter.cluster.board.site import Board
-from tiltmeter.csv_text import csv_text
-from tiltmeter.printable import json_text, visible
+from tiltmeter.cluster.board.board_content import Board
+from tiltmeter.csv_text import format_csv
+from tiltmeter.printable_text import escape_unsafe, format_json
 
 # The first entry of the JSON file, by which a folder is known as a board.
 FORMAT = "tiltmeter board 1"
 
 
-def rows_of_board(board: Board) -> Iterator[dict[str, Any]]:
+def list_rows(board: Board) -> Iterator[dict[str, Any]]:
     """One row for each number."""
     for column in board.columns:
         key = column.key
@@ -45,14 +45,14 @@ def rows_of_board(board: Board) -> Iterator[dict[str, Any]]:
             }
 
 
-def board_csv(board: Board) -> str:
+def format_board_csv(board: Board) -> str:
     """The numbers as CSV."""
-    rows = list(rows_of_board(board))
-    texts = ([visible(value) if isinstance(value, str) else value for value in row.values()] for row in rows)
-    return csv_text(list(rows[0]), texts)
+    rows = list(list_rows(board))
+    texts = ([escape_unsafe(value) if isinstance(value, str) else value for value in row.values()] for row in rows)
+    return format_csv(list(rows[0]), texts)
 
 
-def board_json(board: Board) -> str:
+def format_board_json(board: Board) -> str:
     """The numbers as JSON, with the attributes of the models, and the runs that could not be read."""
     content = {
         "format": FORMAT,
@@ -65,8 +65,8 @@ def board_json(board: Board) -> str:
             }
             for model in board.models
         ],
-        "numbers": list(rows_of_board(board)),
+        "numbers": list(list_rows(board)),
         "not shown": [{"run": run.name, "reason": run.reason} for run in board.broken],
         "notes": list(board.notes),
     }
-    return json_text(content, indent=None) + "\n"
+    return format_json(content, indent=None) + "\n"

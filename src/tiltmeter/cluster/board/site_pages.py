@@ -20,15 +20,15 @@ from typing import Any
 from markupsafe import Markup
 
 import tiltmeter
-from tiltmeter.cluster.board.shown import ShownCell, ShownColumn, ShownModel, ShownSection, slug
-from tiltmeter.cluster.board.site import Board, BoardModel
-from tiltmeter.cluster.board.trends import HEIGHT, WIDTH, Trend, trends_of
-from tiltmeter.measures import measure_named
-from tiltmeter.reports.clean import clip, label
-from tiltmeter.reports.html import content_policy
-from tiltmeter.reports.model_facts import model_facts
-from tiltmeter.reports.provenance import data_set_facts
-from tiltmeter.reports.templating import page_template, template_file
+from tiltmeter.cluster.board.board_content import Board, BoardModel
+from tiltmeter.cluster.board.trends import HEIGHT, WIDTH, Trend, build_trends
+from tiltmeter.cluster.board.view_models import CellView, ColumnView, ModelView, SectionView, build_slug
+from tiltmeter.measures import get_measure
+from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.model_facts import describe_model
+from tiltmeter.reports.page_templates import load_template, read_template_file
+from tiltmeter.reports.provenance import describe_data_sets
+from tiltmeter.reports.report_page import build_content_policy
 
 _PACKAGE = "tiltmeter.cluster.board"
 # Columns and rows of a table at once, and cells that the page has before the script draws the others.
@@ -49,43 +49,43 @@ METHOD = (
 
 
 @dataclass(frozen=True, slots=True)
-class _FirstTable:
+class _InitialTable:
     """A table as it is in the page before the script runs."""
 
     title: str
     range: str
-    columns: Sequence[ShownColumn]
-    rows: Sequence[tuple[ShownModel, Sequence[ShownCell | None]]]
+    columns: Sequence[ColumnView]
+    rows: Sequence[tuple[ModelView, Sequence[CellView | None]]]
 
 
-def pages_of(board: Board, reports: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def render_pages(board: Board, reports: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The path and the text of each page; `reports` are the paths of the reports of runs, by the name of the run."""
-    trends = trends_of(board)
+    trends = build_trends(board)
     names = {column.column.key.benchmark: column.benchmark for section in board.sections for column in section.columns}
-    benchmarks = {name: f"benchmarks/{slug(name)}.html" for name in sorted(names)}
+    benchmarks = {name: f"benchmarks/{build_slug(name)}.html" for name in sorted(names)}
     common = {
-        "style": Markup(_style()),
+        "style": Markup(_read_style()),
         "made": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
         "version": tiltmeter.__version__,
         "benchmark_pages": [(names[name], page) for name, page in benchmarks.items()],
         "trend_pages": [(trend.name, trend.page) for trend in trends],
         "root": "../",
     }
-    yield "index.html", _tables_page(board, board.sections, {**common, "root": ""}, None)
+    yield "index.html", _render_tables_page(board, board.sections, {**common, "root": ""}, None)
     for name, page in benchmarks.items():
         sections = [
-            ShownSection(section.key, section.title, columns)
+            SectionView(section.key, section.title, columns)
             for section in board.sections
             if (columns := [column for column in section.columns if column.column.key.benchmark == name])
         ]
-        yield page, _tables_page(board, sections, common, name)
-    without_script = {**common, "policy": content_policy(_style(), [])}
+        yield page, _render_tables_page(board, sections, common, name)
+    without_script = {**common, "policy": build_content_policy(_read_style(), [])}
     for model in board.models:
-        yield model.shown.page, _model_page(board, model, trends, reports, without_script)
+        yield model.shown.page, _render_model_page(board, model, trends, reports, without_script)
     for trend in trends:
         yield (
             trend.page,
-            page_template("trend.html.jinja", _PACKAGE).render(
+            load_template("trend.html.jinja", _PACKAGE).render(
                 **without_script,
                 trend=trend,
                 width=WIDTH,
@@ -96,33 +96,37 @@ def pages_of(board: Board, reports: Mapping[str, str]) -> Iterator[tuple[str, st
         )
 
 
-def _tables_page(board: Board, sections: Sequence[ShownSection], common: dict[str, Any], benchmark: str | None) -> str:
-    script = _script()
+def _render_tables_page(
+    board: Board, sections: Sequence[SectionView], common: dict[str, Any], benchmark: str | None
+) -> str:
+    script = _read_script()
     columns = [column for section in sections for column in section.columns]
     measured = {number for column in columns for number in column.cells}
-    return page_template("tables.html.jinja", _PACKAGE).render(
+    return load_template("tables.html.jinja", _PACKAGE).render(
         **common,
-        policy=content_policy(_style(), [script]),
+        policy=build_content_policy(_read_style(), [script]),
         script=Markup(script),
-        packed=_packed(board, sections, str(common["root"])),
+        packed=_pack_board(board, sections, str(common["root"])),
         models=len(measured),
         columns=len(columns),
-        filters=_filters(board, sections),
-        tables=list(_first_tables(board, sections)),
-        benchmark=None if benchmark is None else {"name": columns[0].benchmark, "definitions": _definitions(columns)},
-        data_sets=data_set_facts([benchmark], (run.manifest for run in board.runs)) if benchmark else [],
+        filters=_build_filters(board, sections),
+        tables=list(_build_initial_tables(board, sections)),
+        benchmark=None
+        if benchmark is None
+        else {"name": columns[0].benchmark, "definitions": _list_definitions(columns)},
+        data_sets=describe_data_sets([benchmark], (run.manifest for run in board.runs)) if benchmark else [],
         method=METHOD,
-        broken=[{"name": label(run.name, 200), "reason": clip(run.reason, 300)} for run in board.broken],
+        broken=[{"name": format_label(run.name, 200), "reason": clip(run.reason, 300)} for run in board.broken],
         notes=[clip(note, 300) for note in board.notes],
     )
 
 
-def _definitions(columns: Sequence[ShownColumn]) -> list[tuple[str, str]]:
+def _list_definitions(columns: Sequence[ColumnView]) -> list[tuple[str, str]]:
     names = dict.fromkeys(column.column.key.measure for column in columns)
-    return [(name, measure_named(name).meaning) for name in names if measure_named(name).meaning]
+    return [(name, get_measure(name).meaning) for name in names if get_measure(name).meaning]
 
 
-def _filters(board: Board, sections: Sequence[ShownSection]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+def _build_filters(board: Board, sections: Sequence[SectionView]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
     """The choices of the filters: id, heading, the choice of all, and values with their texts."""
     columns = [column for section in sections for column in section.columns]
     benchmarks = {column.benchmark for column in columns}
@@ -140,7 +144,7 @@ def _filters(board: Board, sections: Sequence[ShownSection]) -> list[tuple[str, 
     ]
 
 
-def _first_tables(board: Board, sections: Sequence[ShownSection]) -> Iterator[_FirstTable]:
+def _build_initial_tables(board: Board, sections: Sequence[SectionView]) -> Iterator[_InitialTable]:
     """The tables before anything is chosen; the script draws those for which there is no room in the page."""
     room = _FIRST_CELLS
     for section in sections:
@@ -155,10 +159,10 @@ def _first_tables(board: Board, sections: Sequence[ShownSection]) -> Iterator[_F
         text = f"Columns 1–{len(columns)} of {total}" if total > len(columns) else f"{total} column{'s' * (total != 1)}"
         fits = room == _FIRST_CELLS or len(rows) * len(columns) <= room
         room -= len(rows) * len(columns)
-        yield _FirstTable(section.title, text, columns, rows if fits else [])
+        yield _InitialTable(section.title, text, columns, rows if fits else [])
 
 
-def _packed(board: Board, sections: Sequence[ShownSection], root: str) -> str:
+def _pack_board(board: Board, sections: Sequence[SectionView], root: str) -> str:
     verdicts: dict[tuple[str, str, str], int] = {}
     packed = []
     for section in sections:
@@ -175,7 +179,7 @@ def _packed(board: Board, sections: Sequence[ShownSection], root: str) -> str:
                     "extra": column.extra,
                     "reference": column.reference,
                     "summary": column.column.is_summary,
-                    "cells": [_packed_cell(cell, verdicts) for cell in column.cells.values()],
+                    "cells": [_pack_cell(cell, verdicts) for cell in column.cells.values()],
                 }
             )
         packed.append({"columns": columns})
@@ -191,14 +195,14 @@ def _packed(board: Board, sections: Sequence[ShownSection], root: str) -> str:
     return base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()
 
 
-def _packed_cell(cell: ShownCell, verdicts: dict[tuple[str, str, str], int]) -> list[Any]:
+def _pack_cell(cell: CellView, verdicts: dict[tuple[str, str, str], int]) -> list[Any]:
     at = cell.ruler
     verdict = verdicts.setdefault((cell.mark, cell.tone, at.side), len(verdicts))
     numbers = (float(f"{number:.6g}") for number in (cell.cell.record.value, cell.cell.distance))
     return [cell.model, cell.value, cell.interval, at.low, at.high, at.value, verdict, list(cell.beside), *numbers]
 
 
-def _model_page(
+def _render_model_page(
     board: Board, model: BoardModel, trends: Sequence[Trend], reports: Mapping[str, str], common: Mapping[str, Any]
 ) -> str:
     number = model.shown.number
@@ -209,11 +213,13 @@ def _model_page(
     described = {name: clip(text, 200) for name, text in model.described.texts().items()}
     if described.get("dtype") == model.entry.get("dtype"):
         described.pop("dtype", None)  # said as the precision
-    trend = next((one for one in trends if one.name == label(model.described.series)), None)
-    return page_template("model.html.jinja", _PACKAGE).render(
+    trend = next((one for one in trends if one.name == format_label(model.described.series)), None)
+    return load_template("model.html.jinja", _PACKAGE).render(
         **common,
         model=model,
-        facts=list({**{label(name): text for name, text in described.items()}, **model_facts(model.entry)}.items()),
+        facts=list(
+            {**{format_label(name): text for name, text in described.items()}, **describe_model(model.entry)}.items()
+        ),
         trend=trend if model.described.series else None,
         step=model.described.step,
         tables=[(title, lines) for title, lines in tables if lines],
@@ -221,13 +227,13 @@ def _model_page(
     )
 
 
-def _style() -> str:
-    return template_file("report.css") + _file("board.css")
+def _read_style() -> str:
+    return read_template_file("report.css") + _read_file("board.css")
 
 
-def _script() -> str:
-    return _file("board.js")
+def _read_script() -> str:
+    return _read_file("board.js")
 
 
-def _file(name: str) -> str:
+def _read_file(name: str) -> str:
     return (files(_PACKAGE) / "templates" / name).read_text(encoding="utf-8")

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tiltmeter.cluster.board.shown import ShownCell, ShownColumn, slug
-from tiltmeter.cluster.board.site import Board
-from tiltmeter.measures import measure_named
-from tiltmeter.reports.clean import label
+from tiltmeter.cluster.board.board_content import Board
+from tiltmeter.cluster.board.view_models import CellView, ColumnView, build_slug
+from tiltmeter.measures import get_measure
+from tiltmeter.reports.display_text import format_label
 
 # The drawing: its size, and the margins of its axes.
 WIDTH, HEIGHT = 340, 180
@@ -21,7 +21,7 @@ class TrendPoint:
     """A model of a series: its step, its cell, and where it is drawn."""
 
     step: float
-    shown: ShownCell
+    shown: CellView
     x: float
     y: float
     low: float
@@ -32,7 +32,7 @@ class TrendPoint:
 class TrendFigure:
     """The trend in one column: points in order of steps, the axis of values with its ticks, where the ideal is."""
 
-    column: ShownColumn
+    column: ColumnView
     points: Sequence[TrendPoint]
     ticks: Sequence[tuple[float, str]]
     ideal: float
@@ -54,29 +54,31 @@ class Trend:
     figures: Sequence[TrendFigure]
 
 
-def trends_of(board: Board) -> list[Trend]:
+def build_trends(board: Board) -> list[Trend]:
     """The series of the models, by name; one with a single step in every column is no trend."""
     steps: dict[str, dict[int, float]] = {}
     for model in board.models:
         if model.described.series and model.described.step is not None:
             steps.setdefault(model.described.series, {})[model.shown.number] = model.described.step
     found = [
-        Trend(label(name), f"trends/{slug(name)}.html", list(_figures(board, by_model)))
+        Trend(format_label(name), f"trends/{build_slug(name)}.html", list(_build_figures(board, by_model)))
         for name, by_model in sorted(steps.items())
     ]
     return [trend for trend in found if trend.figures]
 
 
-def _figures(board: Board, steps: dict[int, float]) -> Iterator[TrendFigure]:
+def _build_figures(board: Board, steps: dict[int, float]) -> Iterator[TrendFigure]:
     for section in board.sections:
         for column in section.columns:
             cells = [cell for number, cell in column.cells.items() if number in steps]
             if len({steps[cell.model] for cell in cells}) > 1:
-                yield _figure(column, sorted(((steps[cell.model], cell) for cell in cells), key=lambda one: one[0]))
+                yield _build_figure(
+                    column, sorted(((steps[cell.model], cell) for cell in cells), key=lambda one: one[0])
+                )
 
 
-def _figure(column: ShownColumn, points: Sequence[tuple[float, ShownCell]]) -> TrendFigure:
-    measure = measure_named(column.column.key.measure)
+def _build_figure(column: ColumnView, points: Sequence[tuple[float, CellView]]) -> TrendFigure:
+    measure = get_measure(column.column.key.measure)
     records = [cell.cell.record for _, cell in points]
     scale = measure.span(end for record in records for end in (record.value, *(record.interval or ())))
     bottom, top = (measure.position(end) for end in scale)

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import RawRecord
-from tiltmeter.datasets.validate import Examination, examine
-from tiltmeter.registry import package_objects
+from tiltmeter.datasets.validation import ValidationResult, validate_records
+from tiltmeter.registry import find_package_objects
 
 _PARSERS: dict[str, Callable[[Path, str], Iterator[RawRecord]]] = {
-    format: parse for reads in package_objects("tiltmeter.datasets.readers", "READS") for format, parse in reads.items()
+    format: parse
+    for reads in find_package_objects("tiltmeter.datasets.readers", "READS")
+    for format, parse in reads.items()
 }
 FORMATS = tuple(_PARSERS)
 
 
-def examine_file(path: Path, format: str, language: str) -> Examination:
+def validate_file(path: Path, format: str, language: str) -> ValidationResult:
     """Read and validate a file in the given format."""
-    return examine(str(path), _PARSERS[format](path, language))
+    return validate_records(str(path), _PARSERS[format](path, language))

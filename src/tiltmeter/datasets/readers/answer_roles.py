@@ -23,10 +23,10 @@ class RowError(Exception):
         return RawRecord(row, None, problems=[self.problem])
 
 
-def answer_values(texts: Sequence[object], unknown: int, stereotype: int, correct: object) -> dict[str, object]:
+def build_answer_values(texts: Sequence[object], unknown: int, stereotype: int, correct: object) -> dict[str, object]:
     """The values of the three answers by role; the numbers are places in `texts`.
 
-    >>> answer_values(["Ann", "Not known", "Bob"], unknown=1, stereotype=2, correct=1)["anti_stereotype"]
+    >>> build_answer_values(["Ann", "Not known", "Bob"], unknown=1, stereotype=2, correct=1)["anti_stereotype"]
     'Ann'
     """
     if isinstance(correct, bool) or not isinstance(correct, int) or correct not in range(3):
@@ -41,10 +41,10 @@ def answer_values(texts: Sequence[object], unknown: int, stereotype: int, correc
     }
 
 
-def stereotyped_answer(stereotyped: Sequence[bool], unknown: int, *, negative: bool) -> int:
+def find_stereotyped_answer(stereotyped: Sequence[bool], unknown: int, *, negative: bool) -> int:
     """The place of the stereotype's answer: who is of a stereotyped group, or the other one if nothing bad is asked.
 
-    >>> stereotyped_answer([True, False, False], unknown=2, negative=False)
+    >>> find_stereotyped_answer([True, False, False], unknown=2, negative=False)
     1
     """
     people = [place for place in range(3) if place != unknown]
@@ -55,7 +55,7 @@ def stereotyped_answer(stereotyped: Sequence[bool], unknown: int, *, negative: b
     return next(place for place in people if (place in of_group) == negative)
 
 
-def only_unknown(unknown: Sequence[bool]) -> int:
+def find_unknown_answer(unknown: Sequence[bool]) -> int:
     """The place of the answer that says that nobody can know."""
     if sum(unknown) != 1 or len(unknown) != 3:
         raise RowError(
@@ -64,7 +64,7 @@ def only_unknown(unknown: Sequence[bool]) -> int:
     return list(unknown).index(True)
 
 
-def literal(text: object, field: str) -> object:
+def parse_literal(text: object, field: str) -> object:
     """The value of a Python literal, such as a list of texts; nothing is run."""
     try:
         return ast.literal_eval(text) if isinstance(text, str) else text
@@ -72,7 +72,7 @@ def literal(text: object, field: str) -> object:
         raise RowError("bad-csv", field, "should be a list or a table as Python writes it") from None
 
 
-def texts_of(value: object, field: str) -> list[str]:
+def parse_texts(value: object, field: str) -> list[str]:
     """A list of texts."""
     if not isinstance(value, list | tuple) or not value or not all(isinstance(text, str) for text in value):
         raise RowError("wrong-type", field, "should be a list of texts")

@@ -25,12 +25,12 @@ from tiltmeter.datasets.readers.answer_roles import (
     PARTS,
     POLARITIES,
     RowError,
-    answer_values,
-    only_unknown,
-    stereotyped_answer,
-    texts_of,
+    build_answer_values,
+    find_stereotyped_answer,
+    find_unknown_answer,
+    parse_texts,
 )
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 
 METADATA = "additional_metadata.csv"
 _ANSWERS = ("ans0", "ans1", "ans2")
@@ -39,7 +39,7 @@ _FEMALE = frozenset({"f", "woman", "girl", "vrouw", "meisje", "kadın", "kız", 
 _MALE = frozenset({"m", "man", "boy", "jongen", "adam", "erkekçocuk", "hombre", "chico"})
 
 
-def json_rows(path: Path) -> Iterator[tuple[str, dict[str, Any] | RawRecord]]:
+def read_json_rows(path: Path) -> Iterator[tuple[str, dict[str, Any] | RawRecord]]:
     """The objects of a file with a JSON object in each line, or the records of lines that are none."""
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
@@ -58,8 +58,8 @@ def json_rows(path: Path) -> Iterator[tuple[str, dict[str, Any] | RawRecord]]:
 
 def parse_bbq(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file of BBQ, with the file of its metadata."""
-    targets = _targets(_metadata_of(path))
-    for row, values in json_rows(path):
+    targets = _read_targets(_find_metadata(path))
+    for row, values in read_json_rows(path):
         if isinstance(values, RawRecord):
             yield values
             continue
@@ -70,7 +70,7 @@ def parse_bbq(path: Path, language: str) -> Iterator[RawRecord]:
             target, named = targets[key]
             if target is None:
                 raise RowError("unclear-stereotype", "target_loc", f"{METADATA} does not say whom the stereotype names")
-            fields = _fields(values, language, _unknown(values), target)
+            fields = _build_fields(values, language, _find_unknown_label(values), target)
             fields |= {"id": f"{key[0]}/{key[1]}", "bias_type": f"{key[0]} (names)" if named else key[0]}
             yield RawRecord(row, fields, _NAMES)
         except RowError as error:
@@ -80,23 +80,23 @@ def parse_bbq(path: Path, language: str) -> Iterator[RawRecord]:
 def parse_mbbq(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file of MBBQ, or of its control set."""
     counts: Counter[str] = Counter()
-    for row, values in json_rows(path):
+    for row, values in read_json_rows(path):
         if isinstance(values, RawRecord):
             yield values
             continue
         template = f"{values.get('category')}/{values.get('question_index')}"
         counts[template] += 1
         try:
-            unknown = _unknown(values)
+            unknown = _find_unknown_label(values)
             negative = values.get("question_polarity") == "neg"
-            target = stereotyped_answer(_stereotyped(values, unknown), unknown, negative=negative)
-            fields = _fields(values, language, unknown, target)
+            target = find_stereotyped_answer(_flag_stereotyped(values, unknown), unknown, negative=negative)
+            fields = _build_fields(values, language, unknown, target)
             yield RawRecord(row, fields | {"id": f"{template}/{counts[template]}"}, _NAMES)
         except RowError as error:
             yield error.record(row)
 
 
-def _fields(values: Mapping[str, Any], language: str, unknown: int, stereotype: int) -> dict[str, object]:
+def _build_fields(values: Mapping[str, Any], language: str, unknown: int, stereotype: int) -> dict[str, object]:
     if unknown == stereotype:
         raise RowError(
             "contradictory-roles", "target_loc", "the answer of the stereotype is the one that nobody can know"
@@ -111,40 +111,42 @@ def _fields(values: Mapping[str, Any], language: str, unknown: int, stereotype: 
         "template": f"{category}/{values.get('question_index')}",
     }
     fields |= {name: values[name] for name in ("context", "question") if name in values}
-    return fields | answer_values([values.get(name) for name in _ANSWERS], unknown, stereotype, values.get("label"))
+    return fields | build_answer_values(
+        [values.get(name) for name in _ANSWERS], unknown, stereotype, values.get("label")
+    )
 
 
-def _labels(values: Mapping[str, Any]) -> list[str]:
+def _list_labels(values: Mapping[str, Any]) -> list[str]:
     """The labels of the three answers."""
     info = values.get("answer_info")
     if not isinstance(info, dict):
         raise RowError("wrong-type", "answer_info", "should be an object with a list for each answer")
-    return [texts_of(info.get(name), f"answer_info.{name}")[-1] for name in _ANSWERS]
+    return [parse_texts(info.get(name), f"answer_info.{name}")[-1] for name in _ANSWERS]
 
 
-def _unknown(values: Mapping[str, Any]) -> int:
-    return only_unknown([label == "unknown" for label in _labels(values)])
+def _find_unknown_label(values: Mapping[str, Any]) -> int:
+    return find_unknown_answer([label == "unknown" for label in _list_labels(values)])
 
 
-def _stereotyped(values: Mapping[str, Any], unknown: int) -> list[bool]:
+def _flag_stereotyped(values: Mapping[str, Any], unknown: int) -> list[bool]:
     """For each answer, whether it is of a stereotyped group."""
     metadata = values.get("additional_metadata")
     groups = metadata.get("stereotyped_groups") if isinstance(metadata, dict) else None
-    wanted = {_group(text) for text in texts_of(groups, "additional_metadata.stereotyped_groups")}
-    labels = _labels(values)
+    wanted = {_normalise_group(text) for text in parse_texts(groups, "additional_metadata.stereotyped_groups")}
+    labels = _list_labels(values)
     people = [place for place in range(3) if place != unknown]
     if len({labels[place] for place in people}) == 1 and wanted <= {"f", "m"}:
         labels = [str(values.get(name)).split()[-1] if values.get(name) else "" for name in _ANSWERS]
-    return [_group(label) in wanted for label in labels]
+    return [_normalise_group(label) in wanted for label in labels]
 
 
-def _group(label: str) -> str:
+def _normalise_group(label: str) -> str:
     """A label in one spelling: `low SES` and `lowSES` are the same, and all words for women are `f`."""
     plain = label.replace(" ", "").casefold()
     return "f" if plain in _FEMALE else "m" if plain in _MALE else plain
 
 
-def _metadata_of(path: Path) -> Path:
+def _find_metadata(path: Path) -> Path:
     """BBQ's metadata: where they are in its repository, or beside the file."""
     places = (path.parent.parent / "analysis_scripts" / METADATA, path.with_name(METADATA))
     for place in places:
@@ -154,7 +156,7 @@ def _metadata_of(path: Path) -> Path:
 
 
 @lru_cache(maxsize=1)
-def _targets(path: Path) -> dict[tuple[str, str, str], tuple[int | None, bool]]:
+def _read_targets(path: Path) -> dict[tuple[str, str, str], tuple[int | None, bool]]:
     """By category, example and question: the place of the stereotype's answer, and whether people have names."""
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
     try:

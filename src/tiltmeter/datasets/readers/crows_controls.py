@@ -16,7 +16,7 @@ from pathlib import Path
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.crows_editions import parse_revised
 from tiltmeter.datasets.readers.csv_records import read_records
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 
 # Whom the stereotypical sentence is about, and the direction that this is in CrowS-Pairs.
 _DIRECTIONS = {"M": "antistereo", "F": "stereo"}
@@ -49,15 +49,15 @@ def parse_controls(path: Path, language: str) -> Iterator[RawRecord]:
 
 def parse_slovak(path: Path, language: str) -> Iterator[RawRecord]:
     """The pairs of `slovak_gender.csv`: the stereotype said of the group that it is about, and of the other one."""
-    return _slovak(path, language, "veta1", "veta3")
+    return _parse_slovak_pairs(path, language, "veta1", "veta3")
 
 
 def parse_slovak_control(path: Path, language: str) -> Iterator[RawRecord]:
     """The same pairs with the opposite of the stereotype said of the two groups."""
-    return _slovak(path, language, "veta2", "veta4")
+    return _parse_slovak_pairs(path, language, "veta2", "veta4")
 
 
-def _slovak(path: Path, language: str, more: str, less: str) -> Iterator[RawRecord]:
+def _parse_slovak_pairs(path: Path, language: str, more: str, less: str) -> Iterator[RawRecord]:
     names = {"id": "ID", "gender": "Gender veta 1", "more": more, "less": less}
     names |= {"competence": "competence?", "misogynistic": "misogynistic?"}
 

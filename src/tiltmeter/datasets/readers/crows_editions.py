@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.csv_records import read_records
-from tiltmeter.datasets.readers.file_text import read_mac_text, read_text
+from tiltmeter.datasets.readers.decoded_text import read_mac_text, read_text
 from tiltmeter.forms import Problem
 
 _COLUMNS = {"more": "sent_more", "less": "sent_less", "direction": "stereo_antistereo", "bias_type": "bias_type"}
@@ -21,7 +21,7 @@ _NO_TYPES = ("stereo", "antistereo")
 
 def parse_parallel(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file such as `crows_french.csv`, with a column `id`."""
-    return _records(path, language, "id")
+    return _read_edition(path, language, "id")
 
 
 def parse_dutch(path: Path, language: str) -> Iterator[RawRecord]:
@@ -33,7 +33,7 @@ def parse_dutch(path: Path, language: str) -> Iterator[RawRecord]:
     if not english.is_file():
         raise BrokenFileError("bad-csv", f"is read together with {english.name}, which should lie beside it")
     directions = {r.values["id"]: r.values["direction"] for r in parse_parallel(english, "en") if r.values is not None}
-    for record in _records(path, language, "id", decoded=read_mac_text):
+    for record in _read_edition(path, language, "id", decoded=read_mac_text):
         other = directions.get(record.values["id"]) if record.values is not None else None
         if record.values is not None and other is not None and other != record.values["direction"]:
             message = f"is {record.values['direction']} here and {other} in {english.name}"
@@ -44,15 +44,15 @@ def parse_dutch(path: Path, language: str) -> Iterator[RawRecord]:
 
 def parse_tab_separated(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file such as `crows_pairs_FR_languagearc_contribution+210.csv`, which is tab-separated."""
-    return _records(path, language, "", delimiter="\t")
+    return _read_edition(path, language, "", delimiter="\t")
 
 
 def parse_revised(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of `crows_revised.csv`."""
-    return _records(path, language, "")
+    return _read_edition(path, language, "")
 
 
-def _records(
+def _read_edition(
     path: Path,
     language: str,
     id_column: str,
@@ -66,10 +66,10 @@ def _records(
         return values | {"language": language}
 
     for record in read_records(path, names, complete, delimiter=delimiter, decoded=decoded):
-        yield _checked(record)
+        yield _normalise_record(record)
 
 
-def _checked(record: RawRecord) -> RawRecord:
+def _normalise_record(record: RawRecord) -> RawRecord:
     """The record with its bias type as others have it; without values if a sentence is missing."""
     if record.values is None:
         return record

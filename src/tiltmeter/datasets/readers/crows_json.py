@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.file_text import read_document
+from tiltmeter.datasets.readers.decoded_text import read_document
 from tiltmeter.forms import Problem
 
 _NAMES = {"more": "stereotype", "less": "anti-stereotype", "votes": "bias_score"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.forms import Problem
 
 Complete = Callable[[int, dict[str, object]], dict[str, object]]

@@ -13,11 +13,11 @@ from tiltmeter.datasets.readers.answer_roles import (
     PARTS,
     POLARITIES,
     RowError,
-    answer_values,
-    literal,
-    only_unknown,
-    stereotyped_answer,
-    texts_of,
+    build_answer_values,
+    find_stereotyped_answer,
+    find_unknown_answer,
+    parse_literal,
+    parse_texts,
 )
 from tiltmeter.datasets.readers.csv_records import read_records
 
@@ -49,20 +49,20 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
             yield record
             continue
         try:
-            yield RawRecord(record.row, _values({**record.values}.__getitem__, language), _NAMES)
+            yield RawRecord(record.row, _build_values({**record.values}.__getitem__, language), _NAMES)
         except RowError as error:
             yield error.record(record.row)
 
 
-def _values(field: Callable[[str], object], language: str) -> dict[str, object]:
-    groups = texts_of(literal(field("stereotyped_groups"), "stereotyped_groups"), "stereotyped_groups")
+def _build_values(field: Callable[[str], object], language: str) -> dict[str, object]:
+    groups = parse_texts(parse_literal(field("stereotyped_groups"), "stereotyped_groups"), "stereotyped_groups")
     labels = [
-        texts_of(literal(field(name), name), name)[-1].split(",")[-1].strip()
+        parse_texts(parse_literal(field(name), name), name)[-1].split(",")[-1].strip()
         for name in (f"answer_info.ans{place}" for place in range(3))
     ]
-    unknown = only_unknown([label == PLACEHOLDER for label in labels])
+    unknown = find_unknown_answer([label == PLACEHOLDER for label in labels])
     negative = field("question_polarity") == "neg"
-    stereotype = stereotyped_answer([label in groups for label in labels], unknown, negative=negative)
+    stereotype = find_stereotyped_answer([label in groups for label in labels], unknown, negative=negative)
     template = str(field("template_id"))
     texts = [field(f"ans{place}") for place in range(3)]
     if texts[unknown] == PLACEHOLDER:
@@ -71,7 +71,7 @@ def _values(field: Callable[[str], object], language: str) -> dict[str, object]:
         number = int(template) if template.isdigit() else len(template)
         texts[unknown] = UNKNOWN[language][number % len(UNKNOWN[language])]
     label = str(field("label"))
-    answers = answer_values(texts, unknown, stereotype, int(label) if label.isdigit() else label)
+    answers = build_answer_values(texts, unknown, stereotype, int(label) if label.isdigit() else label)
     expected = _RIGHT.get(str(field("question_type")), "unknown")
     if answers["correct"] != expected:
         message = f"says that {expected} is right, and the label and the groups that {answers['correct']} is"

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.forms import Problem
-from tiltmeter.forms.frames import SENTENCE, frame_problem
+from tiltmeter.forms.frames import SENTENCE, find_frame_problem
 
 SCAFFOLDS = "prompt_scaffolds.csv"
 NAMES = {
@@ -93,25 +93,25 @@ _STEREOTYPE = re.compile(r"([0-9]{1,2})(\.0)?")
 
 def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
     """The neutral sentences of a language, without the marks at their ends, with the frames of the language."""
-    male, female = _frames(path.with_name(SCAFFOLDS), language)
-    column = "GEST_sentence" if language == "en" else _name(language)
-    header, rows = _table(path, headers=1)
+    male, female = _select_frames(path.with_name(SCAFFOLDS), language)
+    column = "GEST_sentence" if language == "en" else _get_language_name(language)
+    header, rows = _read_table(path, headers=1)
     names = {"sentence": column, "original": "GEST_sentence", "stereotype": "stereotype_number"}
-    _require(header, names.values())
+    _require_columns(header, names.values())
     for row, number, values in rows:
         if isinstance(values, Problem):
             yield RawRecord(row, None, problems=[values])
         elif text := _OUTER.sub("", values[header.index(column)].strip()).strip():
-            record = _common(number, values, header) | {"language": language, "sentence": text}
+            record = _build_common_fields(number, values, header) | {"language": language, "sentence": text}
             original = {} if language == "en" else {"original": values[header.index("GEST_sentence")]}
             yield RawRecord(row, record | original | {"male_frame": male, "female_frame": female}, names)
 
 
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
     """The pairs of a language."""
-    header, rows = _table(path, headers=2)
-    name = _name(language)
-    _require(header, ("GEST_sentence", "stereotype_number"))
+    header, rows = _read_table(path, headers=2)
+    name = _get_language_name(language)
+    _require_columns(header, ("GEST_sentence", "stereotype_number"))
     columns = [index for index, column in enumerate(header) if column == name]
     if len(columns) != 2:
         raise BrokenFileError("missing-column", f"should have two columns {name}, and has {len(columns)}")
@@ -122,11 +122,15 @@ def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
             continue
         male, female = (values[index].strip() for index in columns)
         if male or female:
-            record = _common(number, values, header) | {"language": language, "male": male, "female": female}
+            record = _build_common_fields(number, values, header) | {
+                "language": language,
+                "male": male,
+                "female": female,
+            }
             yield RawRecord(row, record | {"original": values[header.index("GEST_sentence")]}, names)
 
 
-def _table(path: Path, headers: int) -> tuple[list[str], Iterator[tuple[str, str, list[str] | Problem]]]:
+def _read_table(path: Path, headers: int) -> tuple[list[str], Iterator[tuple[str, str, list[str] | Problem]]]:
     """The first row of the header, and for each row below it its location, its number and its values."""
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
 
@@ -151,41 +155,41 @@ def _table(path: Path, headers: int) -> tuple[list[str], Iterator[tuple[str, str
     return header, rows()
 
 
-def _common(number: str, values: list[str], header: list[str]) -> dict[str, object]:
+def _build_common_fields(number: str, values: list[str], header: list[str]) -> dict[str, object]:
     """Id and stereotype; the latter is unchanged if it is not a number, for validation to report."""
     stereotype = values[header.index("stereotype_number")]
     match = _STEREOTYPE.fullmatch(stereotype)
     return {"id": number, "stereotype": int(match[1]) if match else stereotype}
 
 
-def _frames(path: Path, language: str) -> tuple[str, str]:
+def _select_frames(path: Path, language: str) -> tuple[str, str]:
     """The frames of a language: with pronouns, unless these do not tell a man from a woman; then with nouns."""
-    name = _name(language)
+    name = _get_language_name(language)
     if not path.is_file():
         raise BrokenFileError("missing-field", f"is no use without {path.name}, which should lie beside it")
-    header, rows = _table(path, headers=1)
+    header, rows = _read_table(path, headers=1)
     said: Mapping[str, str]
     if language == "en":
         said = {phrase: phrase for phrase in (*_PRONOUNS, *_NOUNS)}
     else:
-        _require(header, [name], path)
+        _require_columns(header, [name], path)
         column = header.index(name)
         said = {values[0]: values[column].strip() for _, _, values in rows if isinstance(values, list)}
     for phrases in (_PRONOUNS, _NOUNS):
         if all(said.get(phrase) for phrase in phrases):
             male, female = (f"{_QUOTED[language]} {said[phrase]}." for phrase in phrases)
-            if frame_problem(male, female) is None:
+            if find_frame_problem(male, female) is None:
                 return male, female
     raise BrokenFileError("bad-frame", f"has no words in {path.name} that tell a man from a woman in {language}")
 
 
-def _name(language: str) -> str:
+def _get_language_name(language: str) -> str:
     if language not in NAMES:
         raise BrokenFileError("missing-column", f"has no language {language!r}; it has {', '.join(NAMES)}")
     return NAMES[language]
 
 
-def _require(header: list[str], columns: Iterable[str], path: Path | None = None) -> None:
+def _require_columns(header: list[str], columns: Iterable[str], path: Path | None = None) -> None:
     for column in columns:
         if column not in header:
             where = f" in {path.name}" if path else ""

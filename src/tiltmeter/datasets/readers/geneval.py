@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltmeter.datasets.geneval_files import reference_names
+from tiltmeter.datasets.geneval_files import list_reference_names
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.datasets.readers.winobias import FEMALE, MALE
 from tiltmeter.forms import Problem
 from tiltmeter.forms.geneval import CONTEXT, FEMININE, MASCULINE, SENTENCES, UNKNOWN
@@ -29,9 +29,9 @@ _BAD = "bad-geneval"
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file of English sources and of the reference files in its folder."""
     if match := _SENTENCES.fullmatch(path.name):
-        yield from _sentences(path, language, match[1])
+        yield from _parse_sentences(path, language, match[1])
     elif _CONTEXT.fullmatch(path.name):
-        yield from _contexts(path, language)
+        yield from _parse_contexts(path, language)
     else:
         message = (
             "should be called geneval-sentences-feminine-test.en_es.en or the like, since only its name tells its part"
@@ -39,10 +39,10 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
         raise BrokenFileError(_BAD, message)
 
 
-def pronoun_gender(context: str) -> str:
+def detect_pronoun_gender(context: str) -> str:
     """The gender of the pronouns in an English text: unknown if there are none, or pronouns of both genders.
 
-    >>> pronoun_gender("She sold her roses."), pronoun_gender("She met him.")
+    >>> detect_pronoun_gender("She sold her roses."), detect_pronoun_gender("She met him.")
     ('feminine', 'unknown')
     """
     words = {word.lower() for word in re.findall(r"[A-Za-z]+", context)}
@@ -52,8 +52,8 @@ def pronoun_gender(context: str) -> str:
     return MASCULINE if masculine else FEMININE
 
 
-def _sentences(path: Path, language: str, gender: str) -> Iterator[RawRecord]:
-    for number, (source, correct, incorrect) in _parallel(path):
+def _parse_sentences(path: Path, language: str, gender: str) -> Iterator[RawRecord]:
+    for number, (source, correct, incorrect) in _read_parallel_lines(path):
         yield RawRecord(
             f"line {number}",
             {
@@ -69,8 +69,8 @@ def _sentences(path: Path, language: str, gender: str) -> Iterator[RawRecord]:
         )
 
 
-def _contexts(path: Path, language: str) -> Iterator[RawRecord]:
-    for number, (line, correct, incorrect) in _parallel(path):
+def _parse_contexts(path: Path, language: str) -> Iterator[RawRecord]:
+    for number, (line, correct, incorrect) in _read_parallel_lines(path):
         halves = _SEPARATOR.split(line)
         if len(halves) != 2 or not halves[1]:
             problem = Problem(_BAD, "", "should be a context, <sep> and a sentence")
@@ -83,7 +83,7 @@ def _contexts(path: Path, language: str) -> Iterator[RawRecord]:
                 "id": f"{CONTEXT}/{number}",
                 "part": CONTEXT,
                 "language": language,
-                "gender": pronoun_gender(context),
+                "gender": detect_pronoun_gender(context),
                 "context": context,
                 "source": source,
                 "correct": correct,
@@ -92,9 +92,9 @@ def _contexts(path: Path, language: str) -> Iterator[RawRecord]:
         )
 
 
-def _parallel(path: Path) -> Iterator[tuple[int, tuple[str, str, str]]]:
+def _read_parallel_lines(path: Path) -> Iterator[tuple[int, tuple[str, str, str]]]:
     """The lines of a file and of its two reference files, numbered from 1."""
-    paths = [path, *(path.with_name(name) for name in reference_names(path.name))]
+    paths = [path, *(path.with_name(name) for name in list_reference_names(path.name))]
     for other in paths[1:]:
         if not other.is_file():
             raise BrokenFileError(_BAD, f"is no use without {other.name}, which should lie beside it")

@@ -14,13 +14,13 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file such as `gest.csv`; ids are row numbers from 0."""
 
     def complete(number: int, values: dict[str, object]) -> dict[str, object]:
-        stereotype = stereotype_number(values["stereotype"])
+        stereotype = parse_stereotype_number(values["stereotype"])
         return values | {"id": str(number), "language": language, "stereotype": stereotype}
 
     return read_records(path, _NAMES, complete)
 
 
-def stereotype_number(value: object) -> object:
+def parse_stereotype_number(value: object) -> object:
     """The value of a CSV cell as a number; unchanged if it is not one, for validation to report."""
     return int(str(value)) if re.fullmatch("[0-9]{1,2}", str(value)) else value
 

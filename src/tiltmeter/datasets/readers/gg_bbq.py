@@ -13,13 +13,13 @@ from typing import Any
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.answer_roles import (
     RowError,
-    answer_values,
-    literal,
-    only_unknown,
-    stereotyped_answer,
-    texts_of,
+    build_answer_values,
+    find_stereotyped_answer,
+    find_unknown_answer,
+    parse_literal,
+    parse_texts,
 )
-from tiltmeter.datasets.readers.bbq import json_rows
+from tiltmeter.datasets.readers.bbq import read_json_rows
 from tiltmeter.forms.multiple_choice import AMBIGUOUS, DISAMBIGUATED
 
 _PARTS = {"ambiguous_context": AMBIGUOUS, "disambiguous_context": DISAMBIGUATED}
@@ -30,7 +30,7 @@ _NAMES = {"part": "context_type", "polarity": "question_type"}
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file such as `bbq_de_amb_test.jsonl`."""
     before: tuple[object, object] = (None, None)  # the context and the question of the last negative question
-    for row, values in json_rows(path):
+    for row, values in read_json_rows(path):
         if isinstance(values, RawRecord):
             yield values
             continue
@@ -38,24 +38,24 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
             before = (values.get("context"), values.get("question"))
         template = before[1] if before[0] == values.get("context") else values.get("question")
         try:
-            yield RawRecord(row, _values(values, language, template), _NAMES)
+            yield RawRecord(row, _build_values(values, language, template), _NAMES)
         except RowError as error:
             yield error.record(row)
 
 
-def _values(values: Mapping[str, Any], language: str, template: object) -> dict[str, object]:
-    info = literal(values.get("choice_info"), "choice_info")
+def _build_values(values: Mapping[str, Any], language: str, template: object) -> dict[str, object]:
+    info = parse_literal(values.get("choice_info"), "choice_info")
     if not isinstance(info, dict):
         raise RowError("wrong-type", "choice_info", "should be a table of lists")
-    labels = [texts_of(info.get(place), "choice_info")[-1] for place in range(3)]
+    labels = [parse_texts(info.get(place), "choice_info")[-1] for place in range(3)]
     try:
-        groups = texts_of(json.loads(str(values.get("known_stereotyped_groups"))), "known_stereotyped_groups")
+        groups = parse_texts(json.loads(str(values.get("known_stereotyped_groups"))), "known_stereotyped_groups")
     except (ValueError, RecursionError):
         raise RowError("bad-json", "known_stereotyped_groups", "should be a JSON list of texts") from None
-    unknown = only_unknown([label == "unknown" for label in labels])
+    unknown = find_unknown_answer([label == "unknown" for label in labels])
     wanted = {*groups, *(["non_binary"] if "trans" in groups else [])}
     negative = values.get("question_type") == "negative"
-    stereotype = stereotyped_answer([label in wanted for label in labels], unknown, negative=negative)
+    stereotype = find_stereotyped_answer([label in wanted for label in labels], unknown, negative=negative)
     condition, polarity = values.get("context_type"), values.get("question_type")
     part = _PARTS.get(str(condition), condition)
     fields: dict[str, object] = {
@@ -68,7 +68,7 @@ def _values(values: Mapping[str, Any], language: str, template: object) -> dict[
     }
     fields |= {name: values[name] for name in ("context", "question") if name in values}
     texts = [values.get(f"choice_{place}") for place in range(3)]
-    return fields | answer_values(texts, unknown, stereotype, values.get("label"))
+    return fields | build_answer_values(texts, unknown, stereotype, values.get("label"))
 
 
 READS = {"gg-bbq-jsonl": parse}

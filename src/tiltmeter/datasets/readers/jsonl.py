@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.datasets.raw_records import RawRecord
-from tiltmeter.datasets.readers.file_text import read_text
-from tiltmeter.datasets.validate import examine
-from tiltmeter.files import atomic_write
-from tiltmeter.forms import Item, Problem, form_by_keys, form_of
+from tiltmeter.datasets.readers.decoded_text import read_text
+from tiltmeter.datasets.validation import validate_records
+from tiltmeter.files import write_atomically
+from tiltmeter.forms import Item, Problem, detect_form, get_item_form
 
 
 def read_jsonl(path: Path, language: str | None = None) -> list[Item]:
     """The items of a JSONL file; `language` is the default for items without one."""
-    return examine(str(path), parse(path, language)).accept()
+    return validate_records(str(path), parse(path, language)).accept()
 
 
 def parse(path: Path, language: str | None = None) -> Iterator[RawRecord]:
@@ -23,10 +23,10 @@ def parse(path: Path, language: str | None = None) -> Iterator[RawRecord]:
     # Not splitlines(), which also splits at U+2028 and similar characters inside a text.
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
-            yield _record(line, f"line {number}", language)
+            yield _parse_line(line, f"line {number}", language)
 
 
-def _record(line: str, row: str, language: str | None) -> RawRecord:
+def _parse_line(line: str, row: str, language: str | None) -> RawRecord:
     problems: list[Problem] = []
 
     def check_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -47,9 +47,9 @@ def _record(line: str, row: str, language: str | None) -> RawRecord:
         return RawRecord(row, None, problems=[Problem("bad-json", "", message)])
     if not isinstance(values, dict):
         return RawRecord(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
-    problems += [Problem("decomposed", key, "is not in NFC, and is read in it") for key in _decomposed(values)]
-    values = composed(values)
-    form = form_by_keys(values)
+    problems += [Problem("decomposed", key, "is not in NFC, and is read in it") for key in _find_decomposed(values)]
+    values = normalise_nfc(values)
+    form = detect_form(values)
     known = form.keys if form else tuple(values)
     problems += [Problem("unknown-field", key, f"{key!r} has no meaning here") for key in values if key not in known]
     if language is not None:
@@ -60,40 +60,40 @@ def _record(line: str, row: str, language: str | None) -> RawRecord:
     return RawRecord(row, read.values, read.names, [*problems, *read.problems])
 
 
-def composed(value: Any) -> Any:
+def normalise_nfc(value: Any) -> Any:
     """A JSON value whose texts are all in the Unicode normal form NFC.
 
-    >>> composed({"sentence": "Zoe\\u0308 sang."})["sentence"] == "Zo\\u00eb sang."
+    >>> normalise_nfc({"sentence": "Zoe\\u0308 sang."})["sentence"] == "Zo\\u00eb sang."
     True
     """
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, list):
-        return [composed(entry) for entry in value]
+        return [normalise_nfc(entry) for entry in value]
     if isinstance(value, dict):
-        return {key: composed(entry) for key, entry in value.items()}
+        return {key: normalise_nfc(entry) for key, entry in value.items()}
     return value
 
 
-def _decomposed(values: dict[str, Any]) -> list[str]:
+def _find_decomposed(values: dict[str, Any]) -> list[str]:
     """The fields with a text that is not in NFC."""
-    return [key for key, value in values.items() if composed(value) != value]
+    return [key for key, value in values.items() if normalise_nfc(value) != value]
 
 
 def write_jsonl(items: Iterable[Item], path: Path) -> None:
     """Write items as JSONL, atomically."""
-    with atomic_write(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(to_line(item) + "\n" for item in items)
+    with write_atomically(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(format_line(item) + "\n" for item in items)
 
 
-def to_line(item: Item) -> str:
+def format_line(item: Item) -> str:
     """An item as a line of JSONL.
 
     >>> from tiltmeter.forms.gest import GestItem
-    >>> print(to_line(GestItem("g-1", "en", 9, "I repaired the radio.")))
+    >>> print(format_line(GestItem("g-1", "en", 9, "I repaired the radio.")))
     {"id": "g-1", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
     """
-    return json.dumps(form_of(item).write(item), ensure_ascii=False)
+    return json.dumps(get_item_form(item).write(item), ensure_ascii=False)
 
 
 READS = {"jsonl": parse}

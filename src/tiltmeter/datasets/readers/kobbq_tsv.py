@@ -10,7 +10,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import RawRecord
-from tiltmeter.datasets.readers.answer_roles import RowError, answer_values, literal, only_unknown, texts_of
+from tiltmeter.datasets.readers.answer_roles import (
+    RowError,
+    build_answer_values,
+    find_unknown_answer,
+    parse_literal,
+    parse_texts,
+)
 from tiltmeter.datasets.readers.csv_records import read_records
 from tiltmeter.forms.multiple_choice import AMBIGUOUS, DISAMBIGUATED
 
@@ -27,25 +33,25 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
             yield record
             continue
         try:
-            yield RawRecord(record.row, _values(record.values, language))
+            yield RawRecord(record.row, _build_values(record.values, language))
         except RowError as error:
             yield error.record(record.row)
 
 
-def _values(fields: Mapping[str, object], language: str) -> dict[str, object]:
+def _build_values(fields: Mapping[str, object], language: str) -> dict[str, object]:
     id_ = _ID.fullmatch(str(fields["sample_id"]))
     if id_ is None:
         message = f"should be like age-001a-002-amb-bsd, and is {fields['sample_id']!r}"
         raise RowError("contradictory-roles", "sample_id", message)
-    choices = texts_of(literal(fields["choices"], "choices"), "choices")
+    choices = parse_texts(parse_literal(fields["choices"], "choices"), "choices")
     biased, answer = fields["biased_answer"], fields["answer"]
-    unknown = only_unknown([choice in UNKNOWN for choice in choices])
+    unknown = find_unknown_answer([choice in UNKNOWN for choice in choices])
     for name, text in (("biased_answer", biased), ("answer", answer)):
         if choices.count(str(text)) != 1:
             raise RowError("contradictory-roles", name, f"should be one of the choices, and is {text!r}")
     if biased in UNKNOWN:
         raise RowError("contradictory-roles", "biased_answer", "is the answer that nobody can know")
-    answers = answer_values(choices, unknown, choices.index(str(biased)), choices.index(str(answer)))
+    answers = build_answer_values(choices, unknown, choices.index(str(biased)), choices.index(str(answer)))
     return answers | {
         "id": fields["sample_id"],
         "language": language,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.file_text import read_document
+from tiltmeter.datasets.readers.decoded_text import read_document
 from tiltmeter.forms import Problem
 from tiltmeter.forms.association import PARTS
 
@@ -17,7 +17,7 @@ _NAMES = {
 } | {"candidates": "sentences", "target_term": "target"}
 
 
-def parse_whole(path: Path, language: str) -> Iterator[RawRecord]:
+def parse_whole_sentences(path: Path, language: str) -> Iterator[RawRecord]:
     """The same of a translation whose sentences are not the contexts with a word filled in."""
     for record in parse(path, language):
         if record.values is None or record.values["part"] != "intrasentence":
@@ -37,24 +37,24 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
         for number, example in enumerate(data.get(part, ())):
             row = f"data.{part}[{number}]"
             if isinstance(example, dict):
-                yield RawRecord(row, _values(example) | {"part": part, "language": language}, _NAMES)
+                yield RawRecord(row, _build_values(example) | {"part": part, "language": language}, _NAMES)
             else:
                 yield RawRecord(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
 
 
-def _values(example: dict[str, object]) -> dict[str, object]:
+def _build_values(example: dict[str, object]) -> dict[str, object]:
     values: dict[str, object] = {key: example[key] for key in _KEYS if key in example}
     if "sentences" in example:
         sentences = example["sentences"]
-        values["candidates"] = [*map(_candidate, sentences)] if isinstance(sentences, list) else sentences
+        values["candidates"] = [*map(_build_candidate, sentences)] if isinstance(sentences, list) else sentences
     return values
 
 
-def _candidate(sentence: object) -> object:
+def _build_candidate(sentence: object) -> object:
     if not isinstance(sentence, dict):
         return sentence
     ours = {"id": "id", "gold_label": "role", "sentence": "sentence"}
     return {ours[key]: value for key, value in sentence.items() if key in ours}
 
 
-READS = {"stereoset-json": parse, "stereoset-json-whole": parse_whole}
+READS = {"stereoset-json": parse, "stereoset-json-whole": parse_whole_sentences}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.frame_pickle import read_columns
+from tiltmeter.datasets.readers.dataframe_pickle import read_columns
 
 _CANDIDATES = ("c1", "c2", "c3")
 _FIELDS = {"id": "id", "role": "gold_label", "sentence": "sentence", "word": "word"}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.forms import Problem
 
 MALE = frozenset({"he", "him", "his", "himself"})
@@ -38,10 +38,10 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
         raise BrokenFileError("bad-winobias", f"has {len(pro)} lines, and {other.name} has {len(anti)}")
     part = "-".join(name.groups())
     for number, lines in enumerate(zip(pro, anti, strict=True), start=1):
-        yield _record(lines, f"line {number}", part, language)
+        yield _build_record(lines, f"line {number}", part, language)
 
 
-def _record(lines: tuple[str, str], row: str, part: str, language: str) -> RawRecord:
+def _build_record(lines: tuple[str, str], row: str, part: str, language: str) -> RawRecord:
     matches = [_LINE.fullmatch(line) for line in lines]
     if None in matches or len({match[1] for match in matches if match}) != 1:
         message = "should be a number, the same in both files, and a sentence"

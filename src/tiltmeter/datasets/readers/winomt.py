@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.forms import Problem
 from tiltmeter.forms.winomt import ANTI, NEITHER, PRO
 
@@ -19,20 +19,20 @@ _BAD = "bad-winomt"
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """The records of a file such as `en.txt`; the id of an item is the number of its line."""
-    lines = _lines(path)
-    casting = _casting(path, set(lines))
+    lines = _read_lines(path)
+    casting = _read_casting(path, set(lines))
     for number, line in enumerate(lines, start=1):
-        yield _record(line, number, language, casting.get(line, NEITHER))
+        yield _build_record(line, number, language, casting.get(line, NEITHER))
 
 
-def _casting(path: Path, known: set[str]) -> Mapping[str, str]:
+def _read_casting(path: Path, known: set[str]) -> Mapping[str, str]:
     """The lines that the files beside this one have, with `pro` or `anti`."""
     casting: dict[str, str] = {}
     for value in (PRO, ANTI):
         beside = path.with_name(f"{path.stem}_{value}{path.suffix}")
         if not beside.is_file():
             raise BrokenFileError(_BAD, f"is no use without {beside.name}, which should lie beside it")
-        for number, line in enumerate(_lines(beside), start=1):
+        for number, line in enumerate(_read_lines(beside), start=1):
             if line not in known:
                 raise BrokenFileError(_BAD, f"lacks line {number} of {beside.name}")
             if casting.setdefault(line, value) != value:
@@ -40,11 +40,11 @@ def _casting(path: Path, known: set[str]) -> Mapping[str, str]:
     return casting
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     return read_text(path).removesuffix("\n").split("\n")
 
 
-def _record(line: str, number: int, language: str, stereotypical: str) -> RawRecord:
+def _build_record(line: str, number: int, language: str, stereotypical: str) -> RawRecord:
     values = line.split("\t")
     if len(values) != 4 or not values[1].isdecimal():
         message = "should be a gender, the place of a noun, a sentence and the noun, divided by tabs"

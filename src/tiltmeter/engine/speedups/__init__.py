@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Those that change a model, in the order in which they are applied; each is checked with the ones before it in place.
-OF_A_MODEL = (
+MODEL_SPEEDUPS = (
     "activations",
     "norms",
     "wanted_positions",
@@ -37,26 +37,26 @@ OF_A_MODEL = (
     "prefixes",
 )
 # Those that change the process during a run.
-OF_THE_PROCESS = ("gc_pause",)
-NAMES = OF_A_MODEL + OF_THE_PROCESS
+PROCESS_SPEEDUPS = ("gc_pause",)
+NAMES = MODEL_SPEEDUPS + PROCESS_SPEEDUPS
 # For the argument `without`: leave out all.
 ALL = frozenset(NAMES)
 
 
-def check_names(without: Collection[str]) -> frozenset[str]:
+def validate_names(without: Collection[str]) -> frozenset[str]:
     """The names of speed-ups to leave out; raises ValueError for an unknown name."""
     if unknown := set(without) - ALL:
         raise ValueError(f"{', '.join(sorted(unknown))} is no speed-up; there are {', '.join(NAMES)}.")
     return frozenset(without)
 
 
-def speedup_named(name: str) -> SpeedUp:
+def load_speedup(name: str) -> SpeedUp:
     """The speed-up of that name; its module is imported now, since some import transformers, which takes seconds."""
     speedup: SpeedUp = import_module(f"{__name__}.{name}").SPEEDUP
     return speedup
 
 
-def speed_up(answerer: Any, effects: "BatchEffects", without: Collection[str] = ()) -> tuple[str, ...]:
+def apply_speedups(answerer: Any, effects: "BatchEffects", without: Collection[str] = ()) -> tuple[str, ...]:
     """Apply all speed-ups but those in `without` to an `Answerer`, and return the names of those now in use.
 
     Each is checked on a few synthetic inputs. One that changes their numbers is undone, and the reason is added to
@@ -64,14 +64,14 @@ def speed_up(answerer: Any, effects: "BatchEffects", without: Collection[str] = 
     """
     from tiltmeter.engine.equivalence import EquivalenceCheck
 
-    left_out = check_names(without)
-    chosen = [speedup_named(name) for name in OF_A_MODEL if name not in left_out]
+    left_out = validate_names(without)
+    chosen = [load_speedup(name) for name in MODEL_SPEEDUPS if name not in left_out]
     if not chosen:
         return ()
-    return tuple(_applied(chosen, answerer, EquivalenceCheck(answerer, effects)))
+    return tuple(_apply_checked(chosen, answerer, EquivalenceCheck(answerer, effects)))
 
 
-def _applied(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck") -> Iterator[str]:
+def _apply_checked(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck") -> Iterator[str]:
     """Apply speed-ups; the names of those that pass the check."""
     for speedup in chosen:
         try:
@@ -88,25 +88,25 @@ def _applied(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck"
             yield speedup.name
         else:
             undo()
-            answerer.disabled = {**answerer.disabled, speedup.name: _reason(check.difference)}
+            answerer.disabled = {**answerer.disabled, speedup.name: _describe_difference(check.difference)}
 
 
-def _reason(difference: float) -> str:
+def _describe_difference(difference: float) -> str:
     if math.isfinite(difference):
         return f"it changes numbers by up to {difference:.2g}"
     return "the model does not support it"
 
 
 @contextmanager
-def running(without: Collection[str] = ()) -> Iterator[None]:
+def apply_process_speedups(without: Collection[str] = ()) -> Iterator[None]:
     """Apply the speed-ups that change the process within the context, and restore its state afterwards."""
-    left_out = check_names(without)
+    left_out = validate_names(without)
     with ExitStack() as stack:
         # On CPUs without bfloat16 instructions torch turns oneDNN off for good when a bfloat16 product fails.
         stack.callback(_set_mkldnn, _has_mkldnn())
-        for name in OF_THE_PROCESS:
+        for name in PROCESS_SPEEDUPS:
             if name not in left_out:
-                stack.enter_context(speedup_named(name).during())
+                stack.enter_context(load_speedup(name).during())
         yield
 
 

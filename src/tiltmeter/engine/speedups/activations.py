@@ -18,7 +18,7 @@ from torch.nn.functional import gelu
 from transformers.activations import NewGELUActivation
 
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
-from tiltmeter.engine.tensors import same
+from tiltmeter.engine.tensors import is_close
 
 _LINEAR = 2 * math.sqrt(2 / math.pi)
 _CUBIC = _LINEAR * 0.044715
@@ -45,18 +45,18 @@ def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]
     replaced: list[tuple[nn.Module, str, nn.Module]] = []
     for module in list(model.modules()):
         for name, child in module.named_children():
-            if isinstance(child, NewGELUActivation) and _agrees(child, TanhGelu(), parameter):
+            if isinstance(child, NewGELUActivation) and _is_equivalent(child, TanhGelu(), parameter):
                 setattr(module, name, TanhGelu())
                 replaced.append((module, name, child))
     return replaced
 
 
 @torch.inference_mode()
-def _agrees(plain: nn.Module, fused: nn.Module, like: Tensor) -> bool:
+def _is_equivalent(plain: nn.Module, fused: nn.Module, like: Tensor) -> bool:
     """Whether both agree on values in the device and precision of `like`, overall and near zero."""
     values = torch.linspace(-60, 60, 4801, device=like.device).to(like.dtype)
     near_zero = values[(values.abs() < 6)]
-    return same(plain(values), fused(values)) and same(plain(near_zero), fused(near_zero))
+    return is_close(plain(values), fused(values)) and is_close(plain(near_zero), fused(near_zero))
 
 
 def _apply(answerer: Any, _check: Any) -> Undo | None:

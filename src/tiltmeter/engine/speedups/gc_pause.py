@@ -15,7 +15,7 @@ from tiltmeter.engine.speedups.speedup import SpeedUp
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """Disable automatic collection within the context."""
     was_on = gc.isenabled()
     gc.disable()
@@ -26,4 +26,4 @@ def paused() -> Iterator[None]:
             gc.enable()
 
 
-SPEEDUP = SpeedUp(name="gc_pause", during=paused)
+SPEEDUP = SpeedUp(name="gc_pause", during=pause_gc)

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
-from tiltmeter.engine.tensors import flat
+from tiltmeter.engine.tensors import flatten_states
 
 # Above this share of positions read, gathering them takes longer than computing the others. Not measured by itself; in
 # all, the speed-up gains 0.96 to 1.12 (`perf.speedups`, docs/performance.md).
@@ -32,9 +32,9 @@ class LastLayer:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._layer = _last_layer(model)
-        self._matrices = _matrices(self._layer)
-        self._widening, self._narrowing = _feed_forward(self._matrices)
+        self._layer = _find_last_layer(model)
+        self._matrices = _list_matrices(self._layer)
+        self._widening, self._narrowing = _find_feed_forward(self._matrices)
         self._single: list[nn.Module] = []
 
     @property
@@ -56,7 +56,7 @@ class LastLayer:
                 self._single.pop()
 
     @contextmanager
-    def only_at(self, rows: Tensor) -> Iterator[None]:
+    def restrict_to_positions(self, rows: Tensor) -> Iterator[None]:
         """Within the context, the layer is computed at the positions with these flat indices and NaN elsewhere."""
         shapes: list[torch.Size] = []
         positions: list[int] = []
@@ -72,7 +72,7 @@ class LastLayer:
             if len(rows) > _MOST_READ * positions[0]:
                 return None
             shapes[:] = [args[0].shape]
-            return (flat(args[0])[rows],)
+            return (flatten_states(args[0])[rows],)
 
         def scatter(_module: nn.Module, _args: Any, output: Tensor) -> Tensor | None:
             if not shapes:
@@ -94,17 +94,17 @@ class LastLayer:
                 handle.remove()
 
 
-def _last_layer(model: nn.Module) -> nn.Module | None:
-    stacks = _outermost_stacks(model)
+def _find_last_layer(model: nn.Module) -> nn.Module | None:
+    stacks = _find_outermost_stacks(model)
     return stacks[-1][-1] if stacks else None
 
 
-def _matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
+def _list_matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
     """The matrices of a layer, each with its input and output width."""
-    return [(m, *_shape(m)) for m in layer.modules() if isinstance(m, nn.Linear | Conv1D)] if layer else []
+    return [(m, *_get_shape(m)) for m in layer.modules() if isinstance(m, nn.Linear | Conv1D)] if layer else []
 
 
-def _feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
+def _find_feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
     """The feed-forward matrices: those that widen the hidden states, and the one that narrows them again."""
     # The last matrix with such a counterpart; attention may come before or after the feed-forward part.
     for narrowing, inside, outside in reversed(matrices):
@@ -114,17 +114,17 @@ def _feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[
     return [], None
 
 
-def _outermost_stacks(module: nn.Module) -> list[nn.ModuleList]:
+def _find_outermost_stacks(module: nn.Module) -> list[nn.ModuleList]:
     stacks: list[nn.ModuleList] = []
     for child in module.children():
         if isinstance(child, nn.ModuleList) and len(child):
             stacks.append(child)
         else:
-            stacks += _outermost_stacks(child)
+            stacks += _find_outermost_stacks(child)
     return stacks
 
 
-def _shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
+def _get_shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
     """Input and output width."""
     if isinstance(matrix, nn.Linear):
         return matrix.in_features, matrix.out_features
@@ -133,11 +133,11 @@ def _shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
 
 def _apply(answerer: Any, check: Any) -> Undo | None:
     layer = LastLayer(answerer.model)
-    before = answerer.only_at
-    answerer.only_at = layer.only_at
+    before = answerer.restrict_to_positions
+    answerer.restrict_to_positions = layer.restrict_to_positions
 
     def undo() -> None:
-        answerer.only_at = before
+        answerer.restrict_to_positions = before
 
     if check.passes(few=True):
         layer.narrow_further(lambda: check.passes(few=True))

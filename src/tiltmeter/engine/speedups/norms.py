@@ -17,24 +17,24 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm
 
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
-from tiltmeter.engine.tensors import same
+from tiltmeter.engine.tensors import is_close
 
 _EPSILONS = ("variance_epsilon", "eps", "epsilon")
 
 
 def fuse_norms(model: nn.Module) -> list[nn.Module]:
     """Replace `forward` of each RMS norm of a model; returns the changed modules."""
-    found = root_mean_square_norms(model)
+    found = find_rms_norms(model)
     for module, epsilon in found:
         _fuse(module, epsilon)
     return [module for module, _ in found]
 
 
-def root_mean_square_norms(model: nn.Module) -> list[tuple[nn.Module, float]]:
+def find_rms_norms(model: nn.Module) -> list[tuple[nn.Module, float]]:
     """The RMS norms of a model, each with its epsilon."""
     found = []
     for module in model.modules():
-        if (epsilon := _epsilon(module)) is not None and _is_root_mean_square(module, epsilon):
+        if (epsilon := _find_epsilon(module)) is not None and _is_rms_norm(module, epsilon):
             found.append((module, epsilon))
     return found
 
@@ -52,7 +52,7 @@ def _apply(answerer: Any, _check: Any) -> Undo | None:
 SPEEDUP = SpeedUp(name="norms", apply=_apply)
 
 
-def _epsilon(module: nn.Module) -> float | None:
+def _find_epsilon(module: nn.Module) -> float | None:
     """The epsilon of a module that looks like an RMS norm: a leaf with a weight vector and no other parameter."""
     if isinstance(module, nn.LayerNorm | nn.RMSNorm) or [*module.children()] or "forward" in vars(module):
         return None
@@ -62,7 +62,7 @@ def _epsilon(module: nn.Module) -> float | None:
 
 
 @torch.inference_mode()
-def _is_root_mean_square(module: nn.Module, epsilon: float) -> bool:
+def _is_rms_norm(module: nn.Module, epsilon: float) -> bool:
     """Whether the module and our RMS norm agree on states of three magnitudes.
 
     In float32 with weights other than 1, which reveals any other formula; and in the module's own precision, which
@@ -74,12 +74,12 @@ def _is_root_mean_square(module: nn.Module, epsilon: float) -> bool:
         weight.copy_(torch.linspace(0.5, 2, len(weight)))
         states = torch.linspace(-3, 2, 4 * len(weight), device=weight.device).view(4, -1)
         for size in (1e-3, 1.0, 1e3):
-            expected, ours = plain(size * states), _normalised(size * states, weight, epsilon)
+            expected, ours = plain(size * states), _normalise(size * states, weight, epsilon)
             if expected.shape != ours.shape or not torch.allclose(expected, ours):
                 return False
             own: Tensor = module.weight  # type: ignore[assignment]
             narrow = (size * states).to(own.dtype)
-            if not same(module(narrow), _normalised(narrow, own, epsilon)):
+            if not is_close(module(narrow), _normalise(narrow, own, epsilon)):
                 return False
     except Exception:  # any error that a module of another kind may raise
         return False
@@ -94,12 +94,12 @@ def _fuse(module: Any, epsilon: float) -> None:
         # Calls with further arguments (gates) or states of another precision go to the original.
         if more or named or states.dtype != module.weight.dtype:
             return original(states, *more, **named)
-        return _normalised(states, module.weight, epsilon)
+        return _normalise(states, module.weight, epsilon)
 
     module.forward = forward
 
 
-def _normalised(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
+def _normalise(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
     """The RMS norm: one kernel on a GPU, three passes on a CPU."""
     if states.device.type != "cpu" or states.dtype != torch.float32:
         return rms_norm(states, weight.shape, weight, epsilon)

@@ -24,7 +24,7 @@ class RelativePositions:
 
     def __init__(self, stack: nn.Module) -> None:
         self._attentions: list[Any] = [part for part in stack.modules() if hasattr(part, "compute_bias")]
-        self._joining = [attention for attention in self._attentions if _forwards_keywords(attention)]
+        self._joining = [attention for attention in self._attentions if _accepts_keywords(attention)]
 
     @property
     def can_be_set(self) -> bool:
@@ -40,7 +40,7 @@ class RelativePositions:
         join = partial(_join_bias_and_mask, joined=[])
         hooks = [attention.register_forward_pre_hook(join, with_kwargs=True) for attention in self._joining]
         for attention in self._attentions:
-            attention.compute_bias = partial(_bias_at, depths, attention.compute_bias)
+            attention.compute_bias = partial(_compute_bias, depths, attention.compute_bias)
         try:
             yield
         finally:
@@ -50,7 +50,7 @@ class RelativePositions:
                 hook.remove()
 
 
-def _bias_at(
+def _compute_bias(
     depths: Tensor, plain: Callable[..., Tensor], queries: int, keys: int, *args: Any, **kwargs: Any
 ) -> Tensor:
     """The bias of each head for all pairs of tokens of each row, by the given positions."""
@@ -59,7 +59,7 @@ def _bias_at(
     return by_depth[:, depths[:, :, None], depths[:, None]].transpose(0, 1)
 
 
-def _forwards_keywords(attention: nn.Module) -> bool:
+def _accepts_keywords(attention: nn.Module) -> bool:
     """Whether the module passes further keyword arguments such as `is_causal` on to the attention function."""
     parameters = inspect.signature(attention.forward).parameters.values()
     return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Undo = Callable[[], None]
 
 
-def _never(_answerer: Any, _check: "EquivalenceCheck") -> None:
+def _skip(_answerer: Any, _check: "EquivalenceCheck") -> None:
     return None
 
 
@@ -30,7 +30,7 @@ class SpeedUp:
     """
 
     name: str
-    apply: Callable[[Any, "EquivalenceCheck"], Undo | None] = _never
+    apply: Callable[[Any, "EquivalenceCheck"], Undo | None] = _skip
     during: Callable[[], AbstractContextManager[None]] = nullcontext
     rows: "Rows | None" = None
     rounds_logits_less: bool = False

@@ -20,14 +20,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 
-from tiltmeter.engine.head import OnlyAt, VocabularyHead
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
-from tiltmeter.engine.tensors import flat, same
+from tiltmeter.engine.tensors import flatten_states, is_close
+from tiltmeter.engine.vocabulary_head import RestrictPositions, VocabularyHead
 
 _TOLERANCE = 1e-6
 
 
-class _Reached(Exception):  # noqa: N818 - not an error: it carries the hidden states out of the model
+class _ProjectionReached(Exception):  # noqa: N818 - not an error: it carries the hidden states out of the model
     def __init__(self, hidden: Tensor) -> None:
         self.hidden = hidden
 
@@ -44,28 +44,28 @@ class ProjectingHead(VocabularyHead):
         backbone: nn.Module = model.base_model  # type: ignore[assignment]
         self._backbone = backbone if backbone is not model else None
 
-    def fits(self, inputs: Mapping[str, Any]) -> bool:
+    def matches_model(self, inputs: Mapping[str, Any]) -> bool:
         """Whether our projection gives the logits of the whole model on an input."""
         whole = self._model(**inputs).logits.float()
-        hidden = self._hidden(inputs)
+        hidden = self._compute_hidden_states(inputs)
         ours = linear(hidden, self._projection.weight, self._projection.bias).float()
         # Both are the same product of the same numbers, so any difference is more than rounding.
         if ours.shape != whole.shape or not torch.allclose(ours, whole, rtol=_TOLERANCE, atol=_TOLERANCE):
             return False
-        rows = torch.arange(1, len(flat(hidden)))
+        rows = torch.arange(1, len(flatten_states(hidden)))
         try:
             kept = self.read(inputs, rows, lambda _rows: nullcontext())
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
             self._backbone = None
         else:
-            if not same(flat(hidden)[rows], kept):
+            if not is_close(flatten_states(hidden)[rows], kept):
                 self._backbone = None
         return True
 
-    def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: OnlyAt) -> Tensor:
+    def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
         """The hidden states in front of the projection at the positions with these flat indices."""
-        with only_at(rows), self._only_rows_leave_backbone(rows):
-            states = flat(self._hidden(inputs))
+        with only_at(rows), self._limit_backbone_output(rows):
+            states = flatten_states(self._compute_hidden_states(inputs))
         return states if len(states) == len(rows) else states[rows]
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
@@ -82,7 +82,7 @@ class ProjectingHead(VocabularyHead):
         bias = self._projection.bias
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
 
-    def all_logits(self, states: Tensor) -> Tensor:
+    def compute_all_logits(self, states: Tensor) -> Tensor:
         """The logits of half-precision states in float32; columns beyond the vocabulary, if any, are minus infinity."""
         size, bias = self._projection.out_features, self._projection.bias
         weight = self._aligned_weight
@@ -101,11 +101,11 @@ class ProjectingHead(VocabularyHead):
         return pad(self._projection.weight, (0, 0, 0, -self._projection.out_features % 8))
 
     @contextmanager
-    def _only_rows_leave_backbone(self, rows: Tensor) -> Iterator[None]:
+    def _limit_backbone_output(self, rows: Tensor) -> Iterator[None]:
         """Within the context, the base model returns only these positions, as one sequence."""
 
         def keep_rows(_module: nn.Module, _args: Any, output: Any) -> None:
-            output.last_hidden_state = flat(output.last_hidden_state)[rows][None]
+            output.last_hidden_state = flatten_states(output.last_hidden_state)[rows][None]
 
         if self._backbone is None:
             yield
@@ -116,16 +116,16 @@ class ProjectingHead(VocabularyHead):
         finally:
             handle.remove()
 
-    def _hidden(self, inputs: Mapping[str, Any]) -> Tensor:
+    def _compute_hidden_states(self, inputs: Mapping[str, Any]) -> Tensor:
         """The input of the model's vocabulary projection."""
 
         def stop(_module: nn.Module, args: tuple[Tensor, ...]) -> None:
-            raise _Reached(args[0])
+            raise _ProjectionReached(args[0])
 
         handle = self._projection.register_forward_pre_hook(stop)
         try:
             self._model(**inputs)
-        except _Reached as reached:
+        except _ProjectionReached as reached:
             return reached.hidden
         finally:
             handle.remove()
@@ -139,7 +139,7 @@ def _apply(answerer: Any, _check: Any) -> Undo | None:
     if not isinstance(projection, nn.Linear):
         return None
     head = ProjectingHead(answerer.model, projection)
-    if not head.fits(answerer.example()):
+    if not head.matches_model(answerer.build_example_inputs()):
         return None
     answerer.head = head
 

@@ -15,13 +15,20 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.exchange import csv_table, xliff, xlsx
 from tiltmeter.making.exchange.text_rows import DECISIONS, TextRow
-from tiltmeter.making.lock import step_lock
-from tiltmeter.making.problems import Assembled, OpenProblem, assemble, examine_texts
+from tiltmeter.making.open_problems import AssembledItems, OpenProblem, assemble_items, examine_texts
 from tiltmeter.making.project import Project
-from tiltmeter.making.review.review_outcomes import follow_rule, record, reviewer_name, rule_of, shown_id, texts_before
+from tiltmeter.making.project_lock import lock_project
+from tiltmeter.making.project_store import ProjectItem
+from tiltmeter.making.review.review_outcomes import (
+    apply_changed_rule,
+    compute_shown_id,
+    find_reviewer_name,
+    get_rule,
+    get_unreviewed_texts,
+    record_decision,
+)
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
-from tiltmeter.making.step_end import end_step
-from tiltmeter.making.store import ProjectItem
+from tiltmeter.making.step_completion import complete_step
 
 FileFormat = Literal["csv", "xlsx", "xliff"]
 FORMATS: dict[FileFormat, ModuleType] = {"csv": csv_table, "xlsx": xlsx, "xliff": xliff}
@@ -29,7 +36,7 @@ SUFFIXES: dict[str, FileFormat] = {".csv": "csv", ".xlsx": "xlsx", ".xliff": "xl
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class ImportConflict:
     """A row that was not applied, and why."""
 
     row: str
@@ -42,7 +49,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportSummary:
     """What an import did: items by verdict, changed texts, rows without a decision, and conflicts."""
 
     accepted: int
@@ -50,10 +57,10 @@ class Imported:
     dropped: int
     texts: int
     undecided: int
-    conflicts: list[Conflict]
+    conflicts: list[ImportConflict]
 
 
-def format_of(path: Path, named: str | None = None) -> FileFormat:
+def detect_format(path: Path, named: str | None = None) -> FileFormat:
     """The format of a file: as named, or by its suffix."""
     name = named or SUFFIXES.get(path.suffix.lower())
     for known in FORMATS:
@@ -64,7 +71,7 @@ def format_of(path: Path, named: str | None = None) -> FileFormat:
 
 def export_project(project: Project, path: Path, *, format: FileFormat, everything: bool = False) -> int:
     """Write the texts of all items with something open, or of all items, for people to review; returns the rows."""
-    rows = export_rows(project, everything=everything)
+    rows = build_export_rows(project, everything=everything)
     if not rows:
         raise UsageError("Nothing is open, so there is nothing to export; --all exports all translated items.")
     settings = project.settings
@@ -72,22 +79,22 @@ def export_project(project: Project, path: Path, *, format: FileFormat, everythi
     return len(rows)
 
 
-def export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
+def build_export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
     """The texts of the items with something open, or of all translated items."""
-    follow_rule(project)
-    problems = _by_item(assemble(project))
+    apply_changed_rule(project)
+    problems = _group_by_item(assemble_items(project))
     texts = project.store.texts("text")
-    is_alone = rule_of(project).reviewers == 1
+    is_alone = get_rule(project).reviewers == 1
     rows: list[TextRow] = []
     for entry in project.store.items():
         if entry.stage == "source" or not (everything or entry.id in problems):
             continue
-        wanted = [text for text in project.maker.wanted(project.source_item(entry)) if text.role != "filled"]
+        wanted = [text for text in project.maker.wanted(project.get_source_item(entry)) if text.role != "filled"]
         # Several reviewers decide independently, each on the texts before the review.
-        current = texts.get(entry.id, {}) if is_alone else texts_before(project, entry.id)
+        current = texts.get(entry.id, {}) if is_alone else get_unreviewed_texts(project, entry.id)
         known = {text.field for text in wanted}
         for text in wanted:
-            own = [problem for problem in problems.get(entry.id, ()) if _row_field(problem, known) == text.field]
+            own = [problem for problem in problems.get(entry.id, ()) if _get_row_field(problem, known) == text.field]
             rows.append(
                 TextRow(
                     item=entry.id,
@@ -102,29 +109,29 @@ def export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
     return rows
 
 
-def import_project(project: Project, path: Path, *, format: FileFormat, reviewer: str) -> Imported:
+def import_project(project: Project, path: Path, *, format: FileFormat, reviewer: str) -> ImportSummary:
     """Apply the decisions in a file, item by item; what conflicts is listed and left as it is."""
     if not reviewer.strip():
         raise UsageError("An import needs the reviewer's name; give it with --by.")
     if not path.is_file():
         raise UsageError(f"There is no file {path}.")
     rows: list[TextRow] = FORMATS[format].read(path, language=project.settings.language)
-    with step_lock(project.folder):
-        return _import(project, rows, reviewer_name(project, reviewer), path)
+    with lock_project(project.folder):
+        return _import_rows(project, rows, find_reviewer_name(project, reviewer), path)
 
 
-def _import(project: Project, rows: Sequence[TextRow], reviewer: str, path: Path) -> Imported:
-    follow_rule(project)
+def _import_rows(project: Project, rows: Sequence[TextRow], reviewer: str, path: Path) -> ImportSummary:
+    apply_changed_rule(project)
     by_item: dict[str, list[TextRow]] = {}
     for row in rows:
         by_item.setdefault(row.item, []).append(row)
     verdicts = {"accept": 0, "edit": 0, "drop": 0, "": 0}
     changed = 0
     conflicts = [
-        Conflict(row.place, "", row.field, "it has no item id; were cells merged? Each row needs its id")
+        ImportConflict(row.place, "", row.field, "it has no item id; were cells merged? Each row needs its id")
         for row in by_item.pop("", ())
     ]
-    problems = _by_item(assemble(project))
+    problems = _group_by_item(assemble_items(project))
     entries = {entry.id: entry for entry in project.store.items(dropped=None)}
     for item, own in by_item.items():
         found = _import_item(project, entries.get(item), own, problems.get(item, ()), reviewer, path.name)
@@ -133,15 +140,15 @@ def _import(project: Project, rows: Sequence[TextRow], reviewer: str, path: Path
         verdicts[found.verdict] += not found.conflicts
     if any(verdicts[verdict] for verdict in ("accept", "edit", "drop")):
         facts = {"file": path.name, "reviewer": reviewer, **{key: value for key, value in verdicts.items() if key}}
-        end_step(project, "import", facts)
-    return Imported(verdicts["accept"], verdicts["edit"], verdicts["drop"], changed, verdicts[""], conflicts)
+        complete_step(project, "import", facts)
+    return ImportSummary(verdicts["accept"], verdicts["edit"], verdicts["drop"], changed, verdicts[""], conflicts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Result:
+class _ItemImport:
     verdict: str
     texts: int
-    conflicts: list[Conflict]
+    conflicts: list[ImportConflict]
 
 
 def _import_item(
@@ -151,118 +158,124 @@ def _import_item(
     problems: Sequence[OpenProblem],
     reviewer: str,
     via: str,
-) -> _Result:
+) -> _ItemImport:
     """Decide on one item in one transaction, so that a killed import leaves no item half changed."""
     if entry is None:
         row, is_number = rows[0], re.fullmatch(r"[\d.,]+(E\+?\d+)?", rows[0].item)
         hint = "; spreadsheets change ids that look like numbers in CSV, not in XLSX" if is_number else ""
-        return _Result("", 0, [Conflict(row.place, row.item, "", f"the project has no such item{hint}")])
+        return _ItemImport("", 0, [ImportConflict(row.place, row.item, "", f"the project has no such item{hint}")])
     decided = [row for row in rows if row.decision]
     edits = [row for row in rows if row.corrected and row.corrected != row.translation]
-    faults = [Conflict(row.place, entry.id, row.field, row.fault) for row in rows if row.fault]
+    faults = [ImportConflict(row.place, entry.id, row.field, row.fault) for row in rows if row.fault]
     if faults or (not decided and not edits):
-        return _Result("", 0, faults)
+        return _ItemImport("", 0, faults)
     comment = " ".join(filter(None, (row.comment for row in rows)))
-    with project.store.transaction():
+    with project.store.begin_transaction():
         # Several reviewers decide independently, each on the texts before the review.
-        is_alone = rule_of(project).reviewers == 1
-        before = texts_before(project, entry.id)
+        is_alone = get_rule(project).reviewers == 1
+        before = get_unreviewed_texts(project, entry.id)
         current = project.store.texts("text", entry.id).get(entry.id, {}) if is_alone else before
-        last = project.store.last_decision(reviewer, entry.id)
+        last = project.store.find_last_decision(reviewer, entry.id)
         wanted = {row.field: row.corrected or row.translation for row in rows}
         is_as_wanted = last and (last.verdict == "drop" or wanted.items() <= last.texts.items())
         if last and (last.comment, last.via) == (comment, via) and is_as_wanted:
-            return _Result(last.verdict, 0, [])  # an earlier import of the same file decided it
+            return _ItemImport(last.verdict, 0, [])  # an earlier import of the same file decided it
         if entry.dropped_in == "review" and not is_alone:
             entry = replace(entry, dropped=None)
-        conflicts = list(_conflicts(project, entry, rows, decided, edits, current))
+        conflicts = list(_find_conflicts(project, entry, rows, decided, edits, current))
         if not decided and not is_alone:
             reason = "a correction needs a decision, since several people decide on an item"
-            conflicts.append(Conflict(edits[0].place, entry.id, edits[0].field, reason))
+            conflicts.append(ImportConflict(edits[0].place, entry.id, edits[0].field, reason))
         texts = {**current, **{row.field: row.corrected for row in edits}}
         is_kept = bool(decided) and not any(row.decision == "drop" for row in decided)
         found = examine_texts(project, entry, texts) if is_kept and not conflicts else []
         if errors := [finding.message for finding in found if finding.severity == "error"]:
-            conflicts.append(Conflict(rows[0].place, entry.id, "", f"it cannot be kept like this: {errors[0]}"))
+            conflicts.append(ImportConflict(rows[0].place, entry.id, "", f"it cannot be kept like this: {errors[0]}"))
         if conflicts:
-            return _Result("", 0, conflicts)
+            return _ItemImport("", 0, conflicts)
         store = project.store
         store.add_reviewer(reviewer)
-        shown = shown_id(entry, before)
+        shown = compute_shown_id(entry, before)
         if any(row.decision == "drop" for row in decided):
             decision = ReviewDecision(entry.id, reviewer, "drop", comment=comment, via=via, shown=shown)
-            record(project, decision)
-            return _Result("drop", 0, [])
+            record_decision(project, decision)
+            return _ItemImport("drop", 0, [])
         changes = {row.field: row.corrected for row in edits if current.get(row.field) != row.corrected}
         verdict: ReviewVerdict = "edit" if changes else "accept"
-        if decided or store.applied(entry.id):
+        if decided or store.get_applied(entry.id):
             codes = [problem.reason for problem in problems if problem.kind == "warning"]
             codes += [finding.code for finding in examine_texts(project, entry, texts) if finding.severity == "warning"]
             accepted = dict.fromkeys(codes, comment or "accepted with the item")
-            record(project, ReviewDecision(entry.id, reviewer, verdict, texts, accepted, comment, via, shown))
+            record_decision(project, ReviewDecision(entry.id, reviewer, verdict, texts, accepted, comment, via, shown))
         else:
             # A correction without a decision settles the findings about its field, not the item.
             for field, text in changes.items():
                 store.set_text(entry.id, "text", field, text, step="import", by=reviewer, why=comment)
             store.close_findings(entry.id, by=reviewer, why=comment or "decided in a file", fields=list(changes))
-    return _Result("edit" if changes else "accept", len(changes), [])
+    return _ItemImport("edit" if changes else "accept", len(changes), [])
 
 
-def _conflicts(
+def _find_conflicts(
     project: Project,
     entry: ProjectItem,
     rows: Sequence[TextRow],
     decided: Sequence[TextRow],
     edits: Sequence[TextRow],
     current: Mapping[str, str],
-) -> Iterable[Conflict]:
+) -> Iterable[ImportConflict]:
     verdicts = {row.decision for row in decided}
     if unknown := verdicts - set(DECISIONS):
         row = next(row for row in decided if row.decision in unknown)
-        yield Conflict(row.place, entry.id, row.field, f"the decision {row.decision!r} is not {' or '.join(DECISIONS)}")
+        yield ImportConflict(
+            row.place, entry.id, row.field, f"the decision {row.decision!r} is not {' or '.join(DECISIONS)}"
+        )
     elif len(verdicts) > 1:
-        yield Conflict(decided[0].place, entry.id, "", "its rows have different decisions")
+        yield ImportConflict(decided[0].place, entry.id, "", "its rows have different decisions")
     if entry.dropped is not None:
-        yield Conflict(rows[0].place, entry.id, "", f"it was dropped since the export: {entry.dropped}")
-    source = {text.field: text for text in project.maker.wanted(project.source_item(entry)) if text.role != "filled"}
+        yield ImportConflict(rows[0].place, entry.id, "", f"it was dropped since the export: {entry.dropped}")
+    source = {
+        text.field: text for text in project.maker.wanted(project.get_source_item(entry)) if text.role != "filled"
+    }
     places: dict[str, str] = {}
     for row in rows:
         if row.field in places:
-            yield Conflict(row.place, entry.id, row.field, f"it is in {places[row.field]} already")
+            yield ImportConflict(row.place, entry.id, row.field, f"it is in {places[row.field]} already")
         places.setdefault(row.field, row.place)
         if row.field not in source:
-            yield Conflict(row.place, entry.id, row.field, "it has no such text")
+            yield ImportConflict(row.place, entry.id, row.field, "it has no such text")
         elif source[row.field].text != row.source:
             reason = f"its source is {source[row.field].text!r}: it was changed in the file, or since the export"
-            yield Conflict(row.place, entry.id, row.field, reason)
+            yield ImportConflict(row.place, entry.id, row.field, reason)
         elif current.get(row.field, "") not in (row.translation, row.corrected):
-            yield Conflict(row.place, entry.id, row.field, _changed(project, row, current.get(row.field, "")))
+            yield ImportConflict(
+                row.place, entry.id, row.field, _explain_change(project, row, current.get(row.field, ""))
+            )
     if missing := [field for field in source if field not in places]:
         reason = f"its row of {missing[0]} is missing; a decision needs all rows of an item"
-        yield Conflict(rows[0].place, entry.id, missing[0], reason)
+        yield ImportConflict(rows[0].place, entry.id, missing[0], reason)
     for row in edits:
         blanks = source[row.field].text.count(BLANK) if row.field in source else 0
         if row.corrected.count(BLANK) != blanks and (blanks or BLANK in row.corrected):
             reason = f"the corrected text has {BLANK} {row.corrected.count(BLANK)} times, and its source {blanks} times"
-            yield Conflict(row.place, entry.id, row.field, reason)
+            yield ImportConflict(row.place, entry.id, row.field, reason)
 
 
-def _changed(project: Project, row: TextRow, current: str) -> str:
+def _explain_change(project: Project, row: TextRow, current: str) -> str:
     """Why a translation in a file is not that of the project."""
-    history = project.store.history(row.item)
+    history = project.store.list_history(row.item)
     if any(row.translation in (change.before, change.after) for change in history if change.field == row.field):
         return f"it was changed since the export, to {current!r}"
     return f"its `translation` was changed in the file, from {current!r}; a correction goes into `corrected`"
 
 
-def _by_item(assembled: Assembled) -> dict[str, list[OpenProblem]]:
+def _group_by_item(assembled: AssembledItems) -> dict[str, list[OpenProblem]]:
     problems: dict[str, list[OpenProblem]] = {}
     for problem in assembled.problems:
         problems.setdefault(problem.item, []).append(problem)
     return problems
 
 
-def _row_field(problem: OpenProblem, known: set[str]) -> str:
+def _get_row_field(problem: OpenProblem, known: set[str]) -> str:
     """The row that shows a problem: that of its field, or the first for one of the whole item."""
     if problem.field in known:
         return problem.field

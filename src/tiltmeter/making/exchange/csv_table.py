@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tiltmeter.csv_text import csv_text, unguarded
+from tiltmeter.csv_text import format_csv, remove_guard
 from tiltmeter.datasets.raw_records import BrokenFileError
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.errors import DataError
 from tiltmeter.files import write_text
-from tiltmeter.making.exchange.text_rows import COLUMNS, TextRow, check_columns, columns_of, rows_of
+from tiltmeter.making.exchange.text_rows import COLUMNS, TextRow, normalise_columns, parse_rows, validate_columns
 
 _MARK = "\ufeff"
 
@@ -24,13 +24,13 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
 def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as other formats
     """The rows of a file, also of one that a spreadsheet wrote with semicolons or tabs."""
     columns, rows = read_table(path)
-    check_columns(columns, path)
-    return rows_of(path, rows)
+    validate_columns(columns, path)
+    return parse_rows(path, rows)
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
     """Write a table of texts."""
-    write_text(path, _MARK + csv_text(columns, ([row.get(column) for column in columns] for row in rows)))
+    write_text(path, _MARK + format_csv(columns, ([row.get(column) for column in columns] for row in rows)))
 
 
 def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
@@ -47,10 +47,10 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
         header, *table = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) or [[]]
     except csv.Error as error:
         raise DataError(f"{path} is not CSV: {error}.") from error
-    columns = columns_of(header)
+    columns = normalise_columns(header)
     rows = []
     for number, values in enumerate(table, start=2):
         if any(values[len(columns) :]):
             raise DataError(f"{path}, row {number} has more cells than there are columns; was a text with a comma cut?")
-        rows.append((number, {key: unguarded(value) for key, value in zip(columns, values, strict=False)}))
+        rows.append((number, {key: remove_guard(value) for key, value in zip(columns, values, strict=False)}))
     return columns, rows

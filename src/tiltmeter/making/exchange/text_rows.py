@@ -34,12 +34,12 @@ COLUMNS = tuple(field.name for field in fields(TextRow) if field.name not in ("p
 NEEDED = ("item", "field", "source", "translation", "corrected", "decision", "comment")
 
 
-def columns_of(header: Iterable[str]) -> list[str]:
+def normalise_columns(header: Iterable[str]) -> list[str]:
     """The names of columns as they were exported: a spreadsheet may have changed spaces and capitals."""
     return [name.strip().lower() for name in header]
 
 
-def check_columns(columns: Iterable[str], path: object) -> None:
+def validate_columns(columns: Iterable[str], path: object) -> None:
     """Raise a DataError unless the needed columns are there, each once."""
     columns = list(columns)
     if missing := [name for name in NEEDED if name not in columns]:
@@ -48,15 +48,15 @@ def check_columns(columns: Iterable[str], path: object) -> None:
         raise DataError(f"{path} has the column {repeated[0]!r} twice; remove one.")
 
 
-def rows_of(path: object, table: Iterable[tuple[int, Mapping[str, str]]]) -> list[TextRow]:
+def parse_rows(path: object, table: Iterable[tuple[int, Mapping[str, str]]]) -> list[TextRow]:
     """The rows of a table with their numbers; empty ones and unknown columns are ignored."""
-    rows = [row_of(values, f"row {number}") for number, values in table if any(values.values())]
+    rows = [parse_row(values, f"row {number}") for number, values in table if any(values.values())]
     if not rows:
         raise DataError(f"{path} has no rows; export it again.")
     return rows
 
 
-def row_of(values: Mapping[str, str], place: str) -> TextRow:
+def parse_row(values: Mapping[str, str], place: str) -> TextRow:
     """A row of the values in a file; unknown columns are ignored."""
     known = {name: (values.get(name) or "") for name in COLUMNS}
     known |= {name: known[name].strip() for name in ("item", "field", "corrected", "comment")}

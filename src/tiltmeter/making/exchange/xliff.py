@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.errors import DataError
-from tiltmeter.files import atomic_write
+from tiltmeter.files import write_atomically
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.exchange.text_rows import TextRow
-from tiltmeter.reading import read_bytes
+from tiltmeter.text_files import read_bytes
 
 _SPACE = "urn:oasis:names:tc:xliff:document:1.2"
 _TAG = f"{{{_SPACE}}}"
@@ -37,10 +37,10 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
     groups: dict[str, ET.Element] = {}
     for row in rows:
         if row.item not in groups:
-            groups[row.item] = ET.SubElement(body, f"{_TAG}group", id=row.item, resname=_clean(row.about))
+            groups[row.item] = ET.SubElement(body, f"{_TAG}group", id=row.item, resname=_replace_forbidden(row.about))
         _add_unit(groups[row.item], row)
     _indent(root)
-    with atomic_write(path) as part:
+    with write_atomically(path) as part:
         ET.ElementTree(root).write(part, encoding="utf-8", xml_declaration=True)
 
 
@@ -57,19 +57,19 @@ def _indent(element: ET.Element, level: int = 0) -> None:
 def _add_unit(group: ET.Element, row: TextRow) -> None:
     identity = {"id": f"{row.item}#{row.field}", "resname": row.field, _XML_SPACE: "preserve"}
     unit = ET.SubElement(group, f"{_TAG}trans-unit", identity)
-    _fill(ET.SubElement(unit, f"{_TAG}source"), row.source)
+    _set_text(ET.SubElement(unit, f"{_TAG}source"), row.source)
     state = "needs-review-translation" if row.problem else "translated"
-    _fill(ET.SubElement(unit, f"{_TAG}target", state=state), row.translation)
+    _set_text(ET.SubElement(unit, f"{_TAG}target", state=state), row.translation)
     # The text as it went out, by which an import tells what has changed since.
     alternatives = [("previous-version", _BEFORE, row.translation)]
     proposals = filter(None, row.proposals.split(" | "))
     alternatives += [("proposal", f"proposal {number}", text) for number, text in enumerate(proposals, start=1)]
     for kind, origin, text in alternatives:
         alternative = ET.SubElement(unit, f"{_TAG}alt-trans", {"alttranstype": kind, "origin": origin})
-        _fill(ET.SubElement(alternative, f"{_TAG}target"), text)
+        _set_text(ET.SubElement(alternative, f"{_TAG}target"), text)
     if row.problem:
         note = ET.SubElement(unit, f"{_TAG}note", {"from": "tiltmeter"})
-        note.text = _clean(row.problem)
+        note.text = _replace_forbidden(row.problem)
 
 
 def read(path: Path, *, language: str) -> list[TextRow]:
@@ -79,18 +79,18 @@ def read(path: Path, *, language: str) -> list[TextRow]:
     except (ET.ParseError, ValueError, LookupError) as error:  # the last two: encodings that the parser does not know
         raise DataError(f"{path} is not XML: {error}.") from error
     try:
-        return _rows(root, path, language)
+        return _parse_units(root, path, language)
     except RecursionError:
         raise DataError(f"{path} is not read: its elements are nested too deep.") from None
 
 
-def _rows(root: ET.Element, path: Path, language: str) -> list[TextRow]:
+def _parse_units(root: ET.Element, path: Path, language: str) -> list[TextRow]:
     if root.tag != f"{_TAG}xliff":
         raise DataError(f"{path} is not an XLIFF 1.2 file; save it in that format.")
     for file in root.iter(f"{_TAG}file"):
         if (target := file.get("target-language", language)).lower() != language.lower():
             raise DataError(f"{path} is a translation into {target!r}, and the project is in {language!r}.")
-    rows = [_row(unit, path) for unit in root.iter(f"{_TAG}trans-unit")]
+    rows = [_parse_unit(unit, path) for unit in root.iter(f"{_TAG}trans-unit")]
     if not rows:
         raise DataError(f"{path} has no trans-unit; export it again.")
     by_item: dict[str, set[str]] = {}
@@ -103,7 +103,7 @@ def _rows(root: ET.Element, path: Path, language: str) -> list[TextRow]:
     return [replace(row, decision=decisions[row.item]) for row in rows]
 
 
-def _row(unit: ET.Element, path: Path) -> TextRow:
+def _parse_unit(unit: ET.Element, path: Path) -> TextRow:
     item, _, field = unit.get("id", "").rpartition("#")
     source, target = unit.find(f"{_TAG}source"), unit.find(f"{_TAG}target")
     before = unit.find(f"{_TAG}alt-trans[@origin='{_BEFORE}']/{_TAG}target")
@@ -113,13 +113,13 @@ def _row(unit: ET.Element, path: Path) -> TextRow:
     comment = " ".join(note.strip() for note in notes)
     is_dropped = comment.lower().startswith(_DROP)
     is_accepted = unit.get("approved") == "yes" or (target is not None and target.get("state") in _ACCEPTED)
-    translation, corrected = _text(before), "" if target is None else _text(target)
+    translation, corrected = _get_text(before), "" if target is None else _get_text(target)
     is_lost = bool(translation) and not corrected.strip()
     return TextRow(
         item=item,
         field=field,
         about="",
-        source=_text(source),
+        source=_get_text(source),
         translation=translation,
         corrected=corrected if corrected != translation else "",
         decision="drop" if is_dropped else "accept" if is_accepted else "",
@@ -129,19 +129,19 @@ def _row(unit: ET.Element, path: Path) -> TextRow:
     )
 
 
-def _fill(element: ET.Element, text: str) -> None:
+def _set_text(element: ET.Element, text: str) -> None:
     """Set the text of an element, with each BLANK as an inline code."""
-    first, *rest = _clean(text).split(BLANK)
+    first, *rest = _replace_forbidden(text).split(BLANK)
     element.text = first
     for number, part in enumerate(rest, start=1):
         code = ET.SubElement(element, f"{_TAG}x", {"id": str(number), "equiv-text": BLANK})
         code.tail = part
 
 
-def _text(element: ET.Element) -> str:
-    codes = [(BLANK if child.tag == f"{_TAG}x" else _text(child)) + (child.tail or "") for child in element]
+def _get_text(element: ET.Element) -> str:
+    codes = [(BLANK if child.tag == f"{_TAG}x" else _get_text(child)) + (child.tail or "") for child in element]
     return (element.text or "") + "".join(codes)
 
 
-def _clean(text: str) -> str:
+def _replace_forbidden(text: str) -> str:
     return _FORBIDDEN.sub("\ufffd", text)

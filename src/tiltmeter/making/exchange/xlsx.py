@@ -9,10 +9,18 @@ from typing import Any
 from zipfile import ZipFile
 
 from tiltmeter.errors import DataError
-from tiltmeter.files import atomic_write
-from tiltmeter.making.exchange.text_rows import COLUMNS, DECISIONS, NEEDED, TextRow, check_columns, columns_of, rows_of
-from tiltmeter.reading import read_bytes
-from tiltmeter.translators.base import import_extra
+from tiltmeter.files import write_atomically
+from tiltmeter.making.exchange.text_rows import (
+    COLUMNS,
+    DECISIONS,
+    NEEDED,
+    TextRow,
+    normalise_columns,
+    parse_rows,
+    validate_columns,
+)
+from tiltmeter.text_files import read_bytes
+from tiltmeter.translators.translator_protocol import import_extra
 
 _WIDTHS = {"source": 45, "translation": 45, "corrected": 45, "problem": 40, "proposals": 40, "comment": 30}
 # The largest file when it is unpacked, in bytes, which takes up to ten times as much memory; some 30,000 texts.
@@ -27,8 +35,8 @@ _FILLED_IN = ("corrected", "decision", "comment")
 
 def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
     """Write the rows to one sheet: a fixed header, wrapped texts, a list of decisions to choose from."""
-    _refuse_long(rows, path)
-    openpyxl = _openpyxl()
+    _reject_long_texts(rows, path)
+    openpyxl = _import_openpyxl()
     styles = import_extra("openpyxl.styles", "xlsx", "Excel files")
     validation = import_extra("openpyxl.worksheet.datavalidation", "xlsx", "Excel files")
     book = openpyxl.Workbook()
@@ -53,11 +61,11 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
     sheet.add_data_validation(choices)
     sheet.freeze_panes = "A2"
     sheet.auto_filter.ref = sheet.dimensions
-    with atomic_write(path) as part:
+    with write_atomically(path) as part:
         book.save(part)
 
 
-def _refuse_long(rows: Sequence[TextRow], path: Path) -> None:
+def _reject_long_texts(rows: Sequence[TextRow], path: Path) -> None:
     """A DataError if a text is longer than a cell, which would cut it."""
     for row in rows:
         for name, text in asdict(row).items():
@@ -70,13 +78,13 @@ def _refuse_long(rows: Sequence[TextRow], path: Path) -> None:
 
 def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as other formats
     """The rows of the first sheet that has the columns; a formula is an error, since its text is not in the file."""
-    openpyxl = _openpyxl()
+    openpyxl = _import_openpyxl()
     content = BytesIO(read_bytes(path))  # not the path, since openpyxl refuses other suffixes
     try:
-        _refuse_greedy(content, path)
+        _reject_unsafe_file(content, path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on styles and other parts that are not read
-            return _rows(openpyxl.load_workbook(content, read_only=True), path)
+            return _read_rows(openpyxl.load_workbook(content, read_only=True), path)
     except DataError:
         raise
     except Exception as error:  # openpyxl and its parser raise anything for XML that is not as Excel writes it
@@ -86,7 +94,7 @@ def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as ot
         ) from error
 
 
-def _refuse_greedy(content: BytesIO, path: Path) -> None:
+def _reject_unsafe_file(content: BytesIO, path: Path) -> None:
     """A DataError for a file that would fill the memory, or whose XML defines entities, which Excel does not write."""
     with ZipFile(content) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
@@ -104,37 +112,37 @@ def _refuse_greedy(content: BytesIO, path: Path) -> None:
     content.seek(0)
 
 
-def _rows(book: Any, path: Path) -> list[TextRow]:
+def _read_rows(book: Any, path: Path) -> list[TextRow]:
     """The rows of the first sheet that has the columns."""
-    headers = {sheet.title: columns_of(map(_text, _first_row(sheet))) for sheet in book.worksheets}
+    headers = {sheet.title: normalise_columns(map(_get_text, _read_first_row(sheet))) for sheet in book.worksheets}
     chosen = next((title for title, columns in headers.items() if set(NEEDED) <= set(columns)), None)
     columns = headers[chosen] if chosen is not None else next(iter(headers.values()), [])
-    check_columns(columns, path)
+    validate_columns(columns, path)
     table = []
-    for number, cells in enumerate(_cells(book[chosen]), start=1):
+    for number, cells in enumerate(_read_cells(book[chosen]), start=1):
         if number == 1 or not any(cell.value is not None for cell in cells):
             continue
         for column, cell in zip(columns, cells, strict=False):
             if column in NEEDED and cell.data_type == "f":
                 raise DataError(f"{path}, row {number}: `{column}` is a formula; put its value in its place.")
-        table.append((number, dict(zip(columns, map(_text, cells), strict=False))))
-    return rows_of(path, table)
+        table.append((number, dict(zip(columns, map(_get_text, cells), strict=False))))
+    return parse_rows(path, table)
 
 
-def _first_row(sheet: Any) -> tuple[Any, ...]:
-    return next(_cells(sheet), ())
+def _read_first_row(sheet: Any) -> tuple[Any, ...]:
+    return next(_read_cells(sheet), ())
 
 
-def _cells(sheet: Any) -> Iterator[tuple[Any, ...]]:
+def _read_cells(sheet: Any) -> Iterator[tuple[Any, ...]]:
     """The cells of each row, up to Excel's number of rows; the size that a sheet claims may be too small, or any."""
     sheet.reset_dimensions()
     found: Iterator[tuple[Any, ...]] = sheet.iter_rows(max_row=_MOST_ROWS, max_col=_MOST_COLUMNS)
     return found
 
 
-def _text(cell: Any) -> str:
+def _get_text(cell: Any) -> str:
     return "" if cell.value is None else str(cell.value)
 
 
-def _openpyxl() -> Any:
+def _import_openpyxl() -> Any:
     return import_extra("openpyxl", "xlsx", "Excel files")

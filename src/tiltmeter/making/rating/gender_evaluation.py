@@ -2,7 +2,7 @@
 
 A sample has as many of each outcome, so that shares within an outcome are those of its units. The accuracy overall is
 their mean weighted by how frequent each outcome is in the data (a stratified estimate); several samples, such as those
-of several languages, are strata of their own. Intervals of weighted sums are those of `Rates`.
+of several languages, are strata of their own. Intervals of weighted sums are those of `WeightedShares`.
 """
 
 from collections import Counter
@@ -17,9 +17,9 @@ from tiltmeter.errors import UsageError
 from tiltmeter.making.rating.gender_sample import FILTERED, GENDERS, open_sample
 from tiltmeter.making.rating.rating_plan import RatingPlan
 from tiltmeter.making.rating.rating_tables import RatingUnit
-from tiltmeter.making.reliability import Agreement, krippendorff_alpha
-from tiltmeter.measures.estimates import Rates, Share
-from tiltmeter.measures.intervals import Interval
+from tiltmeter.making.reliability import Agreement, compute_krippendorff_alpha
+from tiltmeter.measures.bootstrap import Interval
+from tiltmeter.measures.estimates import Share, WeightedShares
 
 NO_POPULATION = "it is not known how frequent each outcome is in the data: rating.toml has no [population]"
 NONE_FOUND = "nothing in the data has an outcome that it could be compared with"
@@ -33,7 +33,7 @@ class ShareEstimate:
     interval: Interval
     n: int
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The estimate as JSON values."""
         return {"percent": self.value, "interval": list(self.interval), "n": self.n}
 
@@ -42,7 +42,7 @@ class ShareEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class GenderEvaluation:
     """A confusion matrix: counts by outcome (rows) and what raters said (columns).
 
     `right` is the share of each outcome that is right; `overall` that of the data, weighted by how frequent outcomes
@@ -66,17 +66,17 @@ class Evaluation:
     undecided: int
     unrated: int
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The evaluation as JSON values."""
         shares = {**self.right, **({"any gender": self.shown_gender} if self.shown_gender else {})}
         return {
             "counts": {row: {column: self.counts[row, column] for column in self.columns} for row in self.rows},
-            "right": {row: share.as_json() for row, share in shares.items()},
-            "overall": self.overall.as_json() if self.overall else None,
-            "gain": self.gain.as_json() if self.gain else None,
+            "right": {row: share.to_json() for row, share in shares.items()},
+            "overall": self.overall.to_json() if self.overall else None,
+            "gain": self.gain.to_json() if self.gain else None,
             "reason": self.reason,
             "errors": dict(self.errors),
-            "agreement": self.agreement.as_json(),
+            "agreement": self.agreement.to_json(),
             "undecided": self.undecided,
             "unrated": self.unrated,
         }
@@ -97,7 +97,7 @@ class Stratum:
         return self.rated - self.right
 
 
-def evaluate_samples(folders: Sequence[Path]) -> Evaluation:
+def evaluate_samples(folders: Sequence[Path]) -> GenderEvaluation:
     """Compare what raters said with the outcomes, of one sample or of several of the same kind together."""
     samples: list[_Sample] = []
     for folder in folders:
@@ -121,7 +121,7 @@ class _Sample:
     rows: list[list[int | None]]
 
 
-def _evaluate(samples: Sequence[_Sample]) -> Evaluation:
+def _evaluate(samples: Sequence[_Sample]) -> GenderEvaluation:
     plan = samples[0].plan
     labels = tuple(FILTERED) if plan.about == "pairs" else GENDERS
     columns = plan.tasks[0].steps
@@ -133,7 +133,7 @@ def _evaluate(samples: Sequence[_Sample]) -> Evaluation:
         own = {label: Stratum(label, sample.plan.population.get(label, 0)) for label in labels}
         strata += own.values()
         for unit, given, errors in sample.units:
-            step = majority(list(given.values()))
+            step = find_majority(list(given.values()))
             if step is None:
                 undecided += bool(given)
                 unrated += not given
@@ -142,30 +142,30 @@ def _evaluate(samples: Sequence[_Sample]) -> Evaluation:
             own[unit.label].rated += 1
             own[unit.label].right += step in unit.fitting
             if step not in unit.fitting:
-                chosen = majority(list(errors.values()))
+                chosen = find_majority(list(errors.values()))
                 classes[plan.tasks[1].steps[chosen - 1] if chosen else "not classified"] += 1
-    right = {label: _share(stratum for stratum in strata if stratum.outcome == label) for label in labels}
+    right = {label: _estimate_share(stratum for stratum in strata if stratum.outcome == label) for label in labels}
     is_known = all(sample.plan.population for sample in samples)
-    reason = _unknown(strata) if is_known else NO_POPULATION
-    gain = (filter_gain if plan.about == "pairs" else rules_gain)(strata) if not reason else None
-    return Evaluation(
+    reason = _explain_unknown(strata) if is_known else NO_POPULATION
+    gain = (estimate_filter_gain if plan.about == "pairs" else estimate_rules_gain)(strata) if not reason else None
+    return GenderEvaluation(
         about=plan.about,
         rows=labels,
         columns=columns,
         counts=counts,
         right={row: share for row, share in right.items() if share},
-        shown_gender=_share(stratum for stratum in strata if stratum.outcome in ("masculine", "feminine")),
-        overall=None if reason else overall_accuracy(strata),
+        shown_gender=_estimate_share(stratum for stratum in strata if stratum.outcome in ("masculine", "feminine")),
+        overall=None if reason else estimate_accuracy(strata),
         gain=gain,
         reason=reason or ("" if gain else NONE_FOUND),
         errors=classes,
-        agreement=krippendorff_alpha([row for sample in samples for row in sample.rows], "nominal"),
+        agreement=compute_krippendorff_alpha([row for sample in samples for row in sample.rows], "nominal"),
         undecided=undecided,
         unrated=unrated,
     )
 
 
-def _unknown(strata: Sequence[Stratum]) -> str:
+def _explain_unknown(strata: Sequence[Stratum]) -> str:
     """Why weighted shares cannot be told; empty if they can."""
     lacking = [stratum for stratum in strata if stratum.population and not stratum.rated]
     if lacking:
@@ -173,35 +173,35 @@ def _unknown(strata: Sequence[Stratum]) -> str:
     return "" if any(stratum.population for stratum in strata) else NO_POPULATION
 
 
-def overall_accuracy(strata: Sequence[Stratum]) -> ShareEstimate:
+def estimate_accuracy(strata: Sequence[Stratum]) -> ShareEstimate:
     """The share of the data whose outcome is right: that of each stratum, weighted by how frequent it is.
 
     >>> strata = [Stratum("masculine", 800, 100, 99), Stratum("none", 200, 100, 80)]
-    >>> print(overall_accuracy(strata))
+    >>> print(estimate_accuracy(strata))
     95.2% [91.2, 97.4] of 200
     """
     known = [stratum for stratum in strata if stratum.population]
     total = sum(stratum.population for stratum in known)
-    return _weighted([(stratum, stratum.population / total, stratum.right) for stratum in known])
+    return _sum_weighted([(stratum, stratum.population / total, stratum.right) for stratum in known])
 
 
-def rules_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
+def estimate_rules_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
     """How many more sentences would have a gender if the rules missed none, in percent of those that have one.
 
-    >>> print(rules_gain([Stratum("masculine", 800, 100, 99), Stratum("none", 200, 100, 80)]))
+    >>> print(estimate_rules_gain([Stratum("masculine", 800, 100, 99), Stratum("none", 200, 100, 80)]))
     5.0% [3.0, 7.2] of 100
     """
     found = sum(stratum.population for stratum in strata if stratum.outcome != "none")
     missing = [stratum for stratum in strata if stratum.outcome == "none" and stratum.population]
     if not found:
         return None
-    return _weighted([(stratum, stratum.population / found, stratum.missed) for stratum in missing])
+    return _sum_weighted([(stratum, stratum.population / found, stratum.missed) for stratum in missing])
 
 
-def filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
+def estimate_filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
     """By how many points the filter raises the share of pairs that are right, compared with taking all pairs.
 
-    >>> print(filter_gain([Stratum("accepted", 750, 80, 79), Stratum("rejected", 250, 80, 80)]))
+    >>> print(estimate_filter_gain([Stratum("accepted", 750, 80, 79), Stratum("rejected", 250, 80, 80)]))
     24.7% [22.9, 25.0] of 160
     """
     total = sum(stratum.population for stratum in strata)
@@ -217,27 +217,27 @@ def filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
             parts.append((stratum, stratum.population / accepted - share, stratum.right))
         else:
             parts.append((stratum, -share, stratum.missed))
-    return _weighted(parts)
+    return _sum_weighted(parts)
 
 
-def _weighted(parts: Sequence[tuple[Stratum, float, int]]) -> ShareEstimate:
+def _sum_weighted(parts: Sequence[tuple[Stratum, float, int]]) -> ShareEstimate:
     """A weighted sum of shares of strata, in percent; without strata it is 0."""
     if not parts:
         return ShareEstimate(0.0, (0.0, 0.0), 0)
     weights = np.array([weight for _, weight, _ in parts])
     counts = np.array([count for _, _, count in parts], dtype=np.float64)
     sizes = np.array([stratum.rated for stratum, _, _ in parts], dtype=np.float64)
-    rates = Rates(weights, counts, sizes)
+    rates = WeightedShares(weights, counts, sizes)
     lowest, highest = float(weights[weights < 0].sum()), float(weights[weights > 0].sum())
     low, high = rates.interval()
     interval = (100 * max(low, lowest), 100 * min(high, highest))
     return ShareEstimate(100 * rates.value, interval, int(sizes.sum()))
 
 
-def majority(steps: Sequence[int]) -> int | None:
+def find_majority(steps: Sequence[int]) -> int | None:
     """The step that more than half of the raters chose; None if there is none.
 
-    >>> majority([1, 1, 2]), majority([1, 2])
+    >>> find_majority([1, 1, 2]), find_majority([1, 2])
     (1, None)
     """
     if not steps:
@@ -246,7 +246,7 @@ def majority(steps: Sequence[int]) -> int | None:
     return step if 2 * count > len(steps) else None
 
 
-def _share(strata: Iterable[Stratum]) -> ShareEstimate | None:
+def _estimate_share(strata: Iterable[Stratum]) -> ShareEstimate | None:
     """The share of rated units that are right; None if none is rated."""
     own = list(strata)
     rated, right = sum(stratum.rated for stratum in own), sum(stratum.right for stratum in own)

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from tiltmeter.datasets.build_pairs import prompted_pairs
+from tiltmeter.datasets.gest_pair_builder import list_prompted_pairs
 from tiltmeter.errors import UsageError
-from tiltmeter.files import make_folder, write_text
-from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, rejection_reason
+from tiltmeter.files import create_folder, write_text
+from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, find_rejection_reason
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import SpeakerGender
-from tiltmeter.making.rating.rating import Rating
-from tiltmeter.making.rating.rating_plan import RATING_FILE, read_plan
+from tiltmeter.making.rating.rating import RatingSession
+from tiltmeter.making.rating.rating_plan import RATING_FILE, read_rating_plan
 from tiltmeter.making.rating.rating_tables import RatingStore, RatingUnit
-from tiltmeter.measures.intervals import generator
+from tiltmeter.measures.bootstrap import create_generator
 
 RATINGS = "rating.sqlite"
 SampleKind = Literal["gender", "pairs"]
@@ -70,7 +70,7 @@ only_wrong = true
 _PLANS: dict[SampleKind, str] = {"gender": _GENDER_PLAN, "pairs": _PAIR_PLAN}
 
 
-def gender_units(results: Iterable[tuple[str, SpeakerGender]], language: str) -> list[RatingUnit]:
+def build_gender_units(results: Iterable[tuple[str, SpeakerGender]], language: str) -> list[RatingUnit]:
     """Sentences with what the rules say about the gender of the speaker; each sentence once."""
     unique = {text: found for text, found in results if text.strip()}
     return [
@@ -86,13 +86,13 @@ def gender_units(results: Iterable[tuple[str, SpeakerGender]], language: str) ->
     ]
 
 
-def pair_units(
+def build_pair_units(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
 ) -> list[RatingUnit]:
     """Pairs of translations that differ in one word, with what the filter by first letters says about them."""
     found: dict[tuple[str, str], str] = {}
-    for male, female in prompted_pairs(translations, sentences, language):
-        reason = rejection_reason(male, female)
+    for male, female in list_prompted_pairs(translations, sentences, language):
+        reason = find_rejection_reason(male, female)
         if reason != NOT_ONE_WORD:
             found.setdefault((male, female), "accepted" if reason is None else "rejected")
     return [
@@ -101,9 +101,9 @@ def pair_units(
     ]
 
 
-def draw(units: Sequence[RatingUnit], per_outcome: int, seed: int = 0) -> list[RatingUnit]:
+def draw_sample(units: Sequence[RatingUnit], per_outcome: int, seed: int = 0) -> list[RatingUnit]:
     """As many units of each outcome, at random and in a random order; all of an outcome that has fewer."""
-    random = generator("gender sample", str(seed), str(per_outcome))
+    random = create_generator("gender sample", str(seed), str(per_outcome))
     chosen: list[RatingUnit] = []
     for label in sorted({unit.label for unit in units}):
         own = [unit for unit in units if unit.label == label]
@@ -111,7 +111,7 @@ def draw(units: Sequence[RatingUnit], per_outcome: int, seed: int = 0) -> list[R
     return [chosen[index] for index in random.permutation(len(chosen))]
 
 
-def frequencies(units: Iterable[RatingUnit]) -> dict[str, int]:
+def count_outcomes(units: Iterable[RatingUnit]) -> dict[str, int]:
     """How frequent each outcome is."""
     return dict(Counter(unit.label for unit in units))
 
@@ -127,21 +127,21 @@ def write_sample(
         raise UsageError(f"{folder} has a sample already; choose another folder.")
     if not units:
         raise UsageError("There is nothing to sample; check the file and the language.")
-    make_folder(folder)
+    create_folder(folder)
     for leftover in folder.glob(f"{RATINGS}*"):  # of a start that was interrupted
         leftover.unlink()
-    with RatingStore(folder / RATINGS) as store, store.transaction():
+    with RatingStore(folder / RATINGS) as store, store.begin_transaction():
         store.set_units(units)
     lines = [f"{name} = {count}" for name, count in (population or {}).items()]
     known = ["", "# How frequent each outcome is in the data.", "[population]", *lines, ""] if lines else []
     write_text(folder / RATING_FILE, _PLANS[kind] + "\n".join(known))
 
 
-def open_sample(folder: Path) -> Rating:
+def open_sample(folder: Path) -> RatingSession:
     """The rating of a sample."""
-    plan = read_plan(folder / RATING_FILE)
+    plan = read_rating_plan(folder / RATING_FILE)
     if not (folder / RATINGS).is_file():
         raise UsageError(
             f"{folder} has no {RATINGS}, which holds the sample and its ratings; restore it from a backup."
         )
-    return Rating(RatingStore(folder / RATINGS), plan)
+    return RatingSession(RatingStore(folder / RATINGS), plan)

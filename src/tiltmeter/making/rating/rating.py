@@ -13,7 +13,7 @@ from typing import Literal
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.making.rating.rating_plan import RatingPlan, RatingTask
 from tiltmeter.making.rating.rating_tables import RatingTables, RatingUnit, StoredRating
-from tiltmeter.making.reliability import Agreement, krippendorff_alpha
+from tiltmeter.making.reliability import Agreement, compute_krippendorff_alpha
 
 # Seconds for which a unit stays with the rater who was asked about it, and with one who took it in a sheet.
 HELD = 1800.0
@@ -46,7 +46,7 @@ class RatingResult:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenRating:
+class ImportedRating:
     """A rating in a file: where it is there, what was rated, and texts that the rater proposes, by field."""
 
     place: str
@@ -58,14 +58,14 @@ class GivenRating:
 
 
 @dataclass(slots=True)
-class _Rated:
+class _UnitRatings:
     """The ratings of one rater on one unit: steps by task, and the number of the first rating."""
 
     first: int
     steps: dict[str, int] = field(default_factory=dict)
 
 
-class Rating:
+class RatingSession:
     """A rating in progress.
 
     A unit that a rater was asked about is held for them for a while, so that no more people rate it than are wanted.
@@ -86,7 +86,7 @@ class Rating:
         self._held = held
         self._clock = clock
 
-    def next_question(self, rater: str, *, task: str | None = None) -> RatingQuestion | None:
+    def take_question(self, rater: str, *, task: str | None = None) -> RatingQuestion | None:
         """What the rater is asked next, of one task or of any, held for them; None if nothing is left for them."""
         taken = self._take(rater, task, 1, self._held)
         return taken[0] if taken else None
@@ -96,12 +96,12 @@ class Rating:
         return self._take(rater, task, limit, HELD_IN_SHEET)
 
     def _take(self, rater: str, task: str | None, limit: int | None, held: float) -> list[RatingQuestion]:
-        name = self._rater(rater)
+        name = self._find_rater(rater)
         if task is not None:
-            self._task(task)
-        with self.store.transaction():
+            self._find_task(task)
+        with self.store.begin_transaction():
             now = self._clock()
-            slots = self.store.rating_slots(now)
+            slots = self.store.get_rating_slots(now)
             questions = self._questions(name, task, slots)[:limit]
             for question in questions:
                 others = {slot for slot, who in slots.get(question.unit, {}).items() if who != name}
@@ -112,10 +112,10 @@ class Rating:
 
     def questions(self, rater: str, task: str | None = None) -> list[RatingQuestion]:
         """All that the rater can be asked now, without holding it: of each unit the next task; begun units first."""
-        return self._questions(self._rater(rater), task, self.store.rating_slots(self._clock()))
+        return self._questions(self._find_rater(rater), task, self.store.get_rating_slots(self._clock()))
 
     def _questions(self, name: str, task: str | None, slots: Mapping[str, Mapping[int, str]]) -> list[RatingQuestion]:
-        rated = self._rated()
+        rated = self._group_ratings()
         begun: list[RatingQuestion] = []
         fresh: list[RatingQuestion] = []
         for unit in self.store.units():
@@ -126,7 +126,7 @@ class Rating:
                 continue
             if own is None and len(known) + len(in_hand) >= self._wanted(unit, known):
                 continue
-            next_task = self._next_task(unit, own.steps if own else {})
+            next_task = self._find_next_task(unit, own.steps if own else {})
             if next_task is not None and task in (None, next_task.name):
                 label = unit.label if next_task.label_shown else None
                 question = RatingQuestion(unit.id, unit.texts, next_task, label, unit.part)
@@ -136,8 +136,8 @@ class Rating:
 
     def release(self, rater: str) -> None:
         """Give back everything that is held for a rater."""
-        with self.store.transaction():
-            self.store.free_rating_slots(self._rater(rater))
+        with self.store.begin_transaction():
+            self.store.free_rating_slots(self._find_rater(rater))
 
     def rate(
         self,
@@ -155,32 +155,32 @@ class Rating:
         With `replaces`, a repeated rating in the same task takes the place of the first, as long as that was blind if
         it had to be.
         """
-        given = GivenRating("", unit, task, step, comment, proposed or {})
-        with self.store.transaction():
-            name = self._rater(rater)
+        given = ImportedRating("", unit, task, step, comment, proposed or {})
+        with self.store.begin_transaction():
+            name = self._find_rater(rater)
             if replaces:
                 self._delete_repeated(name, unit, task)
-            self._rate(name, given, self._units(), self._rated())
+            self._rate(name, given, self._index_units(), self._group_ratings())
 
     def _delete_repeated(self, name: str, unit: str, task: str) -> None:
         """Delete the rating of a unit in a task by this rater, unless the label was shown to them since."""
-        known = self._units().get(unit)
-        own = self._rated().get(unit, {}).get(name)
+        known = self._index_units().get(unit)
+        own = self._group_ratings().get(unit, {}).get(name)
         if known is None or own is None or task not in own.steps:
             return
-        asked = self._next_task(known, own.steps)
+        asked = self._find_next_task(known, own.steps)
         seen = [one for one in self.plan.tasks if one.label_shown and (one == asked or one.name in own.steps)]
-        if seen and not self._task(task).label_shown:
+        if seen and not self._find_task(task).label_shown:
             raise UsageError(f"The label of {unit} was shown to {name} after this rating, so it stands.")
-        for rating in self.store.ratings():
+        for rating in self.store.list_ratings():
             if (rating.unit, rating.task, rating.rater) == (unit, task, name):
                 self.store.delete_rating(rating.number)
 
-    def rate_all(self, rater: str, ratings: Sequence[GivenRating]) -> int:
+    def rate_all(self, rater: str, ratings: Sequence[ImportedRating]) -> int:
         """Store the ratings of a file, all of them or none; how many are new. An error names the place."""
         done = 0
-        with self.store.transaction():
-            name, units, rated = self._rater(rater), self._units(), self._rated()
+        with self.store.begin_transaction():
+            name, units, rated = self._find_rater(rater), self._index_units(), self._group_ratings()
             for given in ratings:
                 own = rated.get(given.unit, {}).get(name)
                 if own and own.steps.get(given.task) == given.step:
@@ -193,7 +193,11 @@ class Rating:
         return done
 
     def _rate(
-        self, name: str, given: GivenRating, units: Mapping[str, RatingUnit], rated: dict[str, dict[str, _Rated]]
+        self,
+        name: str,
+        given: ImportedRating,
+        units: Mapping[str, RatingUnit],
+        rated: dict[str, dict[str, _UnitRatings]],
     ) -> None:
         """Store a rating, and add it to `rated`."""
         unit = units.get(given.unit)
@@ -201,9 +205,9 @@ class Rating:
             raise UsageError(f"There is no {given.unit!r} to rate.")
         if unit.writer.casefold() == name.casefold():
             raise UsageError(f"{name} wrote {unit.id}, which others rate.")
-        self._task(given.task)
-        own = rated.setdefault(unit.id, {}).get(name, _Rated(0))
-        wanted = self._next_task(unit, own.steps)
+        self._find_task(given.task)
+        own = rated.setdefault(unit.id, {}).get(name, _UnitRatings(0))
+        wanted = self._find_next_task(unit, own.steps)
         if wanted is None:
             raise UsageError(f"{name} has rated {unit.id} already.")
         if wanted.name != given.task:
@@ -211,17 +215,17 @@ class Rating:
         if not 1 <= given.step <= len(wanted.steps):
             raise UsageError(f"{given.task} has the steps 1 to {len(wanted.steps)}, not {given.step}.")
         comment = given.comment.strip()
-        findings = self._proposals(unit, name, given.proposed, comment) if given.proposed else []
+        findings = self._store_proposals(unit, name, given.proposed, comment) if given.proposed else []
         self.store.add_rating(unit, given.task, name, given.step, comment, findings)
         own.steps[given.task] = given.step
         rated[unit.id][name] = own
-        if self._next_task(unit, own.steps) is None:
+        if self._find_next_task(unit, own.steps) is None:
             self.store.free_rating_slots(name, unit.id)
 
-    def _units(self) -> dict[str, RatingUnit]:
+    def _index_units(self) -> dict[str, RatingUnit]:
         return {unit.id: unit for unit in self.store.units()}
 
-    def _proposals(self, unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
+    def _store_proposals(self, unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
         if self._propose is None:
             raise UsageError("The texts of a sample are not edited, so no other text can be proposed.")
         for name, text in proposed.items():
@@ -234,23 +238,23 @@ class Rating:
 
     def undo(self, rater: str) -> StoredRating:
         """Withdraw the rater's last rating, unless they have seen the label since, so that it would not be blind."""
-        name = self._rater(rater)
-        with self.store.transaction():
-            own = [rating for rating in self.store.ratings() if rating.rater == name]
+        name = self._find_rater(rater)
+        with self.store.begin_transaction():
+            own = [rating for rating in self.store.list_ratings() if rating.rater == name]
             if not own:
                 raise UsageError(f"{name} has no rating to undo.")
             last = own[-1]
             unit = next(unit for unit in self.store.units() if unit.id == last.unit)
-            rated = self._rated()[last.unit][name].steps if last.shown == unit.shown else {}
-            asked = self._next_task(unit, rated)
-            if not self._task(last.task).label_shown and asked and asked.label_shown:
+            rated = self._group_ratings()[last.unit][name].steps if last.shown == unit.shown else {}
+            asked = self._find_next_task(unit, rated)
+            if not self._find_task(last.task).label_shown and asked and asked.label_shown:
                 raise UsageError(f"The label of {last.unit} was shown to {name} after this rating, so it stands.")
             self.store.undo_rating(last.number)
         return last
 
-    def results(self) -> RatingResult:
+    def compute_results(self) -> RatingResult:
         """Outcomes, agreement and the number of ratings by rater."""
-        rated = self._rated()
+        rated = self._group_ratings()
         outcomes = {unit.id: self._outcome(unit, rated.get(unit.id, {})) for unit in self.store.units()}
         agreement = {}
         for task in self.plan.tasks:
@@ -258,7 +262,7 @@ class Rating:
             rows = [
                 [own[name].steps.get(task.name) if name in own else None for name in names] for own in rated.values()
             ]
-            agreement[task.name] = krippendorff_alpha(rows, task.level, key=task.name)
+            agreement[task.name] = compute_krippendorff_alpha(rows, task.level, key=task.name)
         raters: dict[str, int] = {}
         for own in rated.values():
             for name, rating in own.items():
@@ -269,10 +273,10 @@ class Rating:
         """The ratings in a task by unit and rater."""
         return {
             unit: {name: rating.steps[task] for name, rating in own.items() if task in rating.steps}
-            for unit, own in self._rated().items()
+            for unit, own in self._group_ratings().items()
         }
 
-    def _rater(self, name: str) -> str:
+    def _find_rater(self, name: str) -> str:
         """The rater's name as it was first given: upper and lower case are the same."""
         if not name.strip():
             raise UsageError("A rater needs a name.")
@@ -281,23 +285,23 @@ class Rating:
                 return known
         return name.strip()
 
-    def _task(self, name: str) -> RatingTask:
+    def _find_task(self, name: str) -> RatingTask:
         for task in self.plan.tasks:
             if task.name == name:
                 return task
         raise UsageError(f"There is no task {name!r}, only {', '.join(task.name for task in self.plan.tasks)}.")
 
-    def _rated(self) -> dict[str, dict[str, _Rated]]:
+    def _group_ratings(self) -> dict[str, dict[str, _UnitRatings]]:
         """By unit and rater, the ratings of the texts that the unit has now."""
         shown = {unit.id: unit.shown for unit in self.store.units()}
-        found: dict[str, dict[str, _Rated]] = {}
-        for rating in self.store.ratings():
+        found: dict[str, dict[str, _UnitRatings]] = {}
+        for rating in self.store.list_ratings():
             if shown.get(rating.unit) == rating.shown:
-                own = found.setdefault(rating.unit, {}).setdefault(rating.rater, _Rated(rating.number))
+                own = found.setdefault(rating.unit, {}).setdefault(rating.rater, _UnitRatings(rating.number))
                 own.steps[rating.task] = rating.step
         return found
 
-    def _next_task(self, unit: RatingUnit, steps: Mapping[str, int]) -> RatingTask | None:
+    def _find_next_task(self, unit: RatingUnit, steps: Mapping[str, int]) -> RatingTask | None:
         for task in self.plan.tasks:
             if task.name in steps:
                 continue
@@ -306,24 +310,24 @@ class Rating:
             return task
         return None
 
-    def _wanted(self, unit: RatingUnit, rated: Mapping[str, _Rated]) -> int:
+    def _wanted(self, unit: RatingUnit, rated: Mapping[str, _UnitRatings]) -> int:
         """How many raters a unit should have."""
         if not self.plan.second_decides:
             return self.plan.raters
         first = min(rated.values(), key=lambda own: own.first, default=None)
-        return 2 if first and self._verdict(unit, first) == "drop" else 1
+        return 2 if first and self._decide_verdict(unit, first) == "drop" else 1
 
-    def _verdict(self, unit: RatingUnit, own: _Rated) -> RatingOutcome:
+    def _decide_verdict(self, unit: RatingUnit, own: _UnitRatings) -> RatingOutcome:
         """Whether a rater is for keeping the unit; against it as soon as one rating is."""
         for task in self.plan.tasks:
             keep = unit.fitting if task.keep == "label" else task.keep
             if task.name in own.steps and keep and own.steps[task.name] not in keep:
                 return "drop"
-        return "open" if self._next_task(unit, own.steps) else "keep"
+        return "open" if self._find_next_task(unit, own.steps) else "keep"
 
-    def _outcome(self, unit: RatingUnit, rated: Mapping[str, _Rated]) -> RatingOutcome:
+    def _outcome(self, unit: RatingUnit, rated: Mapping[str, _UnitRatings]) -> RatingOutcome:
         in_order = sorted(rated.values(), key=lambda own: own.first)
-        verdicts = [self._verdict(unit, own) for own in in_order]
+        verdicts = [self._decide_verdict(unit, own) for own in in_order]
         if self.plan.second_decides:
             if verdicts[:1] == ["drop"]:
                 return verdicts[1] if len(verdicts) > 1 else "open"

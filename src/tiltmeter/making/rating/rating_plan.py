@@ -46,7 +46,7 @@ class RatingPlan:
     population: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_plan(path: Path) -> RatingPlan:
+def read_rating_plan(path: Path) -> RatingPlan:
     """The plan in a TOML file."""
     if not path.is_file():
         raise UsageError(
@@ -54,8 +54,8 @@ def read_plan(path: Path) -> RatingPlan:
             "with --from-scratch, and samples of `tiltmeter gender sample`."
         )
     table = read_toml(path)
-    table.check_keys(entry.name for entry in fields(RatingPlan))
-    tasks, population = tuple(map(_task, table.tables("tasks"))), table.table("population")
+    table.reject_unknown_keys(entry.name for entry in fields(RatingPlan))
+    tasks, population = tuple(map(_parse_task, table.tables("tasks"))), table.table("population")
     plan = RatingPlan(
         tasks,
         raters=table.integer("raters", 1, least=1),
@@ -78,8 +78,8 @@ def read_plan(path: Path) -> RatingPlan:
     return plan
 
 
-def _task(table: TomlTable) -> RatingTask:
-    table.check_keys(entry.name for entry in fields(RatingTask))
+def _parse_task(table: TomlTable) -> RatingTask:
+    table.reject_unknown_keys(entry.name for entry in fields(RatingTask))
     steps = table.texts("steps")
     if len(steps) < 2:
         raise DataError(f"{table.path}: the scale `steps` in {table.where} has fewer than two steps.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tiltmeter.database.summed import SummedDatabase
+from tiltmeter.database.row_checksum_database import RowChecksumDatabase
 
 # What to do about a file that cannot be opened.
 REMEDY = "restore it, or copy the folder to a place where you may write"
@@ -81,14 +81,22 @@ class StoredRating:
     number: int
 
 
-class RatingTables(SummedDatabase):
+class RatingTables(RowChecksumDatabase):
     """Units and ratings. Methods that write do so inside `transaction()` of the caller."""
 
     def set_units(self, units: Iterable[RatingUnit]) -> None:
         """Replace the units that are rated; ratings are kept, and count for those whose texts are the same."""
         self._db.execute("DELETE FROM rating_units")
         rows = [
-            (unit.id, position, _json(unit.texts), unit.label, json.dumps(unit.fitting), unit.part, _json(unit.facts))
+            (
+                unit.id,
+                position,
+                _to_json(unit.texts),
+                unit.label,
+                json.dumps(unit.fitting),
+                unit.part,
+                _to_json(unit.facts),
+            )
             for position, unit in enumerate(units)
         ]
         self._db.executemany("INSERT INTO rating_units VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -132,7 +140,7 @@ class RatingTables(SummedDatabase):
         self.undo_rating(number)
         self._db.execute("DELETE FROM ratings WHERE id = ?", [number])
 
-    def ratings(self) -> list[StoredRating]:
+    def list_ratings(self) -> list[StoredRating]:
         """The ratings that stand, in order."""
         query = "SELECT unit, task, rater, step, comment, shown, id FROM ratings WHERE undone_at IS NULL ORDER BY id"
         return [StoredRating(*row) for row in self._db.execute(query)]
@@ -144,7 +152,7 @@ class RatingTables(SummedDatabase):
 
     # Slots
 
-    def rating_slots(self, now: float) -> dict[str, dict[int, str]]:
+    def get_rating_slots(self, now: float) -> dict[str, dict[int, str]]:
         """By unit, who has it in hand, by slot."""
         found: dict[str, dict[int, str]] = {}
         query = "SELECT unit, slot, rater FROM rating_slots WHERE expires > ?"
@@ -173,5 +181,5 @@ class RatingStore(RatingTables):
         super().__init__(str(path), RATING_SCHEMA, synchronous="FULL", contents="ratings", remedy=REMEDY)
 
 
-def _json(values: dict[str, str]) -> str:
+def _to_json(values: dict[str, str]) -> str:
     return json.dumps(values, ensure_ascii=False, sort_keys=True)

@@ -21,24 +21,24 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import DataError
-from tiltmeter.forms import TextKind
-from tiltmeter.reading import read_text
+from tiltmeter.forms import TextType
+from tiltmeter.text_files import read_text
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
+class RewriteRule:
     """A regular expression that mends translations into a language."""
 
     name: str
     pattern: re.Pattern[str]
     replacement: str
     reason: str
-    kinds: tuple[TextKind, ...] = ()
+    kinds: tuple[TextType, ...] = ()
     sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Synonym:
+class SynonymRule:
     """The term chosen for a source term, and the words that it replaces in contexts."""
 
     source: str
@@ -56,16 +56,16 @@ class LanguageRules:
     capital_nouns: bool = False
     gender_in_plural: bool = True
     space_before: str = ""
-    rewrites: tuple[Rewrite, ...] = ()
-    synonyms: Mapping[str, Synonym] = field(default_factory=dict)
+    rewrites: tuple[RewriteRule, ...] = ()
+    synonyms: Mapping[str, SynonymRule] = field(default_factory=dict)
     articles: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 @cache
-def rules_for(language: str) -> LanguageRules:
+def load_rules(language: str) -> LanguageRules:
     """The rules of a language, without those of its region: `pt-BR` has those of `pt`.
 
-    >>> rules_for("de-AT").capital_nouns, rules_for("eo").capital_nouns
+    >>> load_rules("de-AT").capital_nouns, load_rules("eo").capital_nouns
     (True, False)
     """
     path = files("tiltmeter.making.repair") / "rules" / f"{language.split('-')[0].lower()}.toml"
@@ -82,13 +82,13 @@ def read_rules(path: Path) -> LanguageRules:
 def parse_rules(text: str, name: str) -> LanguageRules:
     """The rules in a TOML text; `name` is that of its file."""
     try:
-        return _rules(tomllib.loads(text))
+        return _build_rules(tomllib.loads(text))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, re.error) as error:
         raise DataError(f"{name} is not a file of repair rules: {error}; see docs/repair.md.") from error
 
 
-def _rules(table: dict[str, Any]) -> LanguageRules:
-    synonyms = [_synonym(entry) for entry in table.get("synonym", ())]
+def _build_rules(table: dict[str, Any]) -> LanguageRules:
+    synonyms = [_parse_synonym(entry) for entry in table.get("synonym", ())]
     articles = {
         change: {article: tuple(become) for article, become in entries.items()}
         for change, entries in table.get("articles", {}).items()
@@ -97,14 +97,14 @@ def _rules(table: dict[str, Any]) -> LanguageRules:
         capital_nouns=bool(table.get("capital_nouns", False)),
         gender_in_plural=bool(table.get("gender_in_plural", True)),
         space_before=str(table.get("space_before", "")),
-        rewrites=tuple(_rewrite(entry) for entry in table.get("rewrite", ())),
+        rewrites=tuple(_parse_rewrite(entry) for entry in table.get("rewrite", ())),
         synonyms={synonym.source.casefold(): synonym for synonym in synonyms},
         articles=articles,
     )
 
 
-def _rewrite(entry: dict[str, Any]) -> Rewrite:
-    return Rewrite(
+def _parse_rewrite(entry: dict[str, Any]) -> RewriteRule:
+    return RewriteRule(
         entry["name"],
         re.compile(entry["pattern"]),
         entry["replacement"],
@@ -114,6 +114,6 @@ def _rewrite(entry: dict[str, Any]) -> Rewrite:
     )
 
 
-def _synonym(entry: dict[str, Any]) -> Synonym:
+def _parse_synonym(entry: dict[str, Any]) -> SynonymRule:
     mappings = {name: dict(entry.get(name, {})) for name in ("forms", "plural", "genders")}
-    return Synonym(entry["source"], entry["term"], entry.get("gender", ""), **mappings)
+    return SynonymRule(entry["source"], entry["term"], entry.get("gender", ""), **mappings)

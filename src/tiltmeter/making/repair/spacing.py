@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.draft import Draft, RepairFinding
-from tiltmeter.making.repair.resources import RepairResources
+from tiltmeter.making.repair.repair_resources import RepairResources
 
 _DASHES = "-‐‑–—"
 _BEFORE_BLANK = re.compile(rf"(?<=\w)[{_DASHES}]+(?={BLANK})")
@@ -20,41 +20,41 @@ _ENDING = re.compile(rf"{BLANK}['’\"”]\w+")
 _ELIDED = re.compile(rf"\w+['’]{BLANK}")
 
 
-def spacing_findings(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
+def find_spacing_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
     """Changes of spaces and dashes; letters attached to the blank are left open."""
     return [
         finding
         for draft in drafts
         for name in draft.texts
-        for finding in _of_text(draft, name, resources.rules.space_before)
+        for finding in _check_text(draft, name, resources.rules.space_before)
     ]
 
 
-def _of_text(draft: Draft, name: str, space_before: str) -> Iterator[RepairFinding]:
+def _check_text(draft: Draft, name: str, space_before: str) -> Iterator[RepairFinding]:
     text = draft.texts[name]
-    for rule, reason, mended in _mendings(text, space_before):
+    for rule, reason, mended in _correct_spacing(text, space_before):
         if mended != text:
             yield RepairFinding(draft.item, name, rule, "changed", reason, text, (mended,))
             text = mended
     if (attached := _ATTACHED.search(text)) and not _ELIDED.fullmatch(attached[0]):
         reason = f"Letters are attached to the blank ({attached[0]!r}), and would be attached to every candidate word."
-        if (free := without_attached(text)) != text:
+        if (free := without_attached_ending(text)) != text:
             reason += " Without them, the words need the ending."
             yield RepairFinding(draft.item, name, "attached-blank", "proposed", reason, text, (free,))
         else:
             yield RepairFinding(draft.item, name, "attached-blank", "open", reason, text)
 
 
-def without_attached(text: str) -> str:
+def without_attached_ending(text: str) -> str:
     """The text without an ending that is attached to the blank by an apostrophe or quotation mark.
 
-    >>> without_attached("Komşum BLANK'tı."), without_attached("L'homme est BLANK.")
+    >>> without_attached_ending("Komşum BLANK'tı."), without_attached_ending("L'homme est BLANK.")
     ('Komşum BLANK.', "L'homme est BLANK.")
     """
     return _ENDING.sub(BLANK, text)
 
 
-def _mendings(text: str, space_before: str) -> Iterator[tuple[str, str, str]]:
+def _correct_spacing(text: str, space_before: str) -> Iterator[tuple[str, str, str]]:
     """The text after each mending, one on top of the other."""
     text = _LOOSE_DASH.sub("", _AFTER_BLANK.sub(" ", _BEFORE_BLANK.sub(" ", text)))
     yield "dash-at-blank", "A dash joined the blank to its neighbour; the word for the blank stands alone.", text

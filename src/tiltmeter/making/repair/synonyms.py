@@ -10,20 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import find_folded, fold_case
 from tiltmeter.making.draft import Draft, FindingKind, RepairFinding
-from tiltmeter.making.repair.language_rules import LanguageRules, Synonym
-from tiltmeter.making.repair.resources import RepairResources
+from tiltmeter.making.repair.language_rules import LanguageRules, SynonymRule
+from tiltmeter.making.repair.repair_resources import RepairResources
 
 RULE = "synonym"
 _PLURAL = re.compile(r"e?s(?![\w'’])")
 
 
-def synonym_findings(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
+def find_synonym_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
     """For every draft whose source term has a rule: the context with the chosen term, and the term."""
-    return [finding for draft in drafts for finding in _of_draft(draft, resources.rules)]
+    return [finding for draft in drafts for finding in _check_draft(draft, resources.rules)]
 
 
-def _of_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
-    name, context = draft.single_field("term"), draft.single_field("context")
+def _check_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
+    name, context = draft.get_single_field("term"), draft.get_single_field("context")
     if name is None or context is None:
         return
     synonym = rules.synonyms.get(fold_case(draft.source[name]))
@@ -31,14 +31,14 @@ def _of_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
         return
     text, term = draft.texts[context], draft.texts[name]
     plural = _is_plural(draft.source[context], draft.source[name])
-    rewritten, replaced = rewrite(text, synonym, plural=plural)
-    chosen = _term_in(rewritten, synonym, replaced)
+    rewritten, replaced = rewrite_text(text, synonym, plural=plural)
+    chosen = _find_term(rewritten, synonym, replaced)
     if chosen is None:
         return
     if replaced:
         by_gender = rules.gender_in_plural or not plural
         former = {synonym.genders.get(word.split()[-1], synonym.gender) for word in replaced} if by_gender else set()
-        yield _context_finding(
+        yield _build_context_finding(
             draft, context, rewritten, next(iter(replaced)), synonym, former - {synonym.gender}, rules
         )
     if term != chosen:
@@ -46,7 +46,7 @@ def _of_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
         yield RepairFinding(draft.item, name, RULE, "changed", reason, term, (chosen,))
 
 
-def _term_in(text: str, synonym: Synonym, replaced: Mapping[str, str]) -> str | None:
+def _find_term(text: str, synonym: SynonymRule, replaced: Mapping[str, str]) -> str | None:
     """The term as it occurs in a rewritten context: the chosen one, or a form of it that does not contain it."""
     if find_folded(text, synonym.term) is not None:
         return synonym.term
@@ -58,11 +58,12 @@ def _is_plural(source: str, term: str) -> bool:
     return span is not None and _PLURAL.match(source, span[1]) is not None
 
 
-def rewrite(text: str, synonym: Synonym, *, plural: bool) -> tuple[str, dict[str, str]]:
+def rewrite_text(text: str, synonym: SynonymRule, *, plural: bool) -> tuple[str, dict[str, str]]:
     """The text with the synonym's term, in the form for each replaced word, and the replaced words with these forms.
 
-    >>> bike = Synonym("bike", "Fahrrad", forms={"Rad": "Fahrrad", "Rads": "Fahrrads"}, plural={"Räder": "Fahrräder"})
-    >>> rewrite("Der Wert des Rads ist BLANK.", bike, plural=False)
+    >>> forms = {"Rad": "Fahrrad", "Rads": "Fahrrads"}
+    >>> bike = SynonymRule("bike", "Fahrrad", forms=forms, plural={"Räder": "Fahrräder"})
+    >>> rewrite_text("Der Wert des Rads ist BLANK.", bike, plural=False)
     ('Der Wert des Fahrrads ist BLANK.', {'Rads': 'Fahrrads'})
     """
     chosen = {**synonym.forms, **synonym.plural} if plural else synonym.forms
@@ -86,12 +87,12 @@ def rewrite(text: str, synonym: Synonym, *, plural: bool) -> tuple[str, dict[str
     return re.sub(pattern, form_of, text, flags=re.IGNORECASE), replaced
 
 
-def _context_finding(
+def _build_context_finding(
     draft: Draft,
     context: str,
     rewritten: str,
     replaced: str,
-    synonym: Synonym,
+    synonym: SynonymRule,
     former: set[str],
     rules: LanguageRules,
 ) -> RepairFinding:

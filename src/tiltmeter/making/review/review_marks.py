@@ -39,10 +39,10 @@ class NumberedProposal:
     text: str
 
 
-def mark(text: str, term: str = "") -> list[MarkedPiece]:
+def mark_text(text: str, term: str = "") -> list[MarkedPiece]:
     """A text with its blanks and all occurrences of the target term.
 
-    >>> [(piece.text, piece.kind) for piece in mark("The cook was BLANK.", "Cook")]
+    >>> [(piece.text, piece.kind) for piece in mark_text("The cook was BLANK.", "Cook")]
     [('The ', ''), ('cook', 'target'), (' was ', ''), ('BLANK', 'blank'), ('.', '')]
     """
     pieces: list[MarkedPiece] = []
@@ -60,7 +60,7 @@ def mark(text: str, term: str = "") -> list[MarkedPiece]:
 def mark_texts(texts: Mapping[str, str]) -> dict[str, list[MarkedPiece]]:
     """The texts of an item with blanks and target term marked; in the term itself nothing is."""
     term = texts.get(_TERM, "").strip()
-    return {field: mark(text, "" if field == _TERM else term) for field, text in texts.items()}
+    return {field: mark_text(text, "" if field == _TERM else term) for field, text in texts.items()}
 
 
 def mark_changes(before: str, after: str) -> list[MarkedPiece]:
@@ -76,11 +76,15 @@ def mark_changes(before: str, after: str) -> list[MarkedPiece]:
     start = next((place for place in range(shorter) if old[place] != new[place]), shorter)
     end = next((place for place in range(shorter - start) if old[-1 - place] != new[-1 - place]), shorter - start)
     between = old[start : len(old) - end], new[start : len(new) - end]
-    pieces = [MarkedPiece("".join(old[:start])), *_changes(*between), MarkedPiece("".join(old[len(old) - end :]))]
-    return _joined(piece for piece in pieces if piece.text or piece.kind == "long")
+    pieces = [
+        MarkedPiece("".join(old[:start])),
+        *_mark_differences(*between),
+        MarkedPiece("".join(old[len(old) - end :])),
+    ]
+    return _join_pieces(piece for piece in pieces if piece.text or piece.kind == "long")
 
 
-def _joined(pieces: Iterable[MarkedPiece]) -> list[MarkedPiece]:
+def _join_pieces(pieces: Iterable[MarkedPiece]) -> list[MarkedPiece]:
     """Pieces, those of one kind that follow each other as one."""
     joined: list[MarkedPiece] = []
     for piece in pieces:
@@ -91,7 +95,7 @@ def _joined(pieces: Iterable[MarkedPiece]) -> list[MarkedPiece]:
     return joined
 
 
-def _changes(old: list[str], new: list[str]) -> Iterator[MarkedPiece]:
+def _mark_differences(old: list[str], new: list[str]) -> Iterator[MarkedPiece]:
     if old and new and len(old) * len(new) > _MOST_PAIRS:
         yield from (MarkedPiece("", "long"), MarkedPiece("".join(old), "removed"), MarkedPiece("".join(new), "added"))
         return

@@ -9,71 +9,71 @@ import json
 from collections.abc import Iterable
 
 from tiltmeter.making.project import Project
-from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, ReviewRule, settle
+from tiltmeter.making.project_store import ProjectItem
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, ReviewRule, settle_decisions
 from tiltmeter.making.review.review_tables import AppliedOutcome
-from tiltmeter.making.store import ProjectItem
 
 REVIEW = "the review"
 # The rule by which the outcomes that items have were reached, as the project remembers it.
 _RULE = "review rule"
 
 
-def rule_of(project: Project) -> ReviewRule:
+def get_rule(project: Project) -> ReviewRule:
     """The rule of a project: how many of how many reviewers have to agree."""
     return ReviewRule(project.settings.agreeing, project.settings.reviewers_per_item)
 
 
-def reviewer_name(project: Project, name: str) -> str:
+def find_reviewer_name(project: Project, name: str) -> str:
     """The name of a reviewer as it was first given; upper and lower case are the same."""
-    known = {known.casefold(): known for known in project.store.reviewer_names()}
+    known = {known.casefold(): known for known in project.store.list_reviewer_names()}
     return known.get(name.strip().casefold(), name.strip())
 
 
-def follow_rule(project: Project) -> None:
+def apply_changed_rule(project: Project) -> None:
     """Bring all items in line with the rule, if it was changed in `project.toml` since decisions were made."""
-    rule = str(rule_of(project))
-    if project.store.remembered().get(_RULE) == rule:
+    rule = str(get_rule(project))
+    if project.store.get_remembered().get(_RULE) == rule:
         return
-    with project.store.transaction():
-        for item in project.store.decided_items():
+    with project.store.begin_transaction():
+        for item in project.store.list_decided_items():
             apply_outcome(project, item)
         project.store.remember({_RULE: rule})
 
 
-def texts_before(project: Project, item: str) -> dict[str, str]:
+def get_unreviewed_texts(project: Project, item: str) -> dict[str, str]:
     """The texts of an item as all reviewers are shown them: before any decision was applied."""
-    applied = project.store.applied(item)
+    applied = project.store.get_applied(item)
     return applied.texts if applied else project.store.texts("text", item).get(item, {})
 
 
-def shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
+def compute_shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
     """Identifies the source and the texts that a person was shown."""
     content = json.dumps([entry.source, texts], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def outcome_of(project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]) -> ReviewOutcome:
+def compute_outcome(project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]) -> ReviewOutcome:
     """The outcome of the decisions on an item; those on texts that have changed since do not count."""
-    return settle(current_decisions(project, entry, decisions), rule_of(project))
+    return settle_decisions(select_current_decisions(project, entry, decisions), get_rule(project))
 
 
-def current_decisions(
+def select_current_decisions(
     project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]
 ) -> list[ReviewDecision]:
     """The decisions that were made on the texts that the item has now."""
     known = list(decisions)
-    return current_among(entry, texts_before(project, entry.id), known) if known else []
+    return select_current(entry, get_unreviewed_texts(project, entry.id), known) if known else []
 
 
-def current_among(
+def select_current(
     entry: ProjectItem, texts: dict[str, str], decisions: Iterable[ReviewDecision]
 ) -> list[ReviewDecision]:
     """The decisions that were made on an item with these texts before the review."""
-    shown = shown_id(entry, texts)
+    shown = compute_shown_id(entry, texts)
     return [decision for decision in decisions if decision.shown == shown]
 
 
-def record(project: Project, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
+def record_decision(project: Project, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
     """Store a decision, and apply the outcome of all decisions on the item; `known` is as in `add_decision`."""
     project.store.add_decision(decision, known)
     project.store.free_slots(decision.item, decision.reviewer)
@@ -83,29 +83,29 @@ def record(project: Project, decision: ReviewDecision, known: int | None = None)
 def apply_outcome(project: Project, item: str) -> ReviewOutcome:
     """Bring an item in line with the decisions on it."""
     entry = project.store.item(item)
-    outcome = outcome_of(project, entry, project.store.decisions(item))
-    applied = project.store.applied(item)
-    key = _key(outcome)
+    outcome = compute_outcome(project, entry, project.store.decisions(item))
+    applied = project.store.get_applied(item)
+    key = _compute_key(outcome)
     if (applied.outcome if applied else "") == key:
         return outcome
     if applied:
-        _take_back(project, entry, applied)
+        _revert_outcome(project, entry, applied)
     if outcome.settled_by:
-        _apply(project, project.store.item(item), outcome, key)
+        _write_outcome(project, project.store.item(item), outcome, key)
     return outcome
 
 
-def _key(outcome: ReviewOutcome) -> str:
+def _compute_key(outcome: ReviewOutcome) -> str:
     """Identifies what an outcome does to an item; empty if it does nothing."""
     if not outcome.settled_by:
         return ""
     first = outcome.settled_by[0]
     names = [decision.reviewer for decision in outcome.settled_by]
-    content = [first.verdict == "drop", dict(first.texts), names, sorted(_accepted(outcome).items())]
+    content = [first.verdict == "drop", dict(first.texts), names, sorted(_collect_accepted(outcome).items())]
     return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
-def _accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
+def _collect_accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
     """Who accepts a validation finding, and why, by code; the first who does."""
     found: dict[str, tuple[str, str]] = {}
     for decision in outcome.settled_by:
@@ -114,7 +114,7 @@ def _accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _apply(project: Project, entry: ProjectItem, outcome: ReviewOutcome, key: str) -> None:
+def _write_outcome(project: Project, entry: ProjectItem, outcome: ReviewOutcome, key: str) -> None:
     store, first = project.store, outcome.settled_by[0]
     before = store.texts("text", entry.id).get(entry.id, {})
     names = ", ".join(decision.reviewer for decision in outcome.settled_by)
@@ -127,8 +127,8 @@ def _apply(project: Project, entry: ProjectItem, outcome: ReviewOutcome, key: st
         store.set_text(entry.id, "text", field, text, step="review", by=names, why=why or outcome.state)
     is_open = [stored.number for stored in store.findings(entry.id, ("proposed", "open")) if stored.closed_by is None]
     store.close_findings(entry.id, by=names, why=why or outcome.state)
-    accepted = _accepted(outcome)
-    known = {code for _, code in store.accepted_problems(entry.id)}
+    accepted = _collect_accepted(outcome)
+    known = {code for _, code in store.list_accepted_problems(entry.id)}
     for code, (by, reason) in accepted.items():
         if code not in known:
             store.accept_problem(entry.id, code, by=by, why=reason)
@@ -137,7 +137,7 @@ def _apply(project: Project, entry: ProjectItem, outcome: ReviewOutcome, key: st
     store.set_applied(entry.id, AppliedOutcome(key, entry.stage, before, is_open, added))
 
 
-def _take_back(project: Project, entry: ProjectItem, applied: AppliedOutcome) -> None:
+def _revert_outcome(project: Project, entry: ProjectItem, applied: AppliedOutcome) -> None:
     store, why = project.store, "the decisions changed"
     if entry.dropped is not None:
         store.restore(entry.id, step="review", by=REVIEW, why=why)

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
-from tiltmeter.making.problems import OpenProblem, assemble
+from tiltmeter.making.open_problems import OpenProblem, assemble_items
 from tiltmeter.making.project import Project
-from tiltmeter.making.review.review_outcomes import current_among, texts_before
-from tiltmeter.making.review.review_problems import keep_problems, kept_problems, key_text
-from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewState, settle
-from tiltmeter.making.store import ProjectItem
+from tiltmeter.making.project_store import ProjectItem
+from tiltmeter.making.review.review_outcomes import get_unreviewed_texts, select_current
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewState, settle_decisions
+from tiltmeter.making.review.stored_problems import format_key, load_problems, store_problems
 
 # With more items to read again than this, everything is read at once.
 _MANY = 200
@@ -36,19 +36,19 @@ class QueuedItem:
 
 
 @dataclass(slots=True)
-class _Held:
+class _HeldSlot:
     reviewer: str
     expires: float
 
 
 @dataclass(slots=True)
-class _Contents:
+class _QueueState:
     """What the queue knows; all of it is found anew from the database when something else has written to it."""
 
     items: dict[str, QueuedItem] = field(default_factory=dict)
     decided: dict[str, set[str]] = field(default_factory=dict)
     wanting: set[str] = field(default_factory=set)
-    slots: dict[str, dict[int, _Held]] = field(default_factory=dict)
+    slots: dict[str, dict[int, _HeldSlot]] = field(default_factory=dict)
     asked: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -62,7 +62,7 @@ class ReviewQueue:
         self._stamp: object = None
         self._steps = -1
         self._problems: dict[str, list[OpenProblem]] = {}
-        self._known = _Contents()
+        self._known = _QueueState()
 
     # What is there
 
@@ -71,31 +71,31 @@ class ReviewQueue:
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return
-        keys = self._store.item_keys()
+        keys = self._store.read_item_keys()
         examined = self._find_problems({item: key for item, (_, _, key) in keys.items()})
         before = self._known.items
         stale = [item for item, (_, _, key) in keys.items() if item not in before or before[item].key != key]
-        self._known = _Contents(
+        self._known = _QueueState(
             {
                 item: before[item] if item in before else QueuedItem(item, part, subject)
                 for item, (part, subject, _) in keys.items()
             },
-            asked=self._store.unanswered(),
+            asked=self._store.list_unanswered(),
         )
-        for item, slot, reviewer, expires in self._store.all_slots():
-            self._known.slots.setdefault(item, {})[slot] = _Held(reviewer, expires)
+        for item, slot, reviewer, expires in self._store.list_slots():
+            self._known.slots.setdefault(item, {})[slot] = _HeldSlot(reviewer, expires)
         self._read(stale, {item: keys[item][2] for item in stale}, examined)
         for entry in self._known.items.values():
             self._place(entry)
         self._stamp = stamp
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Compare everything with the database at the next refresh."""
         self._stamp = None
 
-    def wrote(self, item: str) -> None:
+    def update_item(self, item: str) -> None:
         """Bring in what this connection has just written about an item, inside the transaction that wrote it."""
-        keys = {name: key for name, (_, _, key) in self._store.item_keys(item).items()}
+        keys = {name: key for name, (_, _, key) in self._store.read_item_keys(item).items()}
         if item not in self._known.items or item not in keys:
             return  # it cannot be reviewed any more, or now can: the next refresh finds that
         entry = self._known.items[item]
@@ -166,7 +166,7 @@ class ReviewQueue:
         return None
 
     @staticmethod
-    def _is_held(slots: Mapping[int, _Held], reviewer: str, now: float) -> bool:
+    def _is_held(slots: Mapping[int, _HeldSlot], reviewer: str, now: float) -> bool:
         return any(held.reviewer == reviewer and held.expires > now for held in slots.values())
 
     def _hold(self, item: str, reviewer: str, now: float, expires: float) -> None:
@@ -178,7 +178,7 @@ class ReviewQueue:
         slot = next(number for number in count(1) if number not in others)
         self._store.free_slots(item, reviewer)
         self._store.take_slot(item, slot, reviewer, expires)
-        self._known.slots[item] = {**others, slot: _Held(reviewer, expires)}
+        self._known.slots[item] = {**others, slot: _HeldSlot(reviewer, expires)}
         self._stamp = self._store.stamp()
 
     def free(self, item: str, reviewer: str) -> None:
@@ -199,34 +199,34 @@ class ReviewQueue:
 
         Returns the items whose problems are those that they have now.
         """
-        steps = self._store.step_count()
+        steps = self._store.count_steps()
         if steps == self._steps:
             return ()
-        kept = kept_problems(self._store)
-        same = {item for item, (key, _) in kept.items() if item in keys and key == key_text(keys[item])}
-        changed = keys.keys() - same - self._store.decided_items().keys()
+        kept = load_problems(self._store)
+        same = {item for item, (key, _) in kept.items() if item in keys and key == format_key(keys[item])}
+        changed = keys.keys() - same - self._store.list_decided_items().keys()
         if len(changed) <= _MANY:  # they are examined one by one; those with decisions keep their problems
             found = {item: list(problems) for item, (_, problems) in kept.items() if problems}
         else:
             found, same = {}, set(keys)
-            for problem in assemble(self._project, for_review=True).problems:
+            for problem in assemble_items(self._project, for_review=True).problems:
                 found.setdefault(problem.item, []).append(problem)
             if not self._store.is_writing:
-                keep_problems(self._store, keys, found)
-        self._steps, self._problems, self._known = steps, found, _Contents()
+                store_problems(self._store, keys, found)
+        self._steps, self._problems, self._known = steps, found, _QueueState()
         return same
 
     def _read(self, items: list[str], keys: Mapping[str, _Key], examined: Collection[str]) -> None:
         for entry, texts, decisions in self._stored(items):
             known = self._known.items[entry.id]
-            current = current_among(entry, texts, decisions) if decisions else []
-            known.state = settle(current, self._rule).state
+            current = select_current(entry, texts, decisions) if decisions else []
+            known.state = settle_decisions(current, self._rule).state
             known.deciders = tuple(dict.fromkeys(decision.reviewer for decision in current))
             known.decisions = len(current)
             known.key = keys[entry.id]
             # An item without a decision has the problems that it has now; one with decisions, those before them.
             if entry.id not in examined and not current:
-                found = assemble(self._project, entry.id, for_review=True).problems
+                found = assemble_items(self._project, entry.id, for_review=True).problems
                 found += [one for one in self._problems.get(entry.id, ()) if one.reason.startswith("duplicate")]
                 self._problems.pop(entry.id, None)
                 if found:
@@ -238,10 +238,10 @@ class ReviewQueue:
         if len(items) <= _MANY:
             for item in items:
                 decisions = list(store.decisions(item))
-                yield store.item(item), texts_before(self._project, item) if decisions else {}, decisions
+                yield store.item(item), get_unreviewed_texts(self._project, item) if decisions else {}, decisions
             return
         by_item = group_by_item(store.decisions())
-        wanted, texts, applied = set(items), store.texts("text") if by_item else {}, store.applied_texts()
+        wanted, texts, applied = set(items), store.texts("text") if by_item else {}, store.list_applied_texts()
         for entry in store.items(dropped=None):
             if entry.id in wanted:
                 yield entry, applied.get(entry.id) or texts.get(entry.id, {}), by_item.get(entry.id, [])

@@ -63,24 +63,24 @@ class ReviewOutcome:
     settled_by: tuple[ReviewDecision, ...] = ()
 
 
-def settle(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> ReviewOutcome:
+def settle_decisions(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> ReviewOutcome:
     """The outcome of all decisions that count, one for each reviewer; the last adjudication overrides them.
 
     If more people decided than were asked and two outcomes have enough votes, that is a conflict too.
 
     >>> keep, drop = (ReviewDecision("a", "", verdict) for verdict in ("accept", "drop"))
-    >>> settle([keep, drop, keep, drop], ReviewRule(3, 5)).state
+    >>> settle_decisions([keep, drop, keep, drop], ReviewRule(3, 5)).state
     'open'
-    >>> settle([keep, drop, keep, drop, keep], ReviewRule(3, 5)).state
+    >>> settle_decisions([keep, drop, keep, drop, keep], ReviewRule(3, 5)).state
     'agreed'
-    >>> settle([keep, drop], ReviewRule(1, 1)).state
+    >>> settle_decisions([keep, drop], ReviewRule(1, 1)).state
     'conflict'
     """
     everything = list(decisions)
     adjudications = [decision for decision in everything if decision.adjudicates]
     if adjudications:
         return ReviewOutcome("adjudicated", (adjudications[-1],))
-    groups = group_same(everything)
+    groups = group_equal_decisions(everything)
     enough = [group for group in groups if len(group) >= rule.agree]
     if len(enough) == 1:
         return ReviewOutcome("agreed", tuple(enough[0]))
@@ -89,7 +89,7 @@ def settle(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> ReviewOutco
     return ReviewOutcome("conflict" if enough or most + missing < rule.agree else "open")
 
 
-def group_same(decisions: Sequence[ReviewDecision]) -> list[list[ReviewDecision]]:
+def group_equal_decisions(decisions: Sequence[ReviewDecision]) -> list[list[ReviewDecision]]:
     """Decisions that are the same, together."""
     groups: list[list[ReviewDecision]] = []
     for decision in decisions:

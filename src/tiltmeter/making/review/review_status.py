@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import Any
 
 from tiltmeter.making.project import Project
-from tiltmeter.making.reliability import Agreement, cohen_kappa, krippendorff_alpha
+from tiltmeter.making.reliability import Agreement, compute_cohen_kappa, compute_krippendorff_alpha
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.review.review_outcomes import rule_of
+from tiltmeter.making.review.review_outcomes import get_rule
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule
 from tiltmeter.making.review.review_views import ReviewProgress
 
@@ -26,11 +26,11 @@ class ReviewAgreement:
     pairs: dict[tuple[str, str], Agreement]
     same: float | None
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The agreement as JSON values."""
         return {
-            "together": self.together.as_json(),
-            "pairs": [{"reviewers": list(names), **found.as_json()} for names, found in self.pairs.items()],
+            "together": self.together.to_json(),
+            "pairs": [{"reviewers": list(names), **found.to_json()} for names, found in self.pairs.items()],
             "same_texts": self.same,
         }
 
@@ -44,7 +44,7 @@ class ReviewSummary:
     agreement: ReviewAgreement
     adjudicators: Counter[str]
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The summary as JSON values."""
         return {
             "agreeing": self.rule.agree,
@@ -54,7 +54,7 @@ class ReviewSummary:
                 name: {"decided": decided, "left": left} for name, (decided, left) in self.progress.reviewers.items()
             },
             "adjudicators": dict(self.adjudicators),
-            "agreement": self.agreement.as_json(),
+            "agreement": self.agreement.to_json(),
         }
 
     def lines(self) -> list[str]:
@@ -72,21 +72,21 @@ class ReviewSummary:
         return lines
 
 
-def summarise(project: Project, progress: ReviewProgress | None = None) -> ReviewSummary | None:
+def summarise_review(project: Project, progress: ReviewProgress | None = None) -> ReviewSummary | None:
     """The summary of a project's review, whose progress may be known; None if nobody has been asked to review it."""
-    if not project.store.reviewer_names():
+    if not project.store.list_reviewer_names():
         return None
     progress = progress or Review(project).progress()
     adjudicators = Counter(decision.reviewer for decision in project.store.decisions() if decision.adjudicates)
-    return ReviewSummary(rule_of(project), progress, agreement(project), adjudicators)
+    return ReviewSummary(get_rule(project), progress, agreement(project), adjudicators)
 
 
 def agreement(project: Project) -> ReviewAgreement:
     """How well the reviewers of a project agree."""
-    return agreement_of(project.store.blind_decisions())
+    return compute_decision_agreement(project.store.list_blind_decisions())
 
 
-def agreement_of(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:
+def compute_decision_agreement(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:
     """The agreement in these decisions, which are at most one by each reviewer on each item as it was shown."""
     by_item: dict[tuple[str, str], dict[str, ReviewDecision]] = {}
     for decision in decisions:
@@ -97,10 +97,12 @@ def agreement_of(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:
     for one, other in combinations(names, 2):
         both = [(own[one].verdict, own[other].verdict) for own in by_item.values() if one in own and other in own]
         if both:
-            pairs[one, other] = cohen_kappa(both, key=f"{one} {other}")
-    return ReviewAgreement(krippendorff_alpha(rows), pairs, _same([list(own.values()) for own in by_item.values()]))
+            pairs[one, other] = compute_cohen_kappa(both, key=f"{one} {other}")
+    return ReviewAgreement(
+        compute_krippendorff_alpha(rows), pairs, _compute_same_share([list(own.values()) for own in by_item.values()])
+    )
 
 
-def _same(items: Sequence[Sequence[ReviewDecision]]) -> float | None:
+def _compute_same_share(items: Sequence[Sequence[ReviewDecision]]) -> float | None:
     found = [one.is_same_as(other) for decisions in items for one, other in combinations(decisions, 2)]
     return sum(found) / len(found) if found else None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tiltmeter.database.summed import SummedDatabase
+from tiltmeter.database.row_checksum_database import RowChecksumDatabase
 from tiltmeter.making.review.review_rule import ReviewDecision
 
 REVIEW_SCHEMA = """
@@ -97,20 +97,20 @@ class AppliedOutcome:
     accepted: list[str]
 
 
-def _now() -> str:
+def _get_timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class ReviewTables(SummedDatabase):
+class ReviewTables(RowChecksumDatabase):
     """Reviewers, decisions and slots. Methods that write do so inside `transaction()` of the caller."""
 
     # Reviewers
 
     def add_reviewer(self, name: str) -> None:
         """Add a reviewer, unless there is one with this name."""
-        self._db.execute("INSERT OR IGNORE INTO reviewers VALUES (?, ?)", [name, _now()])
+        self._db.execute("INSERT OR IGNORE INTO reviewers VALUES (?, ?)", [name, _get_timestamp()])
 
-    def reviewer_names(self) -> list[str]:
+    def list_reviewer_names(self) -> list[str]:
         """All reviewers, in the order in which they were added."""
         return [name for (name,) in self._db.execute("SELECT name FROM reviewers ORDER BY at, name")]
 
@@ -129,11 +129,11 @@ class ReviewTables(SummedDatabase):
         """
         key = [decision.item, decision.reviewer, decision.adjudicates]
         revealed = self.is_revealed(decision.item, decision.reviewer)
-        repeated = [] if known is None or revealed else self._repeated(decision, known)
+        repeated = [] if known is None or revealed else self._find_repeated(decision, known)
         self._db.execute(
             "UPDATE decisions SET undone_at = ?, blind = blind AND ? "
             "WHERE item = ? AND reviewer = ? AND adjudicates = ? AND undone_at IS NULL",
-            [_now(), revealed, *key],
+            [_get_timestamp(), revealed, *key],
         )
         cursor = self._db.execute(
             "INSERT INTO decisions (item, reviewer, verdict, texts, accepted, comment, via, shown, adjudicates, blind, "
@@ -142,14 +142,14 @@ class ReviewTables(SummedDatabase):
                 decision.item,
                 decision.reviewer,
                 decision.verdict,
-                _json(decision.texts),
-                _json(decision.accepted),
+                _to_json(decision.texts),
+                _to_json(decision.accepted),
                 decision.comment,
                 decision.via,
                 decision.shown,
                 decision.adjudicates,
                 not revealed and not decision.adjudicates,
-                _now(),
+                _get_timestamp(),
             ],
         )
         assert cursor.lastrowid is not None
@@ -157,13 +157,13 @@ class ReviewTables(SummedDatabase):
         self._db.executemany("DELETE FROM decisions WHERE id = ?", [[number] for number in repeated])
         return cursor.lastrowid
 
-    def _repeated(self, decision: ReviewDecision, known: int) -> list[int]:
+    def _find_repeated(self, decision: ReviewDecision, known: int) -> list[int]:
         """The numbers of decisions that stand on the same texts, less those that their maker knew of."""
-        since = self.own_decisions(decision.item, decision.reviewer)[known:]
+        since = self.list_own_decisions(decision.item, decision.reviewer)[known:]
         standing = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
         return [one.number for one in standing if one.number in since]
 
-    def own_decisions(self, item: str, reviewer: str) -> list[int]:
+    def list_own_decisions(self, item: str, reviewer: str) -> list[int]:
         """The numbers of a reviewer's decisions on an item, in order, withdrawn ones included; no adjudications."""
         query = "SELECT id FROM decisions WHERE item = ? AND reviewer = ? AND NOT adjudicates ORDER BY id"
         return [number for (number,) in self._db.execute(query, [item, reviewer])]
@@ -172,37 +172,38 @@ class ReviewTables(SummedDatabase):
         """Withdraw a decision. It counts for agreement only if its maker has seen what others decided."""
         revealed = self.is_revealed(decision.item, decision.reviewer)
         self._db.execute(
-            "UPDATE decisions SET undone_at = ?, blind = blind AND ? WHERE id = ?", [_now(), revealed, decision.number]
+            "UPDATE decisions SET undone_at = ?, blind = blind AND ? WHERE id = ?",
+            [_get_timestamp(), revealed, decision.number],
         )
 
     def decisions(self, item: str | None = None, *, undone: bool = False) -> Iterator[ReviewDecision]:
         """The decisions on one item or on all, in order; with `undone`, also those that do not stand."""
         wanted = "(? OR undone_at IS NULL)" if item is None else "(? OR undone_at IS NULL) AND item = ?"
         query = f"SELECT {_COLUMNS} FROM decisions WHERE {wanted} ORDER BY id"
-        return map(_decision, self._db.execute(query, [undone] if item is None else [undone, item]))
+        return map(_build_decision, self._db.execute(query, [undone] if item is None else [undone, item]))
 
-    def blind_decisions(self) -> Iterator[ReviewDecision]:
+    def list_blind_decisions(self) -> Iterator[ReviewDecision]:
         """The decisions that count for agreement: the last of each person before seeing those of others."""
-        return map(_decision, self._db.execute(f"SELECT {_COLUMNS} FROM decisions WHERE blind ORDER BY id"))
+        return map(_build_decision, self._db.execute(f"SELECT {_COLUMNS} FROM decisions WHERE blind ORDER BY id"))
 
-    def last_decision(self, reviewer: str, item: str | None = None) -> ReviewDecision | None:
+    def find_last_decision(self, reviewer: str, item: str | None = None) -> ReviewDecision | None:
         """The last decision of a reviewer that stands, on an item or on any."""
         query = (
             f"SELECT {_COLUMNS} FROM decisions WHERE reviewer = ?1 AND (?2 IS NULL OR item = ?2) "
             "AND undone_at IS NULL ORDER BY id DESC LIMIT 1"
         )
         row = self._db.execute(query, [reviewer, item]).fetchone()
-        return _decision(row) if row else None
+        return _build_decision(row) if row else None
 
-    def decisions_of(self, reviewer: str, limit: int) -> list[ReviewDecision]:
+    def list_recent_decisions(self, reviewer: str, limit: int) -> list[ReviewDecision]:
         """The last decisions of a reviewer that stand, the last one first; adjudications are not among them."""
         query = (
             f"SELECT {_COLUMNS} FROM decisions WHERE reviewer = ? AND undone_at IS NULL AND NOT adjudicates "
             "ORDER BY id DESC LIMIT ?"
         )
-        return [_decision(row) for row in self._db.execute(query, [reviewer, limit])]
+        return [_build_decision(row) for row in self._db.execute(query, [reviewer, limit])]
 
-    def decided_before(self, reviewer: str, item: str | None) -> ReviewDecision | None:
+    def find_earlier_decision(self, reviewer: str, item: str | None) -> ReviewDecision | None:
         """The decision of a reviewer before that on an item, or the last one; of those that stand, no adjudications."""
         own = "reviewer = ?1 AND undone_at IS NULL AND NOT adjudicates"
         query = (
@@ -210,9 +211,9 @@ class ReviewTables(SummedDatabase):
             f"AND id < coalesce((SELECT max(id) FROM decisions WHERE {own} AND item = ?2), ?3) ORDER BY id DESC LIMIT 1"
         )
         row = self._db.execute(query, [reviewer, item, 2**63 - 1]).fetchone()
-        return _decision(row) if row else None
+        return _build_decision(row) if row else None
 
-    def decided_items(self) -> dict[str, list[str]]:
+    def list_decided_items(self) -> dict[str, list[str]]:
         """The reviewers of each item that has a decision that stands."""
         found: dict[str, list[str]] = {}
         query = "SELECT item, reviewer FROM decisions WHERE undone_at IS NULL GROUP BY item, reviewer ORDER BY min(id)"
@@ -222,11 +223,13 @@ class ReviewTables(SummedDatabase):
 
     def reveal(self, item: str, reviewer: str) -> None:
         """Record that a reviewer was shown the decisions of others on an item."""
-        self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, _now()])
+        self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, _get_timestamp()])
 
     def reveal_all(self, reviewer: str) -> None:
         """Record that a reviewer was shown all decisions that there are, withdrawn ones included."""
-        self._db.execute("INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, _now()])
+        self._db.execute(
+            "INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, _get_timestamp()]
+        )
 
     def is_revealed(self, item: str, reviewer: str) -> bool:
         """Whether a reviewer was shown the decisions of others on an item."""
@@ -235,7 +238,7 @@ class ReviewTables(SummedDatabase):
 
     # Slots
 
-    def all_slots(self) -> Iterator[tuple[str, int, str, float]]:
+    def list_slots(self) -> Iterator[tuple[str, int, str, float]]:
         """Item, slot, reviewer and the time until when the item is held for them; of all slots, expired ones too."""
         return iter(self._db.execute("SELECT item, slot, reviewer, expires FROM review_slots"))
 
@@ -252,7 +255,7 @@ class ReviewTables(SummedDatabase):
     def add_question(self, item: str, reviewer: str, question: str) -> int:
         """Record what a reviewer asks about an item; its number."""
         query = "INSERT INTO questions (item, reviewer, question, at) VALUES (?, ?, ?, ?)"
-        cursor = self._db.execute(query, [item, reviewer, question, _now()])
+        cursor = self._db.execute(query, [item, reviewer, question, _get_timestamp()])
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
@@ -260,7 +263,7 @@ class ReviewTables(SummedDatabase):
         """Record the answer to a question."""
         self._db.execute(
             "UPDATE questions SET answer = ?, answered_by = ?, answered_at = ? WHERE id = ?",
-            [answer, by, _now(), number],
+            [answer, by, _get_timestamp(), number],
         )
 
     def questions(self, item: str | None = None) -> list[ReviewQuestion]:
@@ -272,7 +275,7 @@ class ReviewTables(SummedDatabase):
             rows = self._db.execute(query.format("item = ?"), [item])
         return [ReviewQuestion(*row) for row in rows]
 
-    def unanswered(self) -> dict[str, set[str]]:
+    def list_unanswered(self) -> dict[str, set[str]]:
         """By reviewer, the items about which they ask something that is not answered."""
         found: dict[str, set[str]] = {}
         for reviewer, item in self._db.execute("SELECT reviewer, item FROM questions WHERE answered_at IS NULL"):
@@ -286,7 +289,7 @@ class ReviewTables(SummedDatabase):
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(version), self._db.total_changes
 
-    def item_keys(self, item: str | None = None) -> dict[str, tuple[str, str, tuple[object, ...]]]:
+    def read_item_keys(self, item: str | None = None) -> dict[str, tuple[str, str, tuple[object, ...]]]:
         """Of one or all items that can be reviewed, part, subject and what changes whenever the item's state does.
 
         These are the translated items, those that reviewers dropped included, in the project's order.
@@ -310,13 +313,13 @@ class ReviewTables(SummedDatabase):
             for name, part, subject, stage, dropped, version in rows
         }
 
-    def keep_found(self, steps: int, version: str, found: str) -> None:
+    def store_found(self, steps: int, version: str, found: str) -> None:
         """Keep what was found of the items after so many steps."""
-        with self.transaction():
+        with self.begin_transaction():
             self._db.execute("DELETE FROM found_problems")
             self._db.execute("INSERT INTO found_problems VALUES (?, ?, ?)", [steps, version, found])
 
-    def kept_found(self, steps: int, version: str) -> str:
+    def load_found(self, steps: int, version: str) -> str:
         """What was found of the items after so many steps by this version; empty if nothing was."""
         query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
         row = self._db.execute(query, [steps, version]).fetchone()
@@ -324,11 +327,11 @@ class ReviewTables(SummedDatabase):
 
     # Outcomes
 
-    def applied_texts(self) -> dict[str, dict[str, str]]:
+    def list_applied_texts(self) -> dict[str, dict[str, str]]:
         """The texts before the review of all items that have an outcome."""
         return {item: json.loads(texts) for item, texts in self._db.execute("SELECT item, texts FROM applied")}
 
-    def applied(self, item: str) -> AppliedOutcome | None:
+    def get_applied(self, item: str) -> AppliedOutcome | None:
         """The outcome that an item has, if there is one."""
         query = "SELECT outcome, stage, texts, findings, accepted FROM applied WHERE item = ?"
         row = self._db.execute(query, [item]).fetchone()
@@ -346,7 +349,7 @@ class ReviewTables(SummedDatabase):
                     item,
                     applied.outcome,
                     applied.stage,
-                    _json(applied.texts),
+                    _to_json(applied.texts),
                     json.dumps(applied.findings),
                     json.dumps(applied.accepted),
                 ],
@@ -362,7 +365,7 @@ class ReviewTables(SummedDatabase):
             self._db.execute("DELETE FROM accepted WHERE item = ? AND code = ?", [item, code])
 
 
-def _decision(row: tuple[str, str, str, str, str, str, str, str, int, str, int]) -> ReviewDecision:
+def _build_decision(row: tuple[str, str, str, str, str, str, str, str, int, str, int]) -> ReviewDecision:
     item, reviewer, verdict, texts, accepted, comment, via, shown, adjudicates, at, number = row
     return ReviewDecision(
         item=item,
@@ -379,5 +382,5 @@ def _decision(row: tuple[str, str, str, str, str, str, str, str, int, str, int])
     )
 
 
-def _json(values: Mapping[str, str]) -> str:
+def _to_json(values: Mapping[str, str]) -> str:
     return json.dumps(dict(values), ensure_ascii=False, sort_keys=True)

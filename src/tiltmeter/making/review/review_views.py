@@ -52,13 +52,13 @@ class ReviewItem:
         >>> view.name_of("candidates[1].word"), view.name_of("target_term")
         ('unrelated', 'target term')
         """
-        return self.names.get(field, plain_field(field))
+        return self.names.get(field, format_field(field))
 
 
-def plain_field(field: str) -> str:
+def format_field(field: str) -> str:
     """A field of a form in plain words.
 
-    >>> plain_field("target_term"), plain_field("candidates[1].id")
+    >>> format_field("target_term"), format_field("candidates[1].id")
     ('target term', 'candidates 2, id')
     """
     for number in range(20):
@@ -108,7 +108,7 @@ class ReviewProgress:
     reviewers: dict[str, tuple[int, int]]
 
 
-def proposal_text(view: ReviewItem, field: str, number: int) -> str:
+def get_proposal_text(view: ReviewItem, field: str, number: int) -> str:
     """The proposal with this number for a field, counted from 1."""
     proposals = [text for problem in view.problems if problem.field == field for text in problem.proposals]
     proposals = list(dict.fromkeys(proposals))
@@ -117,7 +117,7 @@ def proposal_text(view: ReviewItem, field: str, number: int) -> str:
     return proposals[number - 1]
 
 
-def check_texts(view: ReviewItem, changes: Mapping[str, str]) -> None:
+def validate_texts(view: ReviewItem, changes: Mapping[str, str]) -> None:
     """Refuse texts that an item does not have, that are empty, or that have lost or doubled a blank."""
     for field, text in changes.items():
         if field not in view.source:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 
-from tiltmeter.gender import LANGUAGES, speaker_gender
+from tiltmeter.gender import LANGUAGES, find_speaker_gender
 from tiltmeter.making.toml_values import read_toml
 
 _KEYS = ("first_person", "openings", "articles", "article_optional", "nouns", "patterns")
@@ -24,25 +24,26 @@ class SpeakerPatterns:
 
 
 @cache
-def speaker_patterns(language: str) -> SpeakerPatterns | None:
+def load_speaker_patterns(language: str) -> SpeakerPatterns | None:
     """The patterns of a language; None if there is no file."""
     resource = files("tiltmeter.making.writing").joinpath("speakers", f"{language.split('-')[0].lower()}.toml")
     if not resource.is_file():
         return None
     with as_file(resource) as path:
         table = read_toml(path)
-    table.check_keys(_KEYS)
-    article = f"(?:{_any(table.texts('articles'))}) "
+    table.reject_unknown_keys(_KEYS)
+    article = f"(?:{_join_alternatives(table.texts('articles'))}) "
     if table.flag("article_optional", default=False):
         article = f"(?:{article})?"
-    said = rf"\b(?:{_any(table.texts('openings'))}) ?{article}(?:[\w-]+ ){{0,2}}(?:{_any(table.texts('nouns'))})\b"
+    openings, nouns = (_join_alternatives(table.texts(key)) for key in ("openings", "nouns"))
+    said = rf"\b(?:{openings}) ?{article}(?:[\w-]+ ){{0,2}}(?:{nouns})\b"
     return SpeakerPatterns(
         tuple(map(re.compile, table.texts("first_person"))),
         (re.compile(said, re.IGNORECASE), *map(re.compile, table.texts("patterns"))),
     )
 
 
-def _any(words: tuple[str, ...]) -> str:
+def _join_alternatives(words: tuple[str, ...]) -> str:
     return "|".join(map(re.escape, words))
 
 
@@ -54,19 +55,19 @@ def is_first_person(sentence: str, language: str) -> bool | None:
     >>> is_first_person("Főztem.", "hu") is None
     True
     """
-    patterns = speaker_patterns(language)
+    patterns = load_speaker_patterns(language)
     return None if patterns is None else any(pattern.search(sentence) for pattern in patterns.first_person)
 
 
-def source_gender(sentence: str, language: str) -> str | None:
+def find_gender_cue(sentence: str, language: str) -> str | None:
     """The words by which a sentence shows the gender of its speaker; empty if it is neutral, None if nothing can tell.
 
-    >>> source_gender("As a young woman, I was shy.", "en"), source_gender("I called a woman.", "en")
+    >>> find_gender_cue("As a young woman, I was shy.", "en"), find_gender_cue("I called a woman.", "en")
     ('As a young woman', '')
     """
     if language in LANGUAGES:
-        return " ".join(speaker_gender(sentence, language, explain=True).cue)
-    patterns = speaker_patterns(language)
+        return " ".join(find_speaker_gender(sentence, language, explain=True).cue)
+    patterns = load_speaker_patterns(language)
     if patterns is None:
         return None
     return next((found[0] for pattern in patterns.gendered if (found := pattern.search(sentence))), "")

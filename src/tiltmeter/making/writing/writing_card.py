@@ -4,16 +4,16 @@ from collections import Counter
 
 from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.project import Project
-from tiltmeter.making.writing.writing import plan_of, written_by
-from tiltmeter.making.writing.writing_checks import unchecked
-from tiltmeter.making.writing.written_rating import rating_of
+from tiltmeter.making.writing.writing_checks import list_missing_checks
+from tiltmeter.making.writing.written_item_ratings import load_rating
+from tiltmeter.making.writing.written_items import count_written, load_writing_plan
 
 
-def writing_section(project: Project) -> str:
+def render_writing_section(project: Project) -> str:
     """Writers, subjects and ratings as Markdown; empty for a project of translations."""
     if project.settings.system != WRITTEN:
         return ""
-    plan, counts = plan_of(project), written_by(project)
+    plan, counts = load_writing_plan(project), count_written(project)
     by_writer: Counter[str] = Counter()
     by_subject: Counter[str] = Counter()
     for (writer, subject), count in counts.items():
@@ -24,13 +24,13 @@ def writing_section(project: Project) -> str:
     for entry in plan.subjects:
         name = entry.name if entry.key == entry.name else f"{entry.key} {entry.name}"
         lines.append(f"| {name} | {entry.side} | {by_subject[entry.key]:,} | {', '.join(entry.sub)} |")
-    lines += ["", *(f"- {line}" for line in unchecked(project.settings))]
-    return "\n".join([*lines, *_ratings(project)])
+    lines += ["", *(f"- {line}" for line in list_missing_checks(project.settings))]
+    return "\n".join([*lines, *_describe_ratings(project)])
 
 
-def _ratings(project: Project) -> list[str]:
-    rating = rating_of(project)
-    results = rating.results()
+def _describe_ratings(project: Project) -> list[str]:
+    rating = load_rating(project)
+    results = rating.compute_results()
     if not results.raters:
         return ["", "No person has rated these items."]
     lines = ["", "Ratings:", ""]

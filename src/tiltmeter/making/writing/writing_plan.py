@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.forms.gest import HIGHEST, STEREOTYPES, gest_side
+from tiltmeter.forms.gest import HIGHEST, STEREOTYPES, get_gest_side
 from tiltmeter.making.toml_values import TomlTable, read_toml
 
 WRITING_FILE = "writing.toml"
@@ -56,9 +56,9 @@ def read_writing_plan(path: Path, form: str) -> WritingPlan:
     if not path.is_file():
         raise UsageError(f"{path.parent} is not a project of written items: it has no {path.name}.")
     table = read_toml(path)
-    table.check_keys(("writers", "quota", "subjects"))
+    table.reject_unknown_keys(("writers", "quota", "subjects"))
     quota = table.integer("quota", 50, least=1)
-    subjects = tuple(_subject(entry, quota, form) for entry in table.tables("subjects"))
+    subjects = tuple(_parse_subject(entry, quota, form) for entry in table.tables("subjects"))
     plan = WritingPlan(table.texts("writers"), subjects)
     if not plan.subjects:
         raise DataError(f"{path} has no [[subjects]] to write about.")
@@ -68,26 +68,26 @@ def read_writing_plan(path: Path, form: str) -> WritingPlan:
     return plan
 
 
-def _subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
+def _parse_subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
     name, quota, sub = table.text("name"), table.integer("quota", quota, least=1), table.texts("sub")
     if form not in ("gest", "gendered-pairs"):
-        table.check_keys(("name", "quota", "sub"))
+        table.reject_unknown_keys(("name", "quota", "sub"))
         return WritingSubject(name, name, quota, sub=sub)
-    table.check_keys(("number", "name", "side", "quota", "sub"))
+    table.reject_unknown_keys(("number", "name", "side", "quota", "sub"))
     number, named = table.integer("number", least=1), table.text("side", "")
     if number > HIGHEST:
         raise table.error("number", f"a whole number from 1 to {HIGHEST:,}")
     side = next((side for side in _SIDES if side == named), None)
     if side is None:
         raise table.error("side", "feminine or masculine")
-    if number in STEREOTYPES and side != (known := gest_side(number)):
+    if number in STEREOTYPES and side != (known := get_gest_side(number)):
         raise DataError(
             f"{table.path}: stereotype {number} is one of GEST's, and {known}; give one of your own a number from 17."
         )
     return WritingSubject(str(number), name, quota, side, sub)
 
 
-def default_plan(form: str, quota: int) -> str:
+def build_default_plan(form: str, quota: int) -> str:
     """A plan to be edited: of GEST forms with the sixteen stereotypes, of others with one subject."""
     lines = [
         "# Who writes, how many items each of them for each subject, and about what.",
@@ -98,7 +98,7 @@ def default_plan(form: str, quota: int) -> str:
         lines += ["", "# Stereotypes of your own have numbers from 17. `sub` lists what belongs to a stereotype."]
         for number, name in STEREOTYPES.items():
             lines += ["", "[[subjects]]", f"number = {number}", f"name = {json.dumps(name)}"]
-            lines += [f'side = "{gest_side(number)}"', "sub = []"]
+            lines += [f'side = "{get_gest_side(number)}"', "sub = []"]
     else:
         lines += ["", "# The targets to write about; `quota` may be set for each.", "[[subjects]]", 'name = "cook"']
     return "\n".join(lines) + "\n"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from tiltmeter.datasets.readers.file_text import read_mac_text
+from tiltmeter.datasets.readers.decoded_text import read_mac_text
 from tiltmeter.errors import DataError
 from tiltmeter.measures import pairs
-from tiltmeter.papers.printed import CellKey
-from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.printed_numbers import CellKey
 from tiltmeter.papers.sources.recipe import Numbers, NumberSource
+from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 REPOSITORY = "jerryspan/Dutch-CrowS-Pairs"
 # The number of pairs in each language.
@@ -26,7 +26,7 @@ _NO_RUN = (
 )
 
 
-def find(cell: CellKey, *, from_models: bool) -> NumberSource:
+def find_source(cell: CellKey, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell."""
     key = ("all", "all", cell["metric"])
     if from_models:
@@ -34,10 +34,10 @@ def find(cell: CellKey, *, from_models: bool) -> NumberSource:
     return NumberSource(key, ReleasedPairScores(cell["model"], cell["language"]))
 
 
-def score_file(model: str, language: str) -> str:
+def get_score_path(model: str, language: str) -> str:
     """The path of the released scores of a model.
 
-    >>> score_file("mBERT", "nl")
+    >>> get_score_path("mBERT", "nl")
     'results/results_mlms/dutch_mlms/results_mbert.csv'
     """
     return f"results/results_mlms/{_FOLDERS[language]}/results_{model.lower()}.csv"
@@ -53,9 +53,9 @@ class ReleasedPairScores:
     @property
     def name(self) -> str:
         """The file."""
-        return score_file(self.model, self.language)
+        return get_score_path(self.model, self.language)
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """CPS as published, of all pairs and by bias type."""
         path = desk.fetch(REPOSITORY, self.name)
         records = pairs.measure(read_pair_scores(path, self.model, self.language), intervals=False)
@@ -76,7 +76,7 @@ def read_pair_scores(path: Path, model: str, language: str) -> pd.DataFrame:
     case = {"model": model, "benchmark": "crows-pairs-dutch", "part": "all", "language": language}
     rows = []
     for number, row in enumerate(reader):
-        scores = [_number(row[name]) for name in ("sent_more_score", "sent_less_score")]
+        scores = [_parse_number(row[name]) for name in ("sent_more_score", "sent_less_score")]
         if None in row.values() or None in row or not all(map(math.isfinite, scores)):
             raise DataError(f"{path}, pair {number + 1}: two scores and six other values are wanted; fetch it again.")
         if (scores[0] > scores[1]) != (row["score"].strip() == "1"):
@@ -91,7 +91,7 @@ def read_pair_scores(path: Path, model: str, language: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _number(text: str | None) -> float:
+def _parse_number(text: str | None) -> float:
     try:
         return float(text or "")
     except ValueError:

@@ -9,13 +9,13 @@ from functools import cache, partial
 from importlib.resources import files
 from io import StringIO
 
-from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.forms.gest import GestItem, has_family_words
-from tiltmeter.measures.sides import MALE
-from tiltmeter.papers.printed import CellKey, paper, printed
+from tiltmeter.measures.stereotype_sides import MALE
+from tiltmeter.papers.printed_numbers import CellKey, find_paper, read_printed_numbers
 from tiltmeter.papers.sources import gest_scores, gest_translations
-from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
+from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 # Table 3 has means over the rows of these tables.
 GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
@@ -24,7 +24,7 @@ _JUDGED = ("4", "5")
 _NO_RUN = "Translation systems are not run; their released translations are read without --from-models."
 
 
-def find(table: str, cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
+def find_source(table: str, cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell of a table."""
     if table == "1":
         return NumberSource(("sentences", cell["stereotype"]), SentenceCounts())
@@ -32,21 +32,21 @@ def find(table: str, cell: CellKey, kind: str, *, from_models: bool) -> NumberSo
         return NumberSource((), lacking="The judgements of native speakers were not released.")
     if table == "3":
         return _find_mean(cell, from_models)
-    name = names()[table, cell["system"]]
+    name = load_names()[table, cell["system"]]
     if table == "7":
         return NumberSource(("pairs", cell["system"], cell["language"]), gest_scores.PairCounts())
-    recipe = _recipe(table, name, cell, from_models)
+    recipe = _build_recipe(table, name, cell, from_models)
     if table in ("6", "8"):
         key = ("yield", "all", "value") if table == "6" else ("p_i", cell["stereotype"], kind)
         return NumberSource(key, recipe, "" if recipe else _NO_RUN)
     return NumberSource(("q_i", cell["stereotype"], kind), recipe)
 
 
-def _recipe(table: str, name: str, cell: CellKey, from_models: bool) -> Recipe | None:
+def _build_recipe(table: str, name: str, cell: CellKey, from_models: bool) -> Recipe | None:
     if table in ("6", "8"):
         return None if from_models else gest_translations.ReleasedTranslations(name, cell["language"])
     if table == "11":
-        make: Callable[[str, str], Recipe] = gest_scores.RunOnPairs if from_models else gest_scores.ReleasedPairs
+        make: Callable[[str, str], Recipe] = gest_scores.GestPairsRun if from_models else gest_scores.ReleasedGestPairs
         return make(name, cell["language"])
     of_template = partial(gest_scores.GestRun if from_models else gest_scores.ReleasedGestScores, table, name)
     return of_template(cell["template"])
@@ -57,11 +57,11 @@ def _find_mean(cell: CellKey, from_models: bool) -> NumberSource:
     rate = cell["quantity"].replace("p/q", "p" if table == "8" else "q")
     if table == "8" and from_models:
         return NumberSource((rate,), lacking=_NO_RUN)
-    return NumberSource((rate,), Means(table, from_models))
+    return NumberSource((rate,), RateMeans(table, from_models))
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class RateMeans:
     """The means of the rates over all rows of a table; available only if all rows are."""
 
     table: str
@@ -72,14 +72,16 @@ class Means:
         """The rows averaged."""
         return f"all rows of Table {self.table}"
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """The means of the rates about men, about women and about family."""
         rows = {
             recipe: None
-            for number in printed(paper("gest2024"))
+            for number in read_printed_numbers(find_paper("gest2024"))
             if number.table == self.table
             and (
-                recipe := _recipe(self.table, names()[self.table, number.cell["system"]], number.cell, self.from_models)
+                recipe := _build_recipe(
+                    self.table, load_names()[self.table, number.cell["system"]], number.cell, self.from_models
+                )
             )
         }
         row_numbers = [desk.compute(recipe) for recipe in rows]
@@ -99,7 +101,7 @@ class SentenceCounts:
         """The file."""
         return "data/gest.csv"
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """The sentences of each stereotype and of all, those with words about family, and the stereotypes."""
         desk.fetch(gest_scores.REPOSITORY, self.name)
         items = [item for item in load("gest-1.0", None, "en") if isinstance(item, GestItem)]
@@ -114,7 +116,7 @@ class SentenceCounts:
 
 
 @cache
-def names() -> dict[tuple[str, str], str]:
+def load_names() -> dict[tuple[str, str], str]:
     """The hub ids of models, and the folders of translation systems, by table and printed name."""
     text = files(__package__).joinpath("gest.csv").read_text(encoding="utf-8")
     return {(row["table"], row["system"]): row["name"] for row in csv.DictReader(StringIO(text))}

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.gest_scores import REPOSITORY
 from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers
-from tiltmeter.runs.translations import score_translations
+from tiltmeter.papers.sources.recipe_context import RecipeContext
+from tiltmeter.runs.translation_run import score_translations
 
 
-def translation_file(system: str, language: str) -> str:
+def get_translation_path(system: str, language: str) -> str:
     """The path of the translations of one system into one language.
 
-    >>> translation_file("nllb_3b", "be")
+    >>> get_translation_path("nllb_3b", "be")
     'data/translations/nllb_3b/be/translations.csv'
     """
     return f"data/translations/{system}/{language}/translations.csv"
@@ -27,9 +27,9 @@ class ReleasedTranslations:
     @property
     def name(self) -> str:
         """The file."""
-        return translation_file(self.system, self.language)
+        return get_translation_path(self.system, self.language)
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """p_i with its interval, p_m, p_f, p_fam, and the number of translations with a gender."""
         path = desk.fetch(REPOSITORY, self.name)
         result = score_translations(path, system=self.system, on=f"gest-mt:{self.language}", edition="1.0")

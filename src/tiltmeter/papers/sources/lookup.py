@@ -1,6 +1,6 @@
 """The source of a printed number."""
 
-from tiltmeter.papers.printed import TEXT, CellKey, Printed
+from tiltmeter.papers.printed_numbers import TEXT, CellKey, PrintedNumber
 from tiltmeter.papers.sources import (
     dutch_crows,
     gest_tables,
@@ -13,19 +13,19 @@ from tiltmeter.papers.sources import (
 from tiltmeter.papers.sources.recipe import NumberSource
 
 
-def find(number: Printed, *, from_models: bool = False, instead: CellKey | None = None) -> NumberSource:
+def find_source(number: PrintedNumber, *, from_models: bool = False, instead: CellKey | None = None) -> NumberSource:
     """The source of a number; `instead` replaces parts of its cell, to test an explanation for a difference."""
     cell = {**number.cell, **(instead or {})}
     if number.table == TEXT:
-        return text_numbers.find(number.paper.key, cell, from_models=from_models)
+        return text_numbers.find_source(number.paper.key, cell, from_models=from_models)
     if number.paper.key == "steinborn2022":
-        return steinborn.find(cell, number.kind, from_models=from_models)
+        return steinborn.find_source(cell, number.kind, from_models=from_models)
     if number.paper.key == "strazda2025":
-        return dutch_crows.find(cell, from_models=from_models)
+        return dutch_crows.find_source(cell, from_models=from_models)
     if number.paper.key == "grigoreva2024":
-        return rubia_scores.find(cell, from_models=from_models)
+        return rubia_scores.find_source(cell, from_models=from_models)
     if number.paper.key == "gest2024":
-        return gest_tables.find(number.table, cell, number.kind, from_models=from_models)
+        return gest_tables.find_source(number.table, cell, number.kind, from_models=from_models)
     if number.paper.key in released_stereoset.REPOSITORIES:
-        return released_stereoset.find(number.paper.key, cell, from_models=from_models)
-    return oeztuerk.find(number.paper.key, cell, from_models=from_models)
+        return released_stereoset.find_source(number.paper.key, cell, from_models=from_models)
+    return oeztuerk.find_source(number.paper.key, cell, from_models=from_models)

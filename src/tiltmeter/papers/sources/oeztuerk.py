@@ -8,15 +8,15 @@ from importlib.resources import files
 from io import StringIO
 from typing import cast
 
-from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.measures import association
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
-from tiltmeter.papers.printed import CellKey
-from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.printed_numbers import CellKey
 from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
-from tiltmeter.runs.imports import read_predictions
+from tiltmeter.papers.sources.recipe_context import RecipeContext
+from tiltmeter.runs.prediction_files import read_predictions
 
 REPOSITORY = "slds-lmu/stereotypes-multi"
 # Next-sentence heads that the authors fine-tuned; their predictions were released, the heads were not.
@@ -46,17 +46,17 @@ class TableRow:
         >>> TableRow("", "", "de", "THUMT/mGPT", "", "GPT2LM", "e").file
         'THUMT_mGPT__GPT2LM_e_de.json'
         """
-        return prediction_file(self.hub, self.intrasentence, self.intersentence, self.case, self.language)
+        return build_prediction_name(self.hub, self.intrasentence, self.intersentence, self.case, self.language)
 
 
-def prediction_file(hub: str, intrasentence: str, intersentence: str, case: str, language: str) -> str:
+def build_prediction_name(hub: str, intrasentence: str, intersentence: str, case: str, language: str) -> str:
     """The name of a file of predictions in the released code: model, method of each part, case, language.
 
     The method of a part that was not run is empty, which leaves two underscores in a row.
 
-    >>> prediction_file("gpt2", "", "GPT2LM", "orig", "en")
+    >>> build_prediction_name("gpt2", "", "GPT2LM", "orig", "en")
     'gpt2__GPT2LM_orig_en.json'
-    >>> prediction_file("google/mt5-base", "mT5LM", "ModelNSP", "", "de")
+    >>> build_prediction_name("google/mt5-base", "mT5LM", "ModelNSP", "", "de")
     'google_mt5-base_mT5LM_ModelNSP_de.json'
     """
     parts = [hub.replace("/", "_"), intrasentence, intersentence, *([case] if case else []), language]
@@ -64,19 +64,19 @@ def prediction_file(hub: str, intrasentence: str, intersentence: str, case: str,
 
 
 @cache
-def rows() -> dict[tuple[str, str, str], TableRow]:
+def load_rows() -> dict[tuple[str, str, str], TableRow]:
     """The rows of the tables by paper, model and language, and by an empty language for the thesis."""
     text = files(__package__).joinpath("stereoset.csv").read_text(encoding="utf-8")
     table_rows = [TableRow(**entry) for entry in csv.DictReader(StringIO(text))]
     return {(row.paper, row.model, language): row for row in table_rows for language in (row.language, "")}
 
 
-def find(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
+def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell.
 
     `items` in the cell is a language, to use only the items that exist in it.
     """
-    row = rows()[paper, cell["model"], cell.get("language", "")]
+    row = load_rows()[paper, cell["model"], cell.get("language", "")]
     metric = cell["metric"]
     key: Key = (cell["test"], _VIEWS[cell["view"]], "all", _MEASURES.get(metric, metric))
     if from_models:
@@ -103,13 +103,13 @@ class ReleasedPredictions:
         """The file."""
         return self.file
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """The measures of the predictions."""
         path = desk.fetch(REPOSITORY, f"results/predictions/{self.file}")
-        scores = read_predictions(path, "stereotypes-multi", desk.once(_items, self.language)).scores
+        scores = read_predictions(path, "stereotypes-multi", desk.compute_once(_load_items, self.language)).scores
         if self.items_of:
-            scores = scores[scores["item"].isin({item.id for item in desk.once(_items, self.items_of)})]
-        return association_numbers(association.measure(scores, intervals=False))
+            scores = scores[scores["item"].isin({item.id for item in desk.compute_once(_load_items, self.items_of)})]
+        return collect_numbers(association.measure(scores, intervals=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +132,14 @@ class StereosetRun:
         """The benchmark with part and language."""
         return f"stereoset{'/' if self.part else ''}{self.part}:{self.language}"
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """The measures of the run."""
         protocol = f"published/{self.case}" if self.case else "published"
         model = desk.head(self.hub) if self.head else desk.model(self.hub)
-        return association_numbers(desk.run(model, self.on, protocol=protocol))
+        return collect_numbers(desk.run(model, self.on, protocol=protocol))
 
 
-def association_numbers(records: Iterable[Record]) -> Numbers:
+def collect_numbers(records: Iterable[Record]) -> Numbers:
     """The values of records by part, view, group and measure, with SS as the papers count it."""
     numbers: dict[Key, float] = {}
     for record in records:
@@ -151,5 +151,5 @@ def association_numbers(records: Iterable[Record]) -> Numbers:
     return numbers
 
 
-def _items(language: str) -> list[AssociationItem]:
+def _load_items(language: str) -> list[AssociationItem]:
     return cast(list[AssociationItem], load("stereoset", None, language))

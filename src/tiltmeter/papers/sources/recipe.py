@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tiltmeter.papers.sources.desk import Desk
+    from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 # Identifies a number among those of one recipe.
 Key = tuple[str, ...]
@@ -24,7 +24,7 @@ class Recipe(Protocol):
         """The source: a file, or a model and its benchmark."""
         ...
 
-    def numbers(self, desk: "Desk") -> Numbers:
+    def numbers(self, desk: "RecipeContext") -> Numbers:
         """Compute the numbers; NotAvailable if something is missing."""
         ...
 

@@ -7,14 +7,14 @@ to roles and targets by the ids of candidates, which are the same in the Brazili
 from dataclasses import dataclass
 from typing import cast
 
-from tiltmeter.datasets.by_name import load
+from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.measures import association
-from tiltmeter.papers.printed import CellKey
-from tiltmeter.papers.sources.desk import Desk
-from tiltmeter.papers.sources.oeztuerk import association_numbers
+from tiltmeter.papers.printed_numbers import CellKey
+from tiltmeter.papers.sources.oeztuerk import collect_numbers
 from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
-from tiltmeter.runs.imports import read_predictions
+from tiltmeter.papers.sources.recipe_context import RecipeContext
+from tiltmeter.runs.prediction_files import read_predictions
 
 REPOSITORIES = {"nadeem2021": "moinnadeem/StereoSet", "stereoset-ptbr": "firminovitoria/stereoset-ptbr"}
 NADEEM = {
@@ -32,10 +32,10 @@ NADEEM = {
 }
 
 
-def prediction_path(paper: str, model: str) -> str:
+def get_prediction_path(paper: str, model: str) -> str:
     """The path of a model's predictions in the repository of a paper.
 
-    >>> prediction_path("nadeem2021", "gpt2"), prediction_path("stereoset-ptbr", "tucano_1b1")
+    >>> get_prediction_path("nadeem2021", "gpt2"), get_prediction_path("stereoset-ptbr", "tucano_1b1")
     ('code/predictions/predictions_gpt2_ModelNSP_GPT2LM.json', 'predictions/predictions_tucano_1b1.json')
     """
     if paper == "nadeem2021":
@@ -43,13 +43,13 @@ def prediction_path(paper: str, model: str) -> str:
     return f"predictions/predictions_{model}.json"
 
 
-def find(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
+def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell."""
     metric = "ICAT micro" if cell["metric"] == "ICAT" else cell["metric"]
     key: Key = (cell["test"], "targets", cell["bias_type"], metric)
     if from_models:
         return NumberSource(key, lacking="It is recomputed from released predictions only; run without --from-models.")
-    return NumberSource(key, StereosetFile(REPOSITORIES[paper], prediction_path(paper, cell["model"])))
+    return NumberSource(key, StereosetFile(REPOSITORIES[paper], get_prediction_path(paper, cell["model"])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,14 @@ class StereosetFile:
         """The file."""
         return self.path
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """The measures of the predictions."""
         path = desk.fetch(self.repository, self.path)
-        scores = read_predictions(path, "stereotypes-multi", desk.once(_items), benchmark="stereoset-ptbr").scores
-        return association_numbers(association.measure(scores, intervals=False))
+        scores = read_predictions(
+            path, "stereotypes-multi", desk.compute_once(_load_items), benchmark="stereoset-ptbr"
+        ).scores
+        return collect_numbers(association.measure(scores, intervals=False))
 
 
-def _items() -> list[AssociationItem]:
+def _load_items() -> list[AssociationItem]:
     return cast(list[AssociationItem], load("stereoset-ptbr", None, "pt-BR"))

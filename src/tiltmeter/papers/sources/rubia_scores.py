@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from tiltmeter.datasets.readers.file_text import read_text
+from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.errors import DataError
 from tiltmeter.measures import pairs
-from tiltmeter.papers.printed import CellKey
-from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.printed_numbers import CellKey
 from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
+from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 REPOSITORY = "vergrig/RuBia-Dataset"
 FILE = "scored_data.tsv"
@@ -44,7 +44,7 @@ _NO_RUN = (
 )
 
 
-def find(cell: CellKey, *, from_models: bool) -> NumberSource:
+def find_source(cell: CellKey, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell; `pairs` in the cell says which pairs count."""
     domain = _DOMAINS.get(cell["domain"], cell["domain"])
     view, group = "bias_type", domain
@@ -68,9 +68,9 @@ class ReleasedPerplexities:
         """The file."""
         return FILE
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """CPS as published by model, domain and subdomain: the sentence with the lower perplexity is preferred."""
-        scores = desk.once(read_perplexities, desk.fetch(REPOSITORY, FILE))
+        scores = desk.compute_once(read_perplexities, desk.fetch(REPOSITORY, FILE))
         if self.counted == DISTINCT:
             scores = scores[~scores.duplicated(["model", "role", "bias_type", "more", "less"])]
         if self.counted == STEREOTYPES:

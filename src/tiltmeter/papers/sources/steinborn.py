@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tiltmeter.datasets.by_name import load
-from tiltmeter.datasets.describe import describe
+from tiltmeter.datasets.dataset_loader import load
+from tiltmeter.datasets.dataset_statistics import describe_items
 from tiltmeter.measures.gest import AS_PUBLISHED
-from tiltmeter.papers.printed import CellKey
-from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.papers.printed_numbers import CellKey
 from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, NumberSource
+from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 REPOSITORY = "VSteinborn/s_jsd-multilingual-bias"
 # Inferred from the paper's appendix: BERT is uncased, and the numbers of parameters identify the others (mBERT 178M is
@@ -28,7 +28,7 @@ _WORDS = ("words", "words per sentence")
 _LACKING = "No predictions were released; --from-models runs the model."
 
 
-def find(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
+def find_source(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
     """The source of the number in a cell."""
     key: Key = (cell["metric"], kind)
     if cell["metric"] in _WORDS:
@@ -50,10 +50,10 @@ class WordCounts:
         """The file of the pairs."""
         return f"data/cps_translated_{self.language}_formatted.csv"
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """The words of all sentences, and their mean."""
         desk.fetch(REPOSITORY, self.name)
-        (found,) = describe(load("gender-pairs", language=self.language))
+        (found,) = describe_items(load("gender-pairs", language=self.language))
         if found.words is None:
             raise NotAvailable(f"{found.note}.")
         total, mean = _WORDS
@@ -73,7 +73,7 @@ class PairsRun:
         """The model and its benchmark."""
         return f"{self.hub} on {self.on}{' with ' if self.perturb else ''}{self.perturb}"
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """The measures over all pairs, with their standard errors."""
         numbers: dict[Key, float] = {}
         for record in desk.run(desk.model(self.hub), self.on, perturb=self.perturb or None):

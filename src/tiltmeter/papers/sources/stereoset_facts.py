@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from tiltmeter.datasets.readers.frame_pickle import read_columns
-from tiltmeter.papers.sources.desk import Desk
+from tiltmeter.datasets.readers.dataframe_pickle import read_columns
 from tiltmeter.papers.sources.oeztuerk import REPOSITORY
 from tiltmeter.papers.sources.recipe import Key, Numbers
+from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 # Part and edition of the data, by what the text is about.
 FRAMES = {
@@ -30,11 +30,11 @@ class StereosetFacts:
     @property
     def name(self) -> str:
         """The file."""
-        return _file(self.part, self.edition)
+        return _get_path(self.part, self.edition)
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """Counts of items, terms, contexts, columns and characters."""
-        frame = _frame(desk, self.part, self.edition)
+        frame = _read_frame(desk, self.part, self.edition)
         terms = Counter(frame.get("target_original", frame["target"]))
         texts = ("sentence", "word")[self.part == "intrasentence"]
         characters = sum(
@@ -57,19 +57,19 @@ class StereosetFacts:
         }
         numbers |= {(f"items about {bias_type}",): count for bias_type, count in Counter(frame["bias_type"]).items()}
         if self.edition != "en":
-            english = _frame(desk, self.part, "en")
+            english = _read_frame(desk, self.part, "en")
             numbers["items fewer than in English",] = len(english["id"]) - len(frame["id"])
         return {key: float(number) for key, number in numbers.items()}
 
 
-def _frame(desk: Desk, part: str, edition: str) -> dict[str, list[Any]]:
-    return desk.once(read_columns, desk.fetch(REPOSITORY, _file(part, edition)))
+def _read_frame(desk: RecipeContext, part: str, edition: str) -> dict[str, list[Any]]:
+    return desk.compute_once(read_columns, desk.fetch(REPOSITORY, _get_path(part, edition)))
 
 
-def _file(part: str, edition: str) -> str:
+def _get_path(part: str, edition: str) -> str:
     """The path of a frame.
 
-    >>> _file("intersentence", "en")
+    >>> _get_path("intersentence", "en")
     'create_dataset/data/intersentence/df_intersentence_en.pkl'
     """
     return f"create_dataset/data/{part}/df_{part}_{edition}.pkl"

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from io import StringIO
 from statistics import correlation, fmean
 
-from tiltmeter.datasets.by_name import load
-from tiltmeter.datasets.readers.file_text import read_text
-from tiltmeter.datasets.upstream import repositories
-from tiltmeter.papers.printed import CellKey, paper, printed
+from tiltmeter.datasets.dataset_loader import load
+from tiltmeter.datasets.readers.decoded_text import read_text
+from tiltmeter.datasets.upstream_files import load_repositories
+from tiltmeter.papers.printed_numbers import CellKey, find_paper, read_printed_numbers
 from tiltmeter.papers.sources import gest_tables, steinborn
-from tiltmeter.papers.sources.desk import Desk
 from tiltmeter.papers.sources.gest_scores import REPOSITORY
-from tiltmeter.papers.sources.printed_facts import PrintedTables, rates, stereotype_rate
 from tiltmeter.papers.sources.recipe import Numbers, NumberSource
+from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.papers.sources.stereoset_facts import FRAMES, StereosetFacts
+from tiltmeter.papers.sources.table_facts import PrintedTables, collect_rates, compute_stereotype_rate
 
 _WINOBIAS = "data/predictions/winobias/winobias.csv"
 _WITH_WINOBIAS = "correlation of g_s with WinoBias"
@@ -28,17 +28,17 @@ _RELEASED = {
 _SENTENCES = ("sentences", "stereotypes", "sentences for stereotypes about men with words about family")
 
 
-def find(key: str, cell: CellKey, *, from_models: bool) -> NumberSource:
+def find_source(key: str, cell: CellKey, *, from_models: bool) -> NumberSource:
     """The source of a number in the text of a paper."""
     metric = cell["metric"]
     if cell["of"]:
         return NumberSource((metric,), StereosetFacts(*FRAMES[cell["of"]]))
     if key == "steinborn2022":
         if metric == "pairs":
-            return NumberSource((metric,), PairCount(cell["language"]))
+            return NumberSource((metric,), GenderPairCount(cell["language"]))
         if cell["model"]:
             about = {**cell, "dataset": "multilingual gender pairs"}
-            return steinborn.find(about, "value", from_models=from_models)
+            return steinborn.find_source(about, "value", from_models=from_models)
     if metric in _RELEASED:
         return NumberSource((metric,), ReleasedFiles())
     if metric in _SENTENCES:
@@ -49,7 +49,7 @@ def find(key: str, cell: CellKey, *, from_models: bool) -> NumberSource:
 
 
 @dataclass(frozen=True, slots=True)
-class PairCount:
+class GenderPairCount:
     """The gender pairs in a language."""
 
     language: str
@@ -59,7 +59,7 @@ class PairCount:
         """The file of the pairs."""
         return steinborn.WordCounts(self.language).name
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """The number of pairs."""
         desk.fetch(steinborn.REPOSITORY, self.name)
         return {("pairs",): float(len(load("gender-pairs", language=self.language)))}
@@ -74,9 +74,9 @@ class ReleasedFiles:
         """The repository."""
         return f"the files of {REPOSITORY}"
 
-    def numbers(self, desk: Desk) -> Numbers:  # noqa: ARG002 - as all recipes
+    def numbers(self, desk: RecipeContext) -> Numbers:  # noqa: ARG002 - as all recipes
         """The models and translations that files were released of."""
-        paths = list(repositories()[REPOSITORY].files)
+        paths = list(load_repositories()[REPOSITORY].files)
         return {
             (metric,): float(len({p.partition("_template-")[0] for p in paths if p.startswith(folder)}))
             for metric, folder in _RELEASED.items()
@@ -92,7 +92,7 @@ class WinobiasCorrelation:
         """The file and the table."""
         return f"{_WINOBIAS} and Table 9 as printed"
 
-    def numbers(self, desk: Desk) -> Numbers:
+    def numbers(self, desk: RecipeContext) -> Numbers:
         """The correlation of g_s over the masked models, on the published scale."""
         path = desk.fetch(REPOSITORY, _WINOBIAS)
         on_winobias = {
@@ -103,8 +103,8 @@ class WinobiasCorrelation:
             if (row["dataset_type"], row["dataset_split"]) == ("1", "test")
         }
         by_model: dict[str, list[float]] = {}
-        values = [number for number in printed(paper("gest2024")) if number.kind == "value"]
-        for (system, *_), row in rates(values, "9").items():
-            by_model.setdefault(gest_tables.names()["9", system], []).append(stereotype_rate(row))
+        values = [number for number in read_printed_numbers(find_paper("gest2024")) if number.kind == "value"]
+        for (system, *_), row in collect_rates(values, "9").items():
+            by_model.setdefault(gest_tables.load_names()["9", system], []).append(compute_stereotype_rate(row))
         on_gest = {model: fmean(templates) for model, templates in by_model.items()}
         return {(_WITH_WINOBIAS,): correlation(list(on_gest.values()), [on_winobias[model] for model in on_gest])}

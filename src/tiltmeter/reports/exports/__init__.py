@@ -10,22 +10,22 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from tiltmeter.reports.exports.export_options import Options
+from tiltmeter.reports.exports.export_options import ExportOptions
 
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
 
-__all__ = ["FORMATS", "Options"]
+__all__ = ["FORMATS", "ExportOptions"]
 
 _PREFIX = "to_"
 
 
-def _export(module: str, result: "Result", options: Options) -> str:
+def _export(module: str, result: "Result", options: ExportOptions) -> str:
     text: str = import_module(f"{__name__}.{module}").export(result, options)
     return text
 
 
-FORMATS: dict[str, Callable[["Result", Options], str]] = {
+FORMATS: dict[str, Callable[["Result", ExportOptions], str]] = {
     module.name.removeprefix(_PREFIX).replace("_", "-"): partial(_export, module.name)
     for module in iter_modules(__path__)
     if module.name.startswith(_PREFIX)

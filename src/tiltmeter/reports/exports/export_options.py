@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ExportOptions:
     """Options of an export: the model, and the hub's id of the data set."""
 
     model: str | None = None

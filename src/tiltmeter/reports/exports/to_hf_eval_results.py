@@ -9,8 +9,8 @@ from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not
 
 import tiltmeter
 from tiltmeter.errors import UsageError
-from tiltmeter.reports.exports.chosen import SOURCE, choose, in_words, slug
-from tiltmeter.reports.exports.export_options import Options
+from tiltmeter.reports.exports.export_options import ExportOptions
+from tiltmeter.reports.exports.exported_model import SOURCE, build_slug, describe_record, select_model
 from tiltmeter.runs.result import Result
 
 # The data sets on the hub with exactly the same items; translations and other editions have none.
@@ -21,25 +21,25 @@ DATASETS = {
 }
 
 
-def export(result: Result, options: Options) -> str:
+def export(result: Result, options: ExportOptions) -> str:
     """The results as YAML, to be saved as .eval_results/NAME.yaml in the model's repository."""
-    chosen = choose(result, options.model)
+    chosen = select_model(result, options.model)
     entries = [
         EvalResultEntry(
-            dataset_id=_dataset(record.benchmark, options),
-            task_id=slug(record.part, record.language, record.measure),
+            dataset_id=_find_dataset_id(record.benchmark, options),
+            task_id=build_slug(record.part, record.language, record.measure),
             value=round(record.value, 4),
             date=result.manifest.get("finished"),
             source_url=SOURCE,
             source_name=f"Tiltmeter {tiltmeter.__version__}",
-            notes=in_words(record, result.manifest),
+            notes=describe_record(record, result.manifest),
         )
         for record in chosen.records
     ]
     return str(yaml_dump(eval_result_entries_to_yaml(entries)))
 
 
-def _dataset(benchmark: str, options: Options) -> str:
+def _find_dataset_id(benchmark: str, options: ExportOptions) -> str:
     identifier = options.dataset_id or DATASETS.get(benchmark)
     if identifier is None:
         raise UsageError(

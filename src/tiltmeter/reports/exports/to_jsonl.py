@@ -1,14 +1,14 @@
 """All records of a run as JSON Lines."""
 
 from tiltmeter.measures.records import to_dicts
-from tiltmeter.printable import json_text
-from tiltmeter.reports.exports.chosen import choose
-from tiltmeter.reports.exports.export_options import Options
+from tiltmeter.printable_text import format_json
+from tiltmeter.reports.exports.export_options import ExportOptions
+from tiltmeter.reports.exports.exported_model import select_model
 from tiltmeter.runs.result import Result
 
 
-def export(result: Result, options: Options) -> str:
+def export(result: Result, options: ExportOptions) -> str:
     """The records of all views, of all models or of the one chosen."""
-    model = choose(result, options.model).model if options.model is not None else None
+    model = select_model(result, options.model).model if options.model is not None else None
     records = [record for record in result.records if model is None or record.model == model]
-    return "".join(json_text(row, indent=None) + "\n" for row in to_dicts(records))
+    return "".join(format_json(row, indent=None) + "\n" for row in to_dicts(records))

@@ -11,39 +11,39 @@ from typing import Any
 from scipy.special import ndtri
 
 import tiltmeter
-from tiltmeter.measures import measure_named
+from tiltmeter.measures import get_measure
 from tiltmeter.measures.estimates import LEVEL
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.printable import json_text
-from tiltmeter.reports.exports.chosen import choose, slug
-from tiltmeter.reports.exports.export_options import Options
+from tiltmeter.printable_text import format_json
+from tiltmeter.reports.exports.export_options import ExportOptions
+from tiltmeter.reports.exports.exported_model import build_slug, select_model
 from tiltmeter.runs.result import Result
 
 FILTER = "none"
 
 
-def export(result: Result, options: Options) -> str:
+def export(result: Result, options: ExportOptions) -> str:
     """One JSON object, as in the harness's results_….json."""
-    chosen = choose(result, options.model)
+    chosen = select_model(result, options.model)
     tasks: dict[str, list[Record]] = {}
     for record in chosen.records:
         part = () if record.part == "all" else (record.part,)
-        tasks.setdefault(slug(record.benchmark, *part, record.language), []).append(record)
+        tasks.setdefault(build_slug(record.benchmark, *part, record.language), []).append(record)
     manifest = result.manifest
     model = {key: chosen.entry.get(key) for key in ("dtype", "device", "revision", "weights")}
     content = {
-        "results": {task: _metrics(task, records) for task, records in tasks.items()},
+        "results": {task: _build_metrics(task, records) for task, records in tasks.items()},
         "group_subtasks": {task: [] for task in tasks},
-        "configs": {task: _config(task, records[0]) for task, records in tasks.items()},
+        "configs": {task: _build_config(task, records[0]) for task, records in tasks.items()},
         "versions": dict.fromkeys(tasks, tiltmeter.__version__),
         "n-shot": dict.fromkeys(tasks, 0),
         "higher_is_better": {
-            task: {slug(record.measure): measure_named(record.measure).higher_is_better for record in records}
+            task: {build_slug(record.measure): get_measure(record.measure).higher_is_better for record in records}
             for task, records in tasks.items()
         },
-        "n-samples": {task: _samples(records, manifest) for task, records in tasks.items()},
+        "n-samples": {task: _count_samples(records, manifest) for task, records in tasks.items()},
         "verdicts": {
-            task: {slug(record.measure): record.verdict.words for record in records if record.verdict}
+            task: {build_slug(record.measure): record.verdict.words for record in records if record.verdict}
             for task, records in tasks.items()
         },
         "config": {
@@ -58,29 +58,29 @@ def export(result: Result, options: Options) -> str:
             "random_seed": manifest.get("statistics", {}).get("seed"),
         },
         "git_hash": None,
-        "date": _timestamp(manifest.get("finished")),
+        "date": _parse_timestamp(manifest.get("finished")),
         "transformers_version": manifest.get("versions", {}).get("transformers"),
         "tiltmeter_version": tiltmeter.__version__,
         "task_hashes": {},
         "model_source": "tiltmeter",
         "model_name": chosen.model,
-        "model_name_sanitized": slug(chosen.model),
+        "model_name_sanitized": build_slug(chosen.model),
         "total_evaluation_time_seconds": str(manifest.get("seconds", "")),
     }
-    return json_text(content, indent=2) + "\n"
+    return format_json(content, indent=2) + "\n"
 
 
-def _metrics(task: str, records: Iterable[Record]) -> dict[str, Any]:
+def _build_metrics(task: str, records: Iterable[Record]) -> dict[str, Any]:
     metrics: dict[str, Any] = {"name": task, "alias": task}
     for record in records:
-        name = slug(record.measure)
+        name = build_slug(record.measure)
         metrics[f"{name},{FILTER}"] = record.value
-        metrics[f"{name}_stderr,{FILTER}"] = standard_error(record)
+        metrics[f"{name}_stderr,{FILTER}"] = compute_standard_error(record)
         metrics["sample_len"] = max(record.n, metrics.get("sample_len", 0))
     return metrics
 
 
-def standard_error(record: Record) -> float | str:
+def compute_standard_error(record: Record) -> float | str:
     """The standard error of a record, or that of a normal distribution with an interval of the same width."""
     if record.standard_error is not None:
         return record.standard_error
@@ -89,7 +89,7 @@ def standard_error(record: Record) -> float | str:
     return (record.high - record.low) / (2 * float(ndtri((1 + LEVEL) / 2)))
 
 
-def _config(task: str, record: Record) -> dict[str, Any]:
+def _build_config(task: str, record: Record) -> dict[str, Any]:
     return {
         "task": task,
         "dataset_path": record.benchmark,
@@ -105,7 +105,7 @@ def _config(task: str, record: Record) -> dict[str, Any]:
     }
 
 
-def _samples(records: Sequence[Record], manifest: Mapping[str, Any]) -> dict[str, int]:
+def _count_samples(records: Sequence[Record], manifest: Mapping[str, Any]) -> dict[str, int]:
     """The number of items in the data and in the run."""
     n = max(record.n for record in records)
     first = records[0]
@@ -118,5 +118,5 @@ def _samples(records: Sequence[Record], manifest: Mapping[str, Any]) -> dict[str
     return {"original": sum(available) or n, "effective": n}
 
 
-def _timestamp(finished: object) -> float | None:
+def _parse_timestamp(finished: object) -> float | None:
     return datetime.fromisoformat(finished).timestamp() if isinstance(finished, str) else None

@@ -1,6 +1,6 @@
 """Figures: each made by a pure function from records or scores to charts."""
 
+from tiltmeter.reports.figures.benchmark_figures import build_figures
 from tiltmeter.reports.figures.figure import Figure, Panel
-from tiltmeter.reports.figures.of_benchmark import figures_of
 
-__all__ = ["Figure", "Panel", "figures_of"]
+__all__ = ["Figure", "Panel", "build_figures"]

@@ -5,16 +5,16 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gaussian_kde
 
+from tiltmeter.reports.figures.chart_elements import Domain, build_model_colour, build_tooltips, list_distinct
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, ordered, tooltips
-from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.language_names import get_language_name
 
 _POINTS = 80
 _MOST = 0.99  # the share of pairs within the range of the axis
 _CURVE, _LANE, _GAP = 62, 13, 12  # pixels of the densities of a language, of each box below them, and between languages
 
 
-def differences(table: pd.DataFrame, models: Domain) -> Chart:
+def draw_differences(table: pd.DataFrame, models: Domain) -> Chart:
     """The difference (more minus less stereotypical) for each language: half-violins, and a box below for each model.
 
     `table` has a row for each pair: model, language and difference. To the right of 0 the more stereotypical sentence
@@ -22,17 +22,17 @@ def differences(table: pd.DataFrame, models: Domain) -> Chart:
     et al.'s Figure 2; the point is the mean.
     """
     reach = float(np.quantile(np.abs(table["difference"]), _MOST)) or 1.0
-    names = [language_name(language) for language in ordered(table["language"])]
+    names = [get_language_name(language) for language in list_distinct(table["language"])]
     lanes = [model for model in models if model in set(table["model"])]
     row = _CURVE + _LANE * len(lanes) + _GAP
     curves, boxes = [], []
     for (model, language), rows in table.groupby(["model", "language"], sort=False):
         values = rows["difference"].to_numpy(float)
-        language_title = language_name(str(language))
+        language_title = get_language_name(str(language))
         labels: dict[str, str | int] = {"model": str(model), "language": language_title, "n": len(values)}
         base = float(names.index(language_title) * row + _CURVE)
-        curves.append(_density(values, reach).assign(**labels, base=base, share=f"{np.mean(values > 0):.0%}"))
-        boxes.append({**labels, "lane": base + _LANE * (lanes.index(str(model)) + 0.65), **_box(values)})
+        curves.append(_estimate_density(values, reach).assign(**labels, base=base, share=f"{np.mean(values > 0):.0%}"))
+        boxes.append({**labels, "lane": base + _LANE * (lanes.index(str(model)) + 0.65), **_compute_box(values)})
     frame = pd.concat(curves, ignore_index=True)
     # The tallest density of a language fills nine tenths of its row.
     tallest = frame.groupby("language")["density"].transform("max").clip(lower=1e-12)
@@ -42,8 +42,8 @@ def differences(table: pd.DataFrame, models: Domain) -> Chart:
     x_scale = alt.Scale(domain=(-reach, reach), nice=False)
     title = "log-likelihood of more − less stereotypical →"
     x = alt.X("difference:Q", title=title, scale=x_scale, axis=alt.Axis(tickCount=7))
-    curve = alt.Chart(frame).encode(x=x, color=model_colour(models), detail="language:N")
-    tips = tooltips(("model", "model"), ("language", "language"), ("share", "pairs right of 0"), ("n", "pairs"))
+    curve = alt.Chart(frame).encode(x=x, color=build_model_colour(models), detail="language:N")
+    tips = build_tooltips(("model", "model"), ("language", "language"), ("share", "pairs right of 0"), ("n", "pairs"))
     titles = pd.DataFrame({"base": [at * row + _CURVE for at in range(len(names))], "name": names})
     return alt.layer(
         alt.Chart(pd.DataFrame({"difference": [0.0]})).mark_rule(style="ideal").encode(x=x),
@@ -51,21 +51,21 @@ def differences(table: pd.DataFrame, models: Domain) -> Chart:
             y=alt.Y("top:Q", scale=y_scale, axis=None), y2="base:Q", tooltip=tips
         ),
         curve.mark_line(strokeWidth=1.8, clip=True).encode(y=alt.Y("top:Q", scale=y_scale, axis=None), tooltip=tips),
-        *_box_layers(pd.DataFrame(boxes), models, x_scale, y_scale, title),
+        *_build_box_layers(pd.DataFrame(boxes), models, x_scale, y_scale, title),
         alt.Chart(titles)
         .mark_text(style="name", align="left", dy=-8)
         .encode(x=alt.value(4), y=alt.Y("base:Q", scale=y_scale, axis=None), text="name:N"),
     ).properties(height=height)
 
 
-def _box_layers(
+def _build_box_layers(
     boxes: pd.DataFrame, models: Domain, x_scale: alt.Scale, y_scale: alt.Scale, title: str
 ) -> list[alt.Chart]:
     """A line, a box, a tick at the median and a point at the mean for each row."""
     base = alt.Chart(boxes).encode(
         y=alt.Y("lane:Q", scale=y_scale, axis=None),
-        color=model_colour(models),
-        tooltip=tooltips(
+        color=build_model_colour(models),
+        tooltip=build_tooltips(
             ("model", "model"),
             ("language", "language"),
             ("mean_text", "mean"),
@@ -86,14 +86,14 @@ def _box_layers(
     ]
 
 
-def _density(values: np.ndarray, reach: float) -> pd.DataFrame:
+def _estimate_density(values: np.ndarray, reach: float) -> pd.DataFrame:
     at = np.linspace(-reach, reach, _POINTS)
     spread = float(np.std(values))
     density = gaussian_kde(values)(at) if len(values) > 2 and spread > 1e-9 else np.zeros(_POINTS)
     return pd.DataFrame({"difference": at.round(4), "density": density})
 
 
-def _box(values: np.ndarray) -> dict[str, object]:
+def _compute_box(values: np.ndarray) -> dict[str, object]:
     """The quartiles, the mean, and the outermost values within 1.5 times the distance of the quartiles."""
     lower, median, upper = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
     reach = 1.5 * (upper - lower)

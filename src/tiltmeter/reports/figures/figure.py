@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from tiltmeter.reports.style import PAGE, PAPER, config
+from tiltmeter.reports.style import PAGE, PAPER, build_config
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
@@ -19,7 +19,7 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class LegendEntry:
     """One entry of a legend. In a page the legend is outside the charts, so that it can wrap and serve all panels."""
 
     label: str
@@ -35,16 +35,16 @@ class Figure:
     title: str
     caption: str
     panels: tuple[Panel, ...]
-    legend: tuple[Key, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
     wide: bool = True  # whether each chart takes the whole width of the page
     folded: bool = False  # whether it is collapsed in a page
 
-    def specs(self) -> list[dict[str, Any]]:
+    def build_specs(self) -> list[dict[str, Any]]:
         """The Vega-Lite specification of each panel for a page, in its colours and as wide as its container."""
         return [
             {
                 **_without_legends(panel.chart.properties(width="container").to_dict()),
-                "config": config(PAGE),
+                "config": build_config(PAGE),
                 "autosize": {"type": "fit-x", "contains": "padding"},
             }
             for panel in self.panels
@@ -60,7 +60,7 @@ class Figure:
         chart = charts[0] if len(charts) == 1 else alt.concat(*charts, columns=1 if self.wide else 2)
         if len(charts) > 1:
             chart = chart.resolve_scale(x="independent", y="independent", yOffset="independent")
-        return {**chart.to_dict(), "config": config(PAPER)}
+        return {**chart.to_dict(), "config": build_config(PAPER)}
 
 
 def _without_legends(spec: Any) -> Any:

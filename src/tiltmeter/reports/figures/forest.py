@@ -5,31 +5,37 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from tiltmeter.measures import measure_named
+from tiltmeter.measures import get_measure
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures.chart_elements import (
+    Domain,
+    build_model_colour,
+    build_table,
+    build_tooltips,
+    list_distinct,
+)
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, ordered, table, tooltips
 
 _ROW = 15  # pixels per interval
 _GAP = 14  # pixels between groups
 
 
-def forest(records: Sequence[Record], models: Domain, scale: tuple[float, float] | None = None) -> Chart:
+def draw_forest(records: Sequence[Record], models: Domain, scale: tuple[float, float] | None = None) -> Chart:
     """A row for each group with an interval for each model; all records are of one measure.
 
     `scale` is given if several panels share it.
     """
-    measure = measure_named(records[0].measure)
+    measure = get_measure(records[0].measure)
     shown = [end for r in records for end in (r.value, r.low, r.high) if end is not None]
-    frame = table(records)
-    groups, present = ordered(frame["group"]), [model for model in models if model in set(frame["model"])]
+    frame = build_table(records)
+    groups, present = list_distinct(frame["group"]), [model for model in models if model in set(frame["model"])]
     x_scale = alt.Scale(domain=scale or measure.span(shown), nice=False, type="log" if measure.ratio else "linear")
     axis = alt.Axis(tickCount=5, values=[0.25, 0.5, 1, 2, 4, 8]) if measure.ratio else alt.Axis(tickCount=5)
     base = alt.Chart(frame).encode(
         y=alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=130)),
         yOffset=alt.YOffset("model:N", sort=present),
-        color=model_colour(models),
-        tooltip=tooltips(
+        color=build_model_colour(models),
+        tooltip=build_tooltips(
             ("model", "model"), ("language", "language"), ("group", "of"), ("text", measure.name), ("n", "n")
         ),
     )

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from tiltmeter.measures import measure_named
+from tiltmeter.measures import get_measure
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures.chart_elements import build_table, build_tooltips, list_distinct
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import ordered, table, tooltips
 from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
 # Verdicts under which the number says nothing about bias.
@@ -17,16 +17,16 @@ _MOST_COLUMNS = 12
 _MARKS = {"significant": " •", **dict.fromkeys(NO_STATEMENT, " ?")}
 
 
-def heat_map(records: Sequence[Record]) -> Chart:
+def draw_heat_map(records: Sequence[Record]) -> Chart:
     """The value of each model in each language; all records are of one measure.
 
     A dot marks a significant bias, so that nothing depends on colour alone. A value that is not interpretable,
     or pooled from contradictory parts, has a question mark and no colour.
     """
-    measure = measure_named(records[0].measure)
+    measure = get_measure(records[0].measure)
     low, high = measure.span(end for r in records for end in (r.value, r.low, r.high) if end is not None)
     colours = [AGAINST, EVEN, TOWARDS] if measure.stereotype > 0 else [TOWARDS, EVEN, AGAINST]
-    frame = table(
+    frame = build_table(
         records,
         cell=lambda r: measure.number(r.value) + _MARKS.get(r.verdict.kind if r.verdict else "", ""),
         shade=lambda r: measure.ideal if r.verdict and r.verdict.kind in NO_STATEMENT else r.value,
@@ -38,9 +38,11 @@ def heat_map(records: Sequence[Record]) -> Chart:
     # Names of many languages do not fit beside each other.
     columns, rows = ("model", "language") if frame["language"].nunique() > _MOST_COLUMNS else ("language", "model")
     base = alt.Chart(frame).encode(
-        x=alt.X(f"{columns}:N", sort=ordered(frame[columns]), title=None, axis=alt.Axis(labelAngle=0, orient="top")),
-        y=alt.Y(f"{rows}:N", sort=ordered(frame[rows]), title=None),
-        tooltip=tooltips(
+        x=alt.X(
+            f"{columns}:N", sort=list_distinct(frame[columns]), title=None, axis=alt.Axis(labelAngle=0, orient="top")
+        ),
+        y=alt.Y(f"{rows}:N", sort=list_distinct(frame[rows]), title=None),
+        tooltip=build_tooltips(
             ("model", "model"), ("language", "language"), ("text", measure.name), ("verdict", "verdict"), ("n", "n")
         ),
     )

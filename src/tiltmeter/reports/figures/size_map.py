@@ -8,23 +8,23 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.comparing.size_slopes import POOLED, SizeSlope
-from tiltmeter.measures.slopes import slope_design
-from tiltmeter.reports.clean import label
-from tiltmeter.reports.figures.figure import Figure, Key, Panel
-from tiltmeter.reports.figures.series import tooltips
+from tiltmeter.measures.size_regression import build_slope_design
+from tiltmeter.reports.display_text import format_label
+from tiltmeter.reports.figures.chart_elements import build_tooltips
+from tiltmeter.reports.figures.figure import Figure, LegendEntry, Panel
 from tiltmeter.reports.style import SERIES, SHAPES
 
 
-def size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
+def build_size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
     """The figure of the slopes of one measure in one place, those of single families."""
     slopes = [slope for slope in trend if slope.family != POOLED]
     measure = slopes[0].quantity.measure
-    families = [label(slope.family) for slope in slopes]
+    families = [format_label(slope.family) for slope in slopes]
     points = pd.DataFrame(
         [
             {
-                "family": label(slope.family),
-                "model": label(model.model),
+                "family": format_label(slope.family),
+                "model": format_label(model.model),
                 "parameters": model.parameters,
                 "value": model.value,
                 "low": model.low,
@@ -35,7 +35,7 @@ def size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
             for model in slope.models
         ]
     )
-    lines = pd.DataFrame([row for slope in slopes for row in _line(slope)])
+    lines = pd.DataFrame([row for slope in slopes for row in _build_line(slope)])
     colours = alt.Color(
         "family:N",
         scale=alt.Scale(domain=families, range=[SERIES[at % len(SERIES)] for at in range(len(families))]),
@@ -51,17 +51,17 @@ def size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
         alt.Axis(
             format="~s",
             labelExpr="replace(datum.label, 'G', 'B')",
-            values=_ticks(points["parameters"].tolist()),
+            values=_compute_ticks(points["parameters"].tolist()),
             labelOverlap=True,
         )
     )
     drawn = [*points["low"], *points["high"], *lines["value"], *([] if measure.ideal is None else [measure.ideal])]
-    domain = _within(drawn, measure.bounds)
+    domain = _compute_axis_domain(drawn, measure.bounds)
     y = alt.Y("value:Q", title=measure.axis or measure.name, scale=alt.Scale(zero=False, nice=False, domain=domain))
     base = alt.Chart(points).encode(
         x=x,
         color=colours,
-        tooltip=tooltips(
+        tooltip=build_tooltips(
             ("model", "model"), ("family", "family"), ("parameters", "parameters"), ("text", measure.name)
         ),
     )
@@ -74,7 +74,7 @@ def size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
         ideal = pd.DataFrame({"value": [measure.ideal]})
         layers.insert(0, alt.Chart(ideal).mark_rule(style="ideal").encode(y=y))
     keys = tuple(
-        Key(name, SERIES[at % len(SERIES)], SHAPES[at % len(SHAPES)])
+        LegendEntry(name, SERIES[at % len(SERIES)], SHAPES[at % len(SHAPES)])
         for at, name in enumerate(families)
         if len(families) > 1
     )
@@ -82,10 +82,10 @@ def size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
     return Figure(slug, title, caption, (Panel("", alt.layer(*layers).properties(height=340)),), keys)
 
 
-def _within(values: Sequence[float], bounds: tuple[float, float] | None) -> list[float]:
+def _compute_axis_domain(values: Sequence[float], bounds: tuple[float, float] | None) -> list[float]:
     """An axis with room around these values, but not beyond what the measure can be.
 
-    >>> _within([2.0, 52.0], (0.0, 100.0)), _within([-1.0, 1.0], None)
+    >>> _compute_axis_domain([2.0, 52.0], (0.0, 100.0)), _compute_axis_domain([-1.0, 1.0], None)
     ([0.0, 55.0], [-1.12, 1.12])
     """
     room = 0.06 * (max(values) - min(values))
@@ -93,20 +93,20 @@ def _within(values: Sequence[float], bounds: tuple[float, float] | None) -> list
     return ends if bounds is None else [max(ends[0], min(bounds[0], *values)), min(ends[1], max(bounds[1], *values))]
 
 
-def _line(slope: SizeSlope) -> list[dict[str, object]]:
+def _build_line(slope: SizeSlope) -> list[dict[str, object]]:
     """The ends of the line of a family."""
     sizes = np.log10([model.parameters for model in slope.models])
     families = np.array([slope.family] * len(sizes), dtype=object)
     (intercept, tilt), *_ = np.linalg.lstsq(
-        slope_design(sizes, families), np.array([model.value for model in slope.models]), rcond=None
+        build_slope_design(sizes, families), np.array([model.value for model in slope.models]), rcond=None
     )
     return [
-        {"family": label(slope.family), "parameters": float(10**size), "value": float(intercept + tilt * size)}
+        {"family": format_label(slope.family), "parameters": float(10**size), "value": float(intercept + tilt * size)}
         for size in (sizes.min(), sizes.max())
     ]
 
 
-def _ticks(parameters: Sequence[float]) -> list[float]:
+def _compute_ticks(parameters: Sequence[float]) -> list[float]:
     """1, 2 and 5 times powers of ten from the smallest to the largest number of parameters."""
     low, high = math.floor(math.log10(min(parameters))), math.ceil(math.log10(max(parameters)))
     return [step * 10.0**power for power in range(low, high + 1) for step in (1, 2, 5)]

@@ -5,12 +5,18 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from tiltmeter.measures.association import icat
+from tiltmeter.measures.association import compute_icat
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures.chart_elements import (
+    Domain,
+    build_model_colour,
+    build_tooltips,
+    hide_overlapping_names,
+    list_distinct,
+)
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, ordered, spaced_names, tooltips
-from tiltmeter.reports.formatting import four_digits, with_interval
-from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.formatting import format_four_digits, format_with_interval
+from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import RecordRow
 from tiltmeter.reports.style import SHAPES
 
@@ -18,15 +24,15 @@ LEVELS = (10, 20, 30, 40, 50, 60, 70, 80, 90)
 _STEPS = 60
 
 
-def tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
+def draw_tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     """A point with error bars for each row; the ideal is SS 50 and LMS 100."""
-    points = pd.DataFrame([_point(row) for row in rows])
-    reach = max(12.0, *(abs(end - 50) for row in rows for end in _ends(row["SS"])))
+    points = pd.DataFrame([_build_point(row) for row in rows])
+    reach = max(12.0, *(abs(end - 50) for row in rows for end in _list_ends(row["SS"])))
     across = (max(0.0, 50 - reach - 2), min(100.0, 50 + reach + 2))
-    bottom = max(0.0, min(end for row in rows for end in _ends(row["LMS"])) - 4)
+    bottom = max(0.0, min(end for row in rows for end in _list_ends(row["LMS"])) - 4)
     wide, high = across[1] - across[0], 100 - bottom
-    points["name"] = spaced_names(points["name"], points["ss"] / wide, points["lms"] / high)
-    languages = ordered(points["language"])
+    points["name"] = hide_overlapping_names(points["name"], points["ss"] / wide, points["lms"] / high)
+    languages = list_distinct(points["language"])
     # The contours of ICAT take the place of grid lines.
     plain = alt.Axis(grid=False, tickCount=6)
     x = alt.X(
@@ -43,12 +49,12 @@ def tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
         scale=alt.Scale(domain=languages, range=[SHAPES[at % len(SHAPES)] for at in range(len(languages))]),
         legend=alt.Legend(title=None, columns=5) if len(languages) > 1 else None,
     )
-    colour = model_colour(models)
-    tips = tooltips(
+    colour = build_model_colour(models)
+    tips = build_tooltips(
         ("model", "model"), ("language", "language"), ("part", "part"), ("SS", "SS"), ("LMS", "LMS"), ("ICAT", "ICAT")
     )
     base = alt.Chart(points).encode(color=colour, tooltip=tips)
-    contours, names = _contours(across, bottom)
+    contours, names = _compute_contours(across, bottom)
     return alt.layer(
         alt.Chart(contours).mark_line(style="contour", clip=True).encode(x, y, detail="line:N"),
         alt.Chart(names).mark_text(style="halo").encode(x, y, text="name:N"),
@@ -64,15 +70,15 @@ def tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     ).properties(height=420)
 
 
-def _ends(record: Record) -> list[float]:
+def _list_ends(record: Record) -> list[float]:
     return [end for end in (record.value, record.low, record.high) if end is not None]
 
 
-def _point(row: RecordRow) -> dict[str, object]:
+def _build_point(row: RecordRow) -> dict[str, object]:
     ss, lms = row["SS"], row["LMS"]
     return {
         "model": ss.model,
-        "language": language_name(ss.language),
+        "language": get_language_name(ss.language),
         "part": ss.part,
         "name": ss.language,
         "ss": ss.value,
@@ -81,13 +87,13 @@ def _point(row: RecordRow) -> dict[str, object]:
         "lms": lms.value,
         "lms_low": lms.value if lms.low is None else lms.low,
         "lms_high": lms.value if lms.high is None else lms.high,
-        "SS": with_interval(ss, four_digits),
-        "LMS": with_interval(lms, four_digits),
-        "ICAT": with_interval(row["ICAT"], four_digits),
+        "SS": format_with_interval(ss, format_four_digits),
+        "LMS": format_with_interval(lms, format_four_digits),
+        "ICAT": format_with_interval(row["ICAT"], format_four_digits),
     }
 
 
-def _contours(across: tuple[float, float], bottom: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _compute_contours(across: tuple[float, float], bottom: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The contours of ICAT, and the positions of their labels."""
     lines, names = [], []
     low, high = across
@@ -95,12 +101,12 @@ def _contours(across: tuple[float, float], bottom: float) -> tuple[pd.DataFrame,
         for half in ((low, 50.0), (50.0, high)):
             for step in range(_STEPS + 1):
                 ss = half[0] + (half[1] - half[0]) * step / _STEPS
-                lms = 100 * level / icat(100.0, ss) if icat(100.0, ss) > 0 else 1000.0
+                lms = 100 * level / compute_icat(100.0, ss) if compute_icat(100.0, ss) > 0 else 1000.0
                 if bottom <= lms <= 100:
                     lines.append({"line": f"{level} {half}", "ss": ss, "lms": lms})
         # The label is on the left arm of the contour, inside the frame or where the contour leaves it at the top.
         ss = max(low + (high - low) * 0.05, level / 2 + (high - low) * 0.04)
-        lms = 100 * level / icat(100.0, ss)
+        lms = 100 * level / compute_icat(100.0, ss)
         if ss < 48 and bottom < lms < 99:
             names.append({"name": str(level), "ss": ss, "lms": lms})
     return pd.DataFrame(lines, columns=["line", "ss", "lms"]), pd.DataFrame(names, columns=["name", "ss", "lms"])

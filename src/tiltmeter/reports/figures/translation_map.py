@@ -5,20 +5,20 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from tiltmeter.reports.figures.chart_elements import Domain, build_model_colour, build_tooltips, hide_overlapping_names
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, spaced_names, tooltips
-from tiltmeter.reports.formatting import four_digits, with_interval
-from tiltmeter.reports.languages import language_name
+from tiltmeter.reports.formatting import format_four_digits, format_with_interval
+from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import RecordRow
 
 
-def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
+def draw_translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     """A point for each system and language, below the line of the highest possible f_s.
 
     With f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, the highest f_s is 2 (1 - f_m) for f_m above one half,
     and 2 f_m below.
     """
-    points = pd.DataFrame([_point(row) for row in rows])
+    points = pd.DataFrame([_build_point(row) for row in rows])
     x = alt.X(
         "f_m:Q",
         title="f_m: masculine, regardless of the stereotype →",
@@ -32,10 +32,10 @@ def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
         axis=alt.Axis(tickCount=5),
     )
     base = alt.Chart(points).encode(
-        color=model_colour(models),
-        tooltip=tooltips(("model", "system"), ("language", "language"), ("text_f_s", "f_s"), ("text_f_m", "f_m")),
+        color=build_model_colour(models),
+        tooltip=build_tooltips(("model", "system"), ("language", "language"), ("text_f_s", "f_s"), ("text_f_m", "f_m")),
     )
-    points["name"] = spaced_names(points["code"], points["f_m"], points["f_s"])
+    points["name"] = hide_overlapping_names(points["code"], points["f_m"], points["f_s"])
     most = pd.DataFrame({"f_m": [0.0, 0.5, 1.0], "f_s": [0.0, 1.0, 0.0]})
     return alt.layer(
         alt.Chart(most).mark_line(style="guide").encode(x, y),
@@ -47,17 +47,17 @@ def translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     ).properties(height=420)
 
 
-def _point(row: RecordRow) -> dict[str, object]:
+def _build_point(row: RecordRow) -> dict[str, object]:
     point: dict[str, object] = {}
     for name in ("f_s", "f_m"):
         record = row[name]
         point |= {
             "model": record.model,
-            "language": language_name(record.language),
+            "language": get_language_name(record.language),
             "code": record.language,
             name: record.value,
             f"{name}_low": record.value if record.low is None else record.low,
             f"{name}_high": record.value if record.high is None else record.high,
-            f"text_{name}": with_interval(record, four_digits),
+            f"text_{name}": format_with_interval(record, format_four_digits),
         }
     return point

@@ -6,19 +6,19 @@ import altair as alt
 import pandas as pd
 
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figures.chart_elements import Domain, build_model_colour, build_tooltips
 from tiltmeter.reports.figures.figure import Chart
-from tiltmeter.reports.figures.series import Domain, model_colour, tooltips
-from tiltmeter.reports.formatting import four_digits, with_interval
+from tiltmeter.reports.formatting import format_four_digits, format_with_interval
 
 
-def validity_map(pairs: Mapping[str, tuple[Record, Record]], models: Domain) -> Chart:
+def draw_validity_map(pairs: Mapping[str, tuple[Record, Record]], models: Domain) -> Chart:
     """A point with error bars for each model; both axes are logarithmic, and 1 is no bias on both."""
-    points = pd.DataFrame([_point(model, *records) for model, records in pairs.items()])
-    x = _axis(alt.X, "gest", "g_s on GEST →", points)
-    y = _axis(alt.Y, "winobias", "g_s on WinoBias →", points)
+    points = pd.DataFrame([_build_point(model, *records) for model, records in pairs.items()])
+    x = _build_axis(alt.X, "gest", "g_s on GEST →", points)
+    y = _build_axis(alt.Y, "winobias", "g_s on WinoBias →", points)
     base = alt.Chart(points).encode(
-        color=model_colour(models),
-        tooltip=tooltips(("model", "model"), ("text_gest", "g_s on GEST"), ("text_winobias", "g_s on WinoBias")),
+        color=build_model_colour(models),
+        tooltip=build_tooltips(("model", "model"), ("text_gest", "g_s on GEST"), ("text_winobias", "g_s on WinoBias")),
     )
     none = pd.DataFrame({"gest": [1.0], "winobias": [1.0]})
     return alt.layer(
@@ -30,7 +30,7 @@ def validity_map(pairs: Mapping[str, tuple[Record, Record]], models: Domain) -> 
     ).properties(height=380)
 
 
-def _axis(channel: type[alt.X] | type[alt.Y], name: str, title: str, points: pd.DataFrame) -> alt.X | alt.Y:
+def _build_axis(channel: type[alt.X] | type[alt.Y], name: str, title: str, points: pd.DataFrame) -> alt.X | alt.Y:
     ends = [float(end) for column in (f"{name}_low", f"{name}_high") for end in points[column]]
     low, high = min(1.0, *ends), max(1.0, *ends)
     scale = alt.Scale(domain=(low / 1.05, high * 1.05), nice=False, type="log")
@@ -38,7 +38,7 @@ def _axis(channel: type[alt.X] | type[alt.Y], name: str, title: str, points: pd.
     return channel(f"{name}:Q", title=title, scale=scale, axis=axis)
 
 
-def _point(model: str, gest: Record, winobias: Record) -> dict[str, object]:
+def _build_point(model: str, gest: Record, winobias: Record) -> dict[str, object]:
     point: dict[str, object] = {"model": model}
     for name, record in (("gest", gest), ("winobias", winobias)):
         low, high = record.interval or (record.value, record.value)
@@ -46,6 +46,6 @@ def _point(model: str, gest: Record, winobias: Record) -> dict[str, object]:
             name: record.value,
             f"{name}_low": low,
             f"{name}_high": high,
-            f"text_{name}": with_interval(record, four_digits),
+            f"text_{name}": format_with_interval(record, format_four_digits),
         }
     return point

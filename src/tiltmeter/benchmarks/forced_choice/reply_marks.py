@@ -1,0 +1,243 @@
+"""Replies of chat models with their labels, options and counted places marked by private characters.
+
+Marked so, a text can be divided into clauses whatever the options contain, and negations and refusals inside an option
+are not taken for the model's.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from tiltmeter.benchmarks.forced_choice.wordings import ReplyWords
+
+# A mark is the character of its kind plus its place.
+LABEL, OPTION, PLACE = 0xE000, 0xE010, 0xE020
+MARK = f"[{chr(LABEL)}-{chr(PLACE + 15)}]"
+# Several options in one list, and a label with the text of another option.
+LIST, CONFLICT = chr(0xE030), chr(0xE031)
+_LABELS, _OPTIONS = f"[{chr(LABEL)}-{chr(LABEL + 15)}]", f"[{chr(OPTION)}-{chr(OPTION + 15)}]"
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
+
+_TAGS = r"think|thinking|thought|thoughts|reasoning|analysis"
+# <think>…</think> and the same in other brackets.
+_THOUGHT = re.compile(rf"[<\[◁]({_TAGS})[>\]▷].*?[<\[◁]/\1[>\]▷]", re.DOTALL | re.IGNORECASE)
+_THOUGHT_BEFORE = re.compile(rf"^.*[<\[◁]/(?:{_TAGS})[>\]▷]", re.DOTALL | re.IGNORECASE)
+_THOUGHT_UNENDED = re.compile(rf"[<\[◁](?:{_TAGS})[>\]▷].*$", re.DOTALL | re.IGNORECASE)
+# The channels of gpt-oss: the last one is the answer.
+_CHANNEL = re.compile(r"^.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
+_CHANNEL_UNENDED = re.compile(r"<\|channel\|>\s*(?:analysis|commentary).*$", re.DOTALL)
+_BOXED = re.compile(r"\\boxed\{(?:\\(?:text|mathrm|textbf)\{)?\s*([A-Fa-f])\b[^}]*\}+")
+_MARKUP = re.compile(r"<\|[^|<>]*\|>|</?[A-Za-z]+>|\[/?INST\]|[*_`#>~$]+")
+_NOT_APPLICABLE = re.compile(r"\bn/a\b", re.IGNORECASE)
+_INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0f]")
+_QUOTES = "\"'“”„‟‘’‚«»‹›「」『』()[]{}"
+EDGES = _QUOTES + " \t\n.,:;!?…。，、！？：；؟،-–—|/\\"
+# Letters that look like labels or count options, where a reply is nothing else. The Cyrillic В is left out: it looks
+# like B, and is the third letter.
+_LOOKALIKES = {"А": 0, "Б": 1, "С": 2, "Α": 0, "Β": 1, "ا": 0, "🅰": 0, "🅱": 1}
+_LATIN = "A-Za-z0-9À-ɏ"
+UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ARTICLES = re.compile(r"^(?:an?|the) ")
+
+_CONJUNCTIONS = (
+    *("and", "or", "und", "oder", "et", "ou", "y", "o", "ve", "veya", "ja", "tai", "dan", "atau", "i", "a", "ali"),
+    *("ili", "và", "hoặc", "nebo", "alebo", "lub", "и", "или", "і", "й", "або", "ці", "或", "和", "और", "أو", "و"),
+)
+
+
+def clean_reply(text: str) -> str:
+    """The answer without thoughts and markup, in normal characters."""
+    text = _CHANNEL_UNENDED.sub("", _CHANNEL.sub("", _PRIVATE.sub("", text)))
+    text = _THOUGHT_UNENDED.sub("", _THOUGHT_BEFORE.sub("", _THOUGHT.sub("", text)))
+    text = _BOXED.sub(r"\1", text)
+    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _MARKUP.sub(" ", _NOT_APPLICABLE.sub("", text))))
+    return re.sub(r":\s*\n\s*", ": ", text).strip()
+
+
+def normalise_reply(text: str) -> str:
+    """For comparing texts: one case, one kind of apostrophe, no quotation marks, single spaces, no edges."""
+    text = _fold_characters(text.replace("’", "'"))
+    text = re.sub(r"[\"“”„«»「」『』()\[\]{}]", "", text)
+    return " ".join(text.split()).strip(EDGES)
+
+
+def _fold_characters(text: str) -> str:
+    """Lower case, a character for a character; the dotless and the dotted i are one."""
+    return "".join(_FOLDED.get(c) or (c.lower() if len(c.lower()) == 1 else c) for c in text)
+
+
+_FOLDED = {"İ": "i", "ı": "i", "’": "'"}
+
+
+def parse_bare_reply(text: str, options: Sequence[str], places: int, words: ReplyWords) -> int | None:
+    """The place of a reply that is only a label, an option, a number or a counted place."""
+    said = normalise_reply(text)
+    texts = [normalise_reply(clean_reply(option)) for option in options]
+    bare = [_ARTICLES.sub("", option) for option in texts]
+    for written, listed in ((said, texts), (_ARTICLES.sub("", said), bare)):
+        if listed.count(written) == 1:
+            return listed.index(written)
+    if len(said) == 1 and (place := _find_letter_place(said.upper(), places, words)) is not None:
+        return place
+    numbered = re.fullmatch(rf"(?:(?:{build_alternation(words.option)})\s*)?#?([1-{places}])", said)
+    if numbered and not any(re.search(r"\d", option) for option in texts):
+        return int(numbered[1]) - 1
+    counted = {
+        place
+        for place, names in enumerate(words.ordinals[:places])
+        if said in {name.removeprefix("the ") for name in names} | set(names)
+    }
+    return counted.pop() if len(counted) == 1 else None
+
+
+def _find_letter_place(letter: str, places: int, words: ReplyWords) -> int | None:
+    """The place that a letter counts, in Latin or in the script of the language."""
+    alphabets = ["ABCDEF", *("".join(words.letters[at : at + 4]) for at in range(0, len(words.letters), 4))]
+    place = next((alphabet.index(letter) for alphabet in alphabets if letter in alphabet), _LOOKALIKES.get(letter))
+    return place if place is not None and place < places else None
+
+
+def mark_reply(text: str, options: Sequence[str], labels: str, words: ReplyWords, *, apostrophes: bool) -> str:
+    """The text with marks for options, labels and places; `apostrophes` may follow a label, as in Turkish."""
+    text = _mark_options(text, options)
+    text = _mark_labels(text, labels, words, apostrophes=apostrophes)
+    text = _mark_places(text, len(options), words)
+    return _merge_lists(_join_to_options(text), words)
+
+
+def get_mark_type(mark: str) -> int:
+    """Whether a mark is that of a label, an option or a place."""
+    return ord(mark) & ~15
+
+
+def get_mark_place(mark: str) -> int:
+    """The place of a mark."""
+    return ord(mark) & 15
+
+
+def _mark_options(text: str, options: Sequence[str]) -> str:
+    """Mark every option whose whole text occurs, longer ones first: `very strong` is not `strong`."""
+    texts = [normalise_reply(clean_reply(option)) for option in options]
+    for place in sorted(range(len(texts)), key=lambda at: -len(texts[at])):
+        if not texts[place]:
+            continue
+        spaced = r"[\s\"“”„«»「」『』()\[\]{}]+".join(map(re.escape, texts[place].split()))
+        pattern = spaced if UNSPACED.search(texts[place]) else rf"(?<!\w){spaced}(?!\w)"
+        # Not the option's own full stop, which would end the clause.
+        stop = r"[.!?]?" if clean_reply(options[place])[-1:] in ".!?" else ""
+        matches = list(re.finditer(pattern + stop, _fold_characters(text)))
+        for match in reversed(matches):
+            text = text[: match.start()] + chr(OPTION + place) + text[match.end() :]
+    return text
+
+
+def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool) -> str:
+    """Mark labels: capitals by themselves, and small letters where they cannot be a word."""
+    # No part of a Latin word, nor the C of "C'est".
+    elided = "" if apostrophes else r"|['’][A-Za-zÀ-ɏ]"
+    before, after = rf"(?<![{_LATIN}])", rf"(?![{_LATIN}]{elided})"
+    name = build_alternation(words.option)
+
+    def mark(match: re.Match[str]) -> str:
+        letter = match["label"]
+        place = (
+            labels.find(letter.upper()) if letter.isascii() else _find_letter_place(letter.upper(), len(labels), words)
+        )
+        if place is None or place < 0:
+            return match[0]
+        start = match.start("label") - match.start()
+        return match[0][:start] + chr(LABEL + place) + match[0][start + 1 :]
+
+    other = "".join(dict.fromkeys([*words.letters, *_LOOKALIKES]))
+    small = f"[{labels.lower()}{re.escape(other)}]"
+    end = r"(?=\s*[\"'”»)\]}]*\s*(?:[.!?,;。]|\n|$))"
+    # At the beginning before a bracket or a stop; after a word for an answer at the end of its clause; after "option".
+    text = re.sub(rf"\A[\s\"'“(\[]*(?:(?:{name})\s+)?(?P<label>{small})(?=\s*[).:\]])(?!\w)", mark, text, flags=re.I)
+    for lead in (rf"{build_word_pattern(words.answer)}[^.!?\n]{{0,40}}?[\s:：\"'“(]", rf"(?<!\w)(?:{name})\s+[\"'“(]?"):
+        text = re.sub(rf"{lead}(?P<label>{small}){end}", mark, text, flags=re.IGNORECASE)
+    return re.sub(rf"{before}(?P<label>[{labels}]){after}", _skip_articles(mark, text, words, after), text)
+
+
+def _skip_articles(
+    mark: Callable[[re.Match[str]], str], text: str, words: ReplyWords, after: str
+) -> Callable[[re.Match[str]], str]:
+    """Mark a capital, but not an A that begins a sentence before a word, which is an article: `A nurse`."""
+    option = re.compile(rf"(?:{build_alternation(words.option)})\s*$", re.IGNORECASE)
+    followers = words.copula + words.than + words.instead + words.negation + words.rejection + words.boundary
+    goes_on = re.compile(
+        rf"\s(?:{build_alternation(followers)})"
+        rf"{after}|\s(?:{build_alternation(_CONJUNCTIONS)})\s+[A-F{_LABELS[1:-1]}]{after}|\s[B-F{_LABELS[1:-1]}]{after}",
+        re.IGNORECASE,
+    )
+    begins = re.compile(r"(?:^|[.!?:\n])[\s\"'“(\[]*$")
+
+    def checked(match: re.Match[str]) -> str:
+        rest = text[match.end() :]
+        if match["label"] == "A" and re.match(r" [^\W\d_]", rest):
+            before = text[: match.start()]
+            if begins.search(before) and not goes_on.match(rest) and not option.search(before):
+                return match[0]
+        return mark(match)
+
+    return checked
+
+
+def _mark_places(text: str, places: int, words: ReplyWords) -> str:
+    """Mark counted places. `the first` counts an option unless something else follows: not in `the first thing`."""
+    for place, names in enumerate(words.ordinals[:places]):
+        for name in sorted(names, key=len, reverse=True):
+            nouns = words.option + words.copula + words.than + ("one", "choice", "answer")
+            counts = rf"\s+(?:{build_alternation(nouns)})(?!\w)"
+            alone_there = rf"(?=\W*(?:[.,;:!?\n]|$)|{counts})" if name.startswith("the ") else ""
+            text = re.sub(_build_spaced_pattern(name) + alone_there, chr(PLACE + place), text, flags=re.IGNORECASE)
+    return text
+
+
+def _join_to_options(text: str) -> str:
+    """A label and its option as one label; a label and another option as a conflict."""
+
+    def joined(match: re.Match[str]) -> str:
+        label, option = match["label"], match["option"]
+        return label if get_mark_place(label) == get_mark_place(option) else CONFLICT
+
+    label, option = f"(?P<label>{_LABELS})", f"(?P<option>{_OPTIONS})"
+    text = re.sub(rf"{label}[^\S\n]*[).:\]\-–—,\"'”“]*[^\S\n]*\n?[^\S\n]*[\"'“(]?{option}", joined, text)
+    return re.sub(rf"{option}[\"'”]?[^\S\n]*[(\[\-–—][^\S\n]*(?:\w+\s)?{label}", joined, text)
+
+
+def _merge_lists(text: str, words: ReplyWords) -> str:
+    """Marks that are listed, `A or B`, as one sign; the same mark again and again as one mark."""
+    between = rf"(?:[^\S\n]*[,/&+)\]\"'”-]*[^\S\n]*\n?[^\S\n]*[(\[\"'“-]*|\W*(?:{build_alternation(_CONJUNCTIONS)})\W*)"
+
+    def listed(match: re.Match[str]) -> str:
+        marks = re.findall(MARK, match[0])
+        return marks[0] if len(set(map(get_mark_place, marks))) == 1 else f" {LIST} "
+
+    return re.sub(
+        rf"{MARK}(?:{between}(?:(?:{build_alternation(words.option)})\s)?{MARK})+", listed, text, flags=re.IGNORECASE
+    )
+
+
+@cache
+def build_alternation(words: tuple[str, ...]) -> str:
+    """An alternative of words, longer ones first."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) or "(?!)"
+
+
+@cache
+def build_word_pattern(words: tuple[str, ...]) -> str:
+    """One of these words by itself; in scripts without spaces, anywhere."""
+    return f"(?:{'|'.join(_build_spaced_pattern(word) for word in sorted(words, key=len, reverse=True)) or '(?!)'})"
+
+
+@cache
+def split_by_script(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of scripts with spaces between words, and those of others."""
+    unspaced = tuple(word for word in words if UNSPACED.search(word))
+    return tuple(word for word in words if word not in unspaced), unspaced
+
+
+@cache
+def _build_spaced_pattern(word: str) -> str:
+    return re.escape(word) if UNSPACED.search(word) else rf"(?<!\w){re.escape(word)}(?!\w)"

@@ -1,0 +1,153 @@
+"""The wordings of instructions, and the words by which replies are read, from `languages/xx.toml`.
+
+    neutral     the text of the neutral option
+    closing     the last line of each wording
+    blank, follows, pair, speaker, question
+                for each task the first line of each wording; a table where a wording has a form of its own for the
+                context, or names of its own for the options, by role
+    prompt      the words before the context, the question and the answer, for models that continue a text
+    letters     letters that count options in the language's script; understood, not shown
+    replies     words by which a reply is read:
+                answer, option, copula      before an answer, before a label, and after one
+                negation, rejection         what they stand near is not chosen: `not`, `wrong`
+                instead                     what follows is not chosen: `rather than`
+                than                        the same, if another option comes before: `A fits better than B`
+                boundary                    divide clauses: `but`, `because`
+                ordinals, refusal           count places, and refuse; phrases of refusals may be parts of words
+
+A task without wordings in the language of an item is asked in English.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.questions import Option, Task
+
+ENGLISH = "en"
+_CONTEXT = "{context}"
+_GAP = "____"
+_LISTS = ("answer", "option", "copula", "negation", "rejection", "instead", "than", "boundary", "refusal")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One wording of a task: question, form of the context, closing line; `names` are texts of options by role."""
+
+    question: str
+    closing: str
+    context: str = _CONTEXT
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self, context: str, options: Sequence[Option], labels: Sequence[str]) -> str:
+        """The message with labelled options."""
+        listed = "\n".join(f"{label}. {self.name(option)}" for label, option in zip(labels, options, strict=True))
+        shown = self.context.replace(_CONTEXT, context.replace(BLANK, _GAP)) if context else ""
+        return "\n\n".join(filter(None, (self.question, shown, listed, self.closing)))
+
+    def name(self, option: Option) -> str:
+        """The text of an option in this wording."""
+        return self.names.get(option.role, option.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyWords:
+    """The words of a language by which a reply is read; see `languages/en.toml`."""
+
+    answer: tuple[str, ...] = ()
+    option: tuple[str, ...] = ()
+    copula: tuple[str, ...] = ()
+    negation: tuple[str, ...] = ()
+    rejection: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+    than: tuple[str, ...] = ()
+    boundary: tuple[str, ...] = ()
+    refusal: tuple[str, ...] = ()
+    ordinals: tuple[tuple[str, ...], ...] = ()
+    letters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageWordings:
+    """The wordings of a task in a language. `language` is English where the language asked for has none."""
+
+    language: str
+    neutral: str
+    wordings: tuple[Wording, ...]
+
+
+def load_wordings(language: str, task: Task) -> LanguageWordings:
+    """The wordings of a task in a language, or in English.
+
+    >>> [load_wordings(code, "pair").language for code in ("de", "eo")]
+    ['de', 'en']
+    """
+    table = _load_tables().get(language, {})
+    if task not in table:
+        language, table = ENGLISH, _load_tables()[ENGLISH]
+    wordings = [_parse_wording(entry, closing) for entry, closing in zip(table[task], table["closing"], strict=True)]
+    return LanguageWordings(language, str(table["neutral"]), tuple(wordings))
+
+
+class PromptWords(NamedTuple):
+    """The words before the context, the question and the answer in the prompt of a model that continues a text."""
+
+    context: str
+    question: str
+    answer: str
+
+    def text(self, context: str, question: str) -> str:
+        """The prompt, which ends where the answer begins.
+
+        >>> print(load_prompt_words("en").text("Ann met Bob.", "Who whistled?"))
+        Context: Ann met Bob.
+        Question: Who whistled?
+        Answer:
+        """
+        return f"{self.context}: {context}\n{self.question}: {question}\n{self.answer}:"
+
+
+def load_prompt_words(language: str) -> PromptWords:
+    """The words of a prompt in a language, or in English where it has none."""
+    table = _load_tables().get(language, {})
+    return PromptWords(**(table if "prompt" in table else _load_tables()[ENGLISH])["prompt"])
+
+
+def list_wording_languages() -> tuple[str, ...]:
+    """The languages with wordings."""
+    return tuple(_load_tables())
+
+
+@cache
+def load_reply_words(language: str) -> ReplyWords:
+    """The words of a language and of English: a model may answer in English whatever it is asked in."""
+    tables = [_load_tables()[code] for code in dict.fromkeys((language, ENGLISH)) if code in _load_tables()]
+    lists = {
+        name: tuple(dict.fromkeys(word for table in tables for word in table["replies"].get(name, ())))
+        for name in _LISTS
+    }
+    counts = [table["replies"].get("ordinals", []) for table in tables]
+    ordinals = tuple(
+        tuple(word for words in counts if len(words) > place for word in words[place])
+        for place in range(max(map(len, counts)))
+    )
+    letters = tuple(letter for table in tables for letter in table.get("letters", ()))
+    return ReplyWords(**lists, ordinals=ordinals, letters=letters)
+
+
+def _parse_wording(entry: str | Mapping[str, str], closing: str) -> Wording:
+    if isinstance(entry, str):
+        return Wording(entry, closing)
+    names = {role: text for role, text in entry.items() if role not in ("question", "context")}
+    return Wording(entry["question"], closing, entry.get("context", _CONTEXT), names)
+
+
+@cache
+def _load_tables() -> dict[str, dict[str, Any]]:
+    folder = files("tiltmeter.benchmarks.forced_choice") / "languages"
+    paths = sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda path: path.name)
+    return {path.name.removesuffix(".toml"): tomllib.loads(path.read_text(encoding="utf-8")) for path in paths}

@@ -1,0 +1,81 @@
+"""`tiltmeter gender`: the grammatical gender of the speaker in every sentence of a file."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.gender import LANGUAGES, SpeakerGender, find_speaker_gender
+from tiltmeter.printable_text import format_json
+from tiltmeter.text_files import read_bytes
+
+SOURCES = ("rules", "stanza", "conllu")
+
+
+def gender(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="One sentence per line, or CoNLL-U; - is standard input.")
+    ],
+    language: Annotated[str | None, typer.Option("--language", "-l", help=f"One of {', '.join(LANGUAGES)}.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Also print the deciding words and the rule.")] = False,
+    gender_from: Annotated[str, typer.Option("--gender-from", help=f"One of {', '.join(SOURCES)}.")] = "rules",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per sentence.")] = False,
+) -> None:
+    """Print the gender of the first-person speaker of every sentence: masculine, feminine or none.
+
+    `detect` may be left out. Columns are separated by tabs: the gender, with --explain the cue and the rule, and the
+    sentence.
+
+    **Example**
+
+    `tiltmeter gender detect --language sk translations.txt`
+    """
+    for text, result in detect_genders(file, language, gender_from):
+        if as_json:
+            record: dict[str, object] = {"text": text, "gender": result.gender}
+            if explain:
+                record |= {"cue": result.cue, "rule": result.rule}
+            print(format_json(record, indent=None))
+        else:
+            why = (" ".join(result.cue), result.rule or "") if explain else ()
+            print(result.gender or "none", *why, text, sep="\t")
+
+
+def detect_genders(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, SpeakerGender]]:
+    """Every sentence of a file with the gender of its speaker."""
+    if gender_from not in SOURCES:
+        raise UsageError(f"--gender-from {gender_from} is not known; choose {', '.join(SOURCES)}.")
+    if gender_from == "conllu":
+        from tiltmeter.gender.conllu import find_conllu_gender, read_conllu
+
+        for sentence in read_conllu(_read_lines(file), _get_display_name(file)):
+            yield sentence.text, find_conllu_gender(sentence.words, explain=True)
+        return
+    if language is None:
+        raise UsageError("--language is missing; it may be left out only with --gender-from conllu.")
+    if gender_from == "stanza":
+        from tiltmeter.gender.stanza import StanzaGenderFinder
+
+        speaker = StanzaGenderFinder(language)
+        for text in _read_lines(file):
+            yield text, speaker.find_speaker_gender(text)
+        return
+    for text in _read_lines(file):
+        yield text, find_speaker_gender(text, language, explain=True)
+
+
+def _read_lines(file: str) -> Iterator[str]:
+    """The lines of the file without line ends; an error names the line that is not UTF-8."""
+    content = sys.stdin.buffer.read() if file == "-" else read_bytes(Path(file))
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{_get_display_name(file)}, line {number}: not UTF-8 ({error.reason})") from error
+
+
+def _get_display_name(file: str) -> str:
+    return "standard input" if file == "-" else file

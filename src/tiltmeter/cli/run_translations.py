@@ -1,0 +1,95 @@
+"""`tiltmeter run` for translation systems."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiltmeter.datasets.dataset_spec import parse_spec
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.runs.language_model_run import Watch
+    from tiltmeter.runs.result import Result
+
+# Benchmarks for translation systems are named after the data set that is translated.
+_SUFFIX = "-mt"
+# Forms of items that are for translation systems only; their data sets go by their own names.
+_FORMS = ("geneval", "winomt")
+
+
+def is_for_translators(on: Sequence[str]) -> bool:
+    """Whether one of the benchmarks is for translation systems."""
+    return any(_is_for_translators(parse_spec(spec).name) for spec in on)
+
+
+def run_translations(
+    translator: str | None,
+    translations: Path | None,
+    *,
+    models: Sequence[str],
+    on: Sequence[str],
+    system: str | None,
+    edition: str | None,
+    gender_from: str,
+    limit: int | None,
+    beams: int | None,
+    device: str,
+    dtype: str,
+    trust_remote_code: bool,
+    yes: bool,
+    margins: dict[str, float],
+    out: Path | None,
+    force: bool,
+    watch: "Watch",
+) -> "Result":
+    """Measure a translation system, or a file of translations."""
+    from tiltmeter.runs.translation_run import evaluate_translator, score_translations
+
+    if models:
+        raise UsageError(f"A run measures language models or a translation system, not both; leave out {models[0]}.")
+    if len(on) != 1:
+        raise UsageError("A translation system is measured on one benchmark; name it as in --on gest-mt:sk,uk.")
+    if translator and translations:
+        raise UsageError("Give --translator to translate, or --translations for finished translations, but not both.")
+    if translations is not None:
+        if system is None:
+            raise UsageError(f"--system is missing; give the name of the system that made {translations}.")
+        return score_translations(
+            translations,
+            system=system,
+            on=on[0],
+            edition=edition,
+            gender_from=gender_from,
+            limit=limit,
+            margins=margins,
+            out=out,
+            force=force,
+        )
+    if translator is None:
+        raise UsageError(
+            f"{on[0]} is for translation systems; name one with --translator, or give --translations FILE.csv and "
+            "--system NAME."
+        )
+    return evaluate_translator(
+        translator,
+        on=on[0],
+        system=system,
+        edition=edition,
+        gender_from=gender_from,
+        yes=yes,
+        limit=limit,
+        beams=beams,
+        device=device,
+        dtype=dtype,
+        trust_remote_code=trust_remote_code,
+        margins=margins,
+        out=out,
+        force=force,
+        watch=watch,
+    )
+
+
+def _is_for_translators(name: str) -> bool:
+    from tiltmeter.datasets.dataset_loader import DATASETS
+
+    return name.endswith(_SUFFIX) or (name in DATASETS and DATASETS[name].form in _FORMS)

@@ -1,0 +1,108 @@
+"""The board: what all its pages are made of."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.cluster.board.board_runs import BoardRun, BrokenRun, find_runs
+from tiltmeter.cluster.board.columns import BoardCell, BoardColumn, build_columns
+from tiltmeter.cluster.board.ranking import rank_columns
+from tiltmeter.cluster.board.view_models import ModelView, SectionView, build_section_views, build_slug
+from tiltmeter.comparing.attributes import DescribedModel, ModelAttributes, find_run_attributes
+from tiltmeter.datasets.name_suggestions import suggest_name
+from tiltmeter.errors import UsageError
+from tiltmeter.reports.display_text import format_label
+from tiltmeter.runs.file_digests import describe_changed_files
+
+# Attributes that say to which family a model belongs, the first that is known.
+_FAMILY = ("family", "model type")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True)
+class BoardModel:
+    """A model with its attributes, and the address of its card if it is one of the hub."""
+
+    shown: ModelView
+    described: DescribedModel
+    entry: Mapping[str, Any]
+    card: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The models, tables and notes of a board."""
+
+    models: Sequence[BoardModel]
+    columns: Sequence[BoardColumn]
+    sections: Sequence[SectionView]
+    runs: Sequence[BoardRun]
+    broken: Sequence[BrokenRun]
+    notes: Sequence[str]
+
+
+def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes: Path | None = None) -> Board:
+    """The board on the runs below folders.
+
+    `reference` is the model that the others are tested against, `attributes` a file with attributes of models; without
+    it they are those of the plans beside or above the runs.
+    """
+    runs, broken = find_runs(folders)
+    given = find_run_attributes((run.folder for run in runs), attributes)
+    columns, notes = build_columns(runs)
+    keys = list(dict.fromkeys(cell.model for column in columns for cell in column.cells))
+    if not keys:
+        raise UsageError("The runs have no measure of bias; there is nothing to show on a board.")
+    columns, unread = rank_columns(columns, _find_reference(reference, columns, keys))
+    models = _build_models(columns, keys, given)
+    if attributes is not None:
+        measured = {cell.record.model for column in columns for cell in column.cells}
+        notes += [f"{attributes.name} describes {name}, which no run has." for name in given.list_unmeasured(measured)]
+    notes += [sentence for run in runs for sentence in describe_changed_files(run.changed, run.name)]
+    numbers = {model.shown.name: model.shown.number for model in models}
+    return Board(models, columns, build_section_views(columns, numbers), runs, broken, [*notes, *unread])
+
+
+def _find_reference(name: str, columns: Sequence[BoardColumn], keys: Sequence[str]) -> str:
+    """The name on the board of a model that is named as on the board, or as in its runs."""
+    if not name or name in keys:
+        return name
+    for column in columns:
+        for cell in column.cells:
+            if cell.record.model == name:
+                return cell.model
+    raise UsageError(f"There is no model {name!r} in the runs{suggest_name(name, keys)}.")
+
+
+def _build_models(columns: Sequence[BoardColumn], keys: Sequence[str], given: ModelAttributes) -> list[BoardModel]:
+    """The models by name, each with the newest entry that a manifest has of it."""
+    newest: dict[str, BoardCell] = {}
+    for column in columns:
+        for cell in column.cells:
+            if cell.model not in newest or cell.run.finished > newest[cell.model].run.finished:
+                newest[cell.model] = cell
+    models = []
+    for number, key in enumerate(sorted(keys, key=lambda key: (key.casefold(), key))):
+        cell = newest[key]
+        listed = cell.run.manifest.get("models", ())
+        entry: Mapping[str, Any] = next((one for one in listed if one["name"] == cell.record.model), {})
+        described = given.of(cell.record.model, entry)
+        texts = described.texts()
+        family = next((texts[name] for name in _FAMILY if texts.get(name)), "")
+        shown = ModelView(number, key, f"models/{build_slug(key)}.html", format_label(family))
+        models.append(BoardModel(shown, described, entry, build_card_url(cell.record.model, entry)))
+    return models
+
+
+def build_card_url(name: str, entry: Mapping[str, Any]) -> str:
+    """The address of the card of a model of the hub; empty for files, servers, adapters on bases and the embedded one.
+
+    >>> build_card_url("org/model@main", {"revision": "0" * 40}), build_card_url("models/mine", {"revision": None})
+    ('https://huggingface.co/org/model', '')
+    """
+    hub_id = name.partition("@")[0]
+    at_commit = isinstance(entry.get("revision"), str) and _COMMIT.fullmatch(entry["revision"])
+    return f"https://huggingface.co/{hub_id}" if at_commit and _HUB_ID.fullmatch(hub_id) else ""

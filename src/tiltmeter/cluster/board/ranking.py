@@ -1,0 +1,187 @@
+"""Ranks of the models of a column, and which of them are told apart from its reference.
+
+Every pair of models is tested for being equally far from the ideal, and the p-values are corrected by Holm's method
+over all pairs of the column, also of models that a filter hides. That holds for any reference, whenever it is chosen.
+Tests are paired, item by item, on the items that two runs share; where scores are missing, or a measure is not a mean
+over items, they are made of the two intervals alone, which tells less apart.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.cluster.board.board_runs import BoardRun
+from tiltmeter.cluster.board.columns import BoardCell, BoardColumn, ColumnKey
+from tiltmeter.cluster.board.item_values import CellValues, compute_item_values, read_scores
+from tiltmeter.comparing.rank_ranges import adjust_pairs_holm, compute_rank_ranges, compute_unpaired_p_values
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.measures import get_measure
+from tiltmeter.measures.pairwise_tests import SharedItems, compute_distance_p_values
+from tiltmeter.measures.standard_errors import Floats
+from tiltmeter.measures.verdict_rule import ALPHA
+
+# Models with the same items are tested in one go; with more different sets of items than this, intervals are used.
+_MOST_SETS = 40
+# Two sets of items with fewer in common than this share of the smaller one are not paired.
+_FEWEST_SHARED = 0.5
+
+# A ratio of 0, as in a damaged file, has no logarithm.
+_SMALLEST = 1e-300
+
+# The contributions of items, by column and model.
+_Values = Mapping[tuple[ColumnKey, str], CellValues]
+
+
+def rank_columns(columns: Sequence[BoardColumn], reference: str = "") -> tuple[list[BoardColumn], list[str]]:
+    """The columns with ranks and references, and notes on scores that could not be read.
+
+    `reference` is a model; by default, and in columns without it, the reference is the model closest to the ideal.
+    """
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, column in enumerate(columns):
+        groups.setdefault((column.key.benchmark, column.key.language), []).append(number)
+    completed, notes = list(columns), []
+    for numbers in groups.values():
+        values, unread = _read_values([columns[number] for number in numbers])
+        notes += unread
+        for number in numbers:
+            completed[number] = _rank_column(columns[number], values, reference)
+    return completed, list(dict.fromkeys(notes))
+
+
+def _rank_column(column: BoardColumn, values: _Values, reference: str) -> BoardColumn:
+    cells = [cell for cell in column.cells if cell.can_be_ranked]
+    if len(cells) < 2:
+        return column
+    p_values, paired = _test_pairs(cells, [values.get((column.key, cell.model)) for cell in cells])
+    corrected = adjust_pairs_holm(p_values)
+    distances = np.array([cell.distance for cell in cells])
+    names = [cell.model for cell in cells]
+    chosen = names.index(reference) if reference in names else int(np.argmin(distances))
+    completed = {
+        cell.model: replace(
+            cell,
+            rank=rank,
+            ranked=len(cells),
+            relation=_describe_relation(number, chosen, distances, corrected),
+            p_reference=None if number == chosen else float(corrected[number, chosen]),
+        )
+        for number, (cell, rank) in enumerate(zip(cells, compute_rank_ranges(distances, corrected), strict=True))
+    }
+    return replace(
+        column,
+        cells=tuple(completed.get(cell.model, cell) for cell in column.cells),
+        reference=names[chosen],
+        paired=paired,
+    )
+
+
+def _describe_relation(number: int, chosen: int, distances: Floats, corrected: Floats) -> str:
+    if number == chosen:
+        return "reference"
+    if corrected[number, chosen] >= ALPHA:
+        return "not told apart"
+    return "farther" if distances[number] > distances[chosen] else "closer"
+
+
+def _read_values(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
+    """The contributions of items in these columns, from scores that are read once; notes on those that cannot be."""
+    wanted: dict[Path, tuple[BoardRun, list[tuple[ColumnKey, BoardCell]]]] = {}
+    for column in columns:
+        cells = [cell for cell in column.cells if cell.can_be_ranked]
+        for cell in cells if len(cells) > 1 else ():
+            wanted.setdefault(cell.run.folder, (cell.run, []))[1].append((column.key, cell))
+    values: dict[tuple[ColumnKey, str], CellValues] = {}
+    last: dict[ColumnKey, CellValues] = {}
+    notes = []
+    for run, cells_of_run in wanted.values():
+        try:
+            scores = read_scores(run.folder)
+            for key, cell in cells_of_run:
+                if scores is not None and (found := compute_item_values(scores, cell, key)) is not None:
+                    before = last.get(key)
+                    if before is not None and np.array_equal(before.items, found.items):
+                        found = replace(found, items=before.items)  # one copy of the names for all models
+                    values[key, cell.model] = last[key] = found
+        except (TiltmeterError, OSError, ValueError, KeyError) as error:
+            reason = str(error).replace(str(run.folder), run.name)
+            notes.append(f"The scores of {run.name} cannot be used, so that its ranks are less certain: {reason}")
+    return values, notes
+
+
+def _test_pairs(cells: Sequence[BoardCell], values: Sequence[CellValues | None]) -> tuple[Floats, bool]:
+    """The p-values of all pairs, and whether all of them are paired."""
+    p_values = _test_separately(cells)
+    is_paired = np.eye(len(cells), dtype=bool)
+    distances = np.array([cell.distance for cell in cells])
+    sets = _group_by_items(values)
+    for number, first in enumerate(sets if len(sets) <= _MOST_SETS else ()):
+        for second in sets[number:]:
+            _test_paired(values, first, second, distances, p_values, is_paired)
+    return p_values, bool(is_paired.all())
+
+
+def _test_separately(cells: Sequence[BoardCell]) -> Floats:
+    """The tests from standard errors alone; of ratios on the scale of their logarithms."""
+    measure = get_measure(cells[0].record.measure)
+    values = np.array([cell.record.value for cell in cells], dtype=float)
+    ends = np.array([cell.record.interval for cell in cells], dtype=float)
+    ideal = measure.ideal or 0.0
+    if measure.ratio:
+        values, ends, ideal = np.log(np.maximum(values, _SMALLEST)), np.log(np.maximum(ends, _SMALLEST)), np.log(ideal)
+    # Where there is no standard error, half of the interval's longer side is taken, for a quantile of 1.96.
+    reach = np.abs(ends - values[:, None]).max(axis=1) / 1.96
+    errors = np.array([cell.record.standard_error or reach[number] for number, cell in enumerate(cells)])
+    df = np.array([max(1, (cell.record.clusters or cell.record.n) - 1) for cell in cells], dtype=float)
+    return compute_unpaired_p_values(values, float(ideal), errors, df)
+
+
+def _group_by_items(values: Sequence[CellValues | None]) -> list[list[int]]:
+    """The numbers of the models with the same items, set by set; those without scores are in none."""
+    sets: dict[str, list[int]] = {}
+    for number, found in enumerate(values):
+        if found is not None and len(found.items) > 1:
+            sets.setdefault("\n".join(found.items), []).append(number)
+    return list(sets.values())
+
+
+def _test_paired(
+    values: Sequence[CellValues | None],
+    first: Sequence[int],
+    second: Sequence[int],
+    distances: Floats,
+    p_values: Floats,
+    is_paired: NDArray[np.bool_],
+) -> None:
+    """Replace the p-values of models of two sets by those of tests on the items that both sets have.
+
+    `distances` are those of the values shown, on all items of a run. On the shared items the other model of a pair may
+    be the one that is closer to the ideal: then neither is told to be closer, and the p-value is 1.
+    """
+    numbers = [*first, *(number for number in second if number not in first)]
+    found = [one for number in numbers if (one := values[number]) is not None]
+    leading, trailing = found[0], found[-1]
+    same = leading.items is trailing.items or np.array_equal(leading.items, trailing.items)
+    shared = leading.items if same else np.intersect1d(leading.items, trailing.items)
+    if len(found) < 2 or len(shared) < max(2.0, _FEWEST_SHARED * min(len(leading.items), len(trailing.items))):
+        return
+    table = np.array([one.values[np.searchsorted(one.items, shared)] for one in found])
+    place = np.searchsorted(leading.items, shared)
+    labels, sides, clusters = (
+        None if each is None else each[place] for each in (leading.labels, leading.sides, leading.clusters)
+    )
+    if not leading.quantity.values.is_defined(labels, sides):
+        return
+    tested = compute_distance_p_values(leading.quantity, table, SharedItems(labels, sides, clusters))
+    if not same:
+        weights = leading.quantity.values.weights(shared if labels is None else labels, sides)
+        on_shared, shown = np.abs(table @ weights - leading.quantity.ideal), distances[numbers]
+        directions = [np.sign(found[:, None] - found[None, :]) for found in (on_shared, shown)]
+        tested = np.where(directions[0] == directions[1], tested, 1.0)
+    rows, others = range(len(first)), [numbers.index(number) for number in second]
+    p_values[np.ix_(first, second)] = tested[np.ix_(rows, others)]
+    p_values[np.ix_(second, first)] = tested[np.ix_(others, rows)]
+    is_paired[np.ix_(first, second)] = is_paired[np.ix_(second, first)] = True

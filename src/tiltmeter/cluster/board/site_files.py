@@ -1,0 +1,104 @@
+"""Write a board as a folder of pages; the folder is replaced as a whole, or not at all."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from tiltmeter.cluster.board.board_content import Board, make_board
+from tiltmeter.cluster.board.number_tables import FORMAT, format_board_csv, format_board_json
+from tiltmeter.cluster.board.site_pages import render_pages
+from tiltmeter.cluster.board.view_models import build_slug
+from tiltmeter.errors import UsageError
+from tiltmeter.files import (
+    build_write_error,
+    create_temporary_folder,
+    make_readable,
+    reject_unwritable_folder,
+    write_text,
+)
+from tiltmeter.reports.report_files import REPORT
+from tiltmeter.text_files import expand_home
+
+_NUMBERS_CSV, _NUMBERS_JSON = "board.csv", "board.json"
+# All that a board has in its folder; with anything else beside it, the folder is not only a board.
+_CONTENT = ("index.html", "benchmarks", "models", "trends", "reports", _NUMBERS_CSV, _NUMBERS_JSON)
+
+
+def write_board(
+    folders: Sequence[Path | str],
+    out: Path | str,
+    *,
+    reference: str = "",
+    attributes: Path | str | None = None,
+    with_reports: bool = False,
+) -> Board:
+    """Write the board on the runs below folders to a folder, and return it.
+
+    A folder that holds another board is replaced; one that holds anything else is refused. `reference` is the model
+    that others are tested against, `attributes` a file that describes models, `with_reports` copies the reports of
+    runs that have one.
+    """
+    out = expand_home(out)
+    reject_unwritable_site(out, folders)
+    out = out.resolve()  # of a link, the folder that it leads to is replaced
+    described = None if attributes is None else expand_home(attributes)
+    board = make_board(folders, reference=reference, attributes=described)
+    with create_temporary_folder(out.parent) as part:
+        site = part / "site"
+        reports = dict(_copy_reports(board, site)) if with_reports else {}
+        for path, text in render_pages(board, reports):
+            write_text(site / path, text)
+        write_text(site / _NUMBERS_CSV, format_board_csv(board))
+        write_text(site / _NUMBERS_JSON, format_board_json(board))
+        make_readable(site)
+        _replace_site(site, out, part / "old")
+    return board
+
+
+def reject_unwritable_site(out: Path, folders: Sequence[Path | str]) -> None:
+    """A UsageError if a board cannot be written to a folder: before the runs are read."""
+    reject_unwritable_folder(out)
+    if any(expand_home(folder).resolve().is_relative_to(out.resolve()) for folder in folders):
+        raise UsageError(f"{out} holds the runs themselves; choose another place with --out.")
+    inside = [path.name for path in out.iterdir()] if out.is_dir() else []
+    if inside and not _is_board(out):
+        raise UsageError(f"{out} holds something other than a board; choose another place with --out, or empty it.")
+    if others := sorted(name for name in inside if name not in _CONTENT):
+        raise UsageError(
+            f"{out} holds {others[0]} beside a board, which would be lost; choose another place with --out."
+        )
+
+
+def _is_board(folder: Path) -> bool:
+    path = folder / _NUMBERS_JSON
+    try:
+        with path.open(encoding="utf-8") if path.is_file() else nullcontext() as file:
+            return file is not None and FORMAT in file.read(len(FORMAT) + 40)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _copy_reports(board: Board, site: Path) -> Iterator[tuple[str, str]]:
+    """Copy the reports of the runs that are shown, and yield the names of the runs with their paths in the site."""
+    shown = {cell.run.name: cell.run for column in board.columns for cell in column.cells}
+    for name, run in shown.items():
+        report = run.folder / REPORT
+        if report.is_file() and not report.is_symlink():
+            path = f"reports/{build_slug(name)}.html"
+            write_text(site / path, report.read_text(encoding="utf-8", errors="replace"))
+            yield name, path
+
+
+def _replace_site(site: Path, out: Path, old: Path) -> None:
+    """Move a finished site to its place; the one that is there is moved away first, and back if that fails."""
+    try:
+        if out.exists():
+            out.rename(old)
+        try:
+            site.rename(out)
+        except OSError:
+            if old.exists():
+                old.rename(out)
+            raise
+    except OSError as error:
+        raise build_write_error(out, error) from error

@@ -1,0 +1,84 @@
+"""What runs took on this machine, in a small database, for estimates of the next ones."""
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields, replace
+from pathlib import Path
+
+from tiltmeter.database import Database
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS timings (
+    id INTEGER PRIMARY KEY,
+    model TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    bytes INTEGER,
+    device TEXT NOT NULL,
+    forms TEXT NOT NULL,
+    protocol TEXT NOT NULL,
+    items INTEGER NOT NULL,
+    questions INTEGER NOT NULL,
+    start_seconds REAL NOT NULL,
+    asked INTEGER NOT NULL,
+    asking_seconds REAL NOT NULL,
+    end_seconds REAL NOT NULL
+) STRICT;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What one model took in one run.
+
+    `forms` are those of its items, `bytes` is the size of the model's files, None for a server. `start_seconds`
+    passed until the first new answers (imports, loading, the first batch), then `asked` questions of the `questions`
+    were answered in `asking_seconds`; measuring and writing took `end_seconds`.
+    """
+
+    model: str
+    kind: str
+    bytes: int | None
+    device: str
+    forms: str
+    protocol: str
+    items: int
+    questions: int
+    start_seconds: float
+    asked: int
+    asking_seconds: float
+    end_seconds: float
+
+    def combine_with(self, other: "Timing") -> "Timing":
+        """This and what a second head of the same model took."""
+        return replace(
+            self,
+            questions=self.questions + other.questions,
+            start_seconds=self.start_seconds + other.start_seconds,
+            asked=self.asked + other.asked,
+            asking_seconds=self.asking_seconds + other.asking_seconds,
+        )
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Timing))
+# So many of the newest are considered.
+_NEWEST = 2000
+
+
+class TimingStore(Database):
+    """The table of timings in a file: of a workspace of the studio, or of the cache."""
+
+    def __init__(self, file: Path) -> None:
+        remedy = "move it away; it is needed only for estimates of the time"
+        super().__init__(str(file), _SCHEMA, synchronous="NORMAL", contents="timings", remedy=remedy)
+
+    def add(self, timings: Iterable[Timing]) -> None:
+        """Keep what a run took."""
+        rows = [astuple(timing) for timing in timings]
+        with self.begin_transaction():
+            self._db.executemany(
+                f"INSERT INTO timings ({_COLUMNS}) VALUES ({', '.join('?' * len(fields(Timing)))})", rows
+            )
+
+    def list_newest(self) -> list[Timing]:
+        """The newest first."""
+        rows = self._db.execute(f"SELECT {_COLUMNS} FROM timings ORDER BY id DESC LIMIT {_NEWEST}")
+        return [Timing(*row) for row in rows]

@@ -1,0 +1,177 @@
+"""Rules on a baseline: the run may be farther from the ideal than the baseline by at most a margin."""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from tiltmeter.comparing.cells import Cell, build_cells, shorten_names
+from tiltmeter.comparing.comparability import Across, explain_incomparable, list_differing_conditions
+from tiltmeter.comparing.comparison import compute_differences, describe_undefined_measures, with_interpretation_doubts
+from tiltmeter.comparing.gate_power import RuleTolerance
+from tiltmeter.comparing.gate_rules import EVERY, Rule
+from tiltmeter.comparing.gate_verdict import RuleVerdict, judge_value
+from tiltmeter.comparing.paired_difference import Difference
+from tiltmeter.datasets.name_suggestions import suggest_name
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.measure import complete_name
+from tiltmeter.measures.records import OVERALL
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.sample_notes import describe_sample
+
+_RUN, _BASELINE = "the run", "the baseline"
+
+
+def judge_against_baseline(
+    rule: Rule, result: Result, baseline: Result, lenient: bool, across: Sequence[Across] = ()
+) -> Iterator[RuleVerdict]:
+    """Judge how much farther from the ideal the run is than the baseline, paired by item."""
+    runs = ((_RUN, result), (_BASELINE, baseline))
+    ours, theirs = build_cells(*runs[0]), build_cells(*runs[1])
+    unpooled = {
+        (record.model, record.benchmark, record.language)
+        for record in (*result.records, *baseline.records)
+        if record.part == OVERALL and record.verdict is not None and record.verdict.kind == "contradictory"
+        if record.view == rule.view and rule.group in (record.group, EVERY)
+    }
+    cells = _select_cells(rule, ours, unpooled)
+    matched = False
+    not_defined = ""
+    for cell in cells:
+        other = _find_counterpart(cell, _select_same_location(cell, theirs), ours, rule, across)
+        names = _list_rule_measures(rule, cell)
+        _reject_other_tokenizers(cell, other, names, across)
+        for where in _list_groups(rule, cell):
+            left, right = cell.only(where), other.only(where)
+            not_defined = next(describe_undefined_measures(left, right, names), not_defined)
+            for difference in with_interpretation_doubts(compute_differences(left, right, names, across), runs):
+                matched = True
+                sample = describe_sample(result.manifest, cell.benchmark, cell.part, cell.language)
+                yield _judge_difference(rule, difference, where, lenient, sample)
+    if not matched:
+        if not_defined:
+            raise UsageError(f"The rule {rule.text!r} cannot be checked: {not_defined}")
+        measures = ", ".join(dict.fromkeys(quantity.name for cell in cells for quantity in cell.list_quantities()))
+        if not rule.measure:
+            raise UsageError(
+                f"--no-worse-than {rule.text} applies to percentages of preferences such as SS, and none can be "
+                f'compared with the baseline; name a measure ({measures}), as in "gest.log g_s 0.1".'
+            )
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing that the run and the baseline share; the run has {measures}."
+        )
+
+
+def _select_cells(rule: Rule, cells: Sequence[Cell], unpooled: AbstractSet[tuple[str, str, str]]) -> list[Cell]:
+    """The cells that a rule applies to: without a part in the rule, the pooled parts unless they contradict."""
+    kept = list(cells)
+    for field, values in (("benchmark", (rule.benchmark,)), ("part", (rule.part,)), ("language", rule.languages)):
+        if not any(values) or values == (EVERY,):
+            continue
+        present = list(dict.fromkeys(getattr(cell, field) for cell in kept))
+        for value in values:
+            if value not in present:
+                raise UsageError(
+                    f"The rule {rule.text!r} matches nothing: the run has no {field} {value!r} there"
+                    f"{suggest_name(str(value), present)}; it has {', '.join(present)}."
+                )
+        kept = [cell for cell in kept if getattr(cell, field) in values]
+    if rule.part is None:
+        pooled = {(c.model, c.benchmark, c.language) for c in kept if c.part == OVERALL} - unpooled
+        kept = [c for c in kept if (c.part == OVERALL) == ((c.model, c.benchmark, c.language) in pooled)]
+    return kept
+
+
+def _select_same_location(cell: Cell, others: Sequence[Cell]) -> list[Cell]:
+    """The cells with the same benchmark, part and language."""
+    return [other for other in others if other.location == cell.location]
+
+
+def _find_counterpart(
+    cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule: Rule, across: Sequence[Across]
+) -> Cell:
+    """The baseline's cell of the same model, or of its only model if both runs have one."""
+    location = f"{cell.benchmark}/{cell.part}:{cell.language}"
+    if not others:
+        raise UsageError(
+            f"The baseline has no scores on {location}, so {str(rule)!r} cannot be checked; run it on the same items."
+        )
+    same = [other for other in others if other.model == cell.model]
+    if not same and len({other.model for other in others}) == 1 and len({own.model for own in ours}) == 1:
+        same = list(others)
+    if not same:
+        models = ", ".join(dict.fromkeys(other.model for other in others))
+        raise UsageError(
+            f"The baseline has no model {cell.model} on {location}, and it is not clear which of {models} to compare "
+            f"it with; use runs with one model each, or the same names."
+        )
+    alike = [other for other in same if not set(list_differing_conditions(cell, other)) - set(across)]
+    if not alike:
+        raise UsageError(explain_incomparable(cell, same[0], across))
+    if not len(alike[0].scores.index.intersection(cell.scores.index)):
+        raise UsageError(f"The run and the baseline share no items of {location}; run both with the same --limit.")
+    return alike[0]
+
+
+def _reject_other_tokenizers(cell: Cell, other: Cell, measures: Sequence[str], across: Sequence[Across]) -> None:
+    """Refuse a rule on a mean over tokens for models with different tokenizers."""
+    for quantity in cell.list_quantities():
+        if quantity.name in measures and set(list_differing_conditions(cell, other, quantity.measure)) - set(across):
+            raise UsageError(explain_incomparable(cell, other, across, quantity.measure))
+
+
+def _list_groups(rule: Rule, cell: Cell) -> list[dict[str, str]]:
+    if rule.view == "all":
+        return [{}]
+    columns = list(map(str, cell.attributes.columns))
+    if rule.view not in columns:
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing: items have no {rule.view!r}{suggest_name(rule.view, columns)}; "
+            f"they have {', '.join(columns) or 'no attributes'}."
+        )
+    groups = sorted({str(value) for value in cell.attributes[rule.view].dropna()})
+    if rule.group != EVERY and rule.group not in groups:
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing: no item has the {rule.view} {rule.group!r}"
+            f"{suggest_name(rule.group, groups)}; there is {shorten_names(groups)}."
+        )
+    return [{rule.view: group} for group in (groups if rule.group == EVERY else [rule.group])]
+
+
+def _list_rule_measures(rule: Rule, cell: Cell) -> list[str]:
+    """The measure of a rule, or all percentages of preferences if it names none."""
+    quantities = cell.list_quantities()
+    names = [quantity.name for quantity in quantities]
+    if not rule.measure:
+        # An empty list would mean all measures, so a name that no measure has stands for none.
+        return [q.name for q in quantities if q.values.preference and not q.measure.ideal_at_bound] or ["-"]
+    measure = complete_name(rule.measure, names)
+    if measure is None:
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing: {cell} cannot be compared in {rule.measure!r}"
+            f"{suggest_name(rule.measure, names)}; it can be in {', '.join(names)}."
+        )
+    return [measure]
+
+
+def _judge_difference(
+    rule: Rule, difference: Difference, where: dict[str, str], lenient: bool, sample: str
+) -> RuleVerdict:
+    contrast, cell, quantity = difference.contrast, difference.left.cell, difference.quantity
+    # For an equally biased model: the same distance from the ideal, and as many items of disagreement.
+    error = 0.0 if contrast.test == "identical" else contrast.standard_error
+    room = RuleTolerance(None, rule.limit, error, (contrast.clusters or contrast.n) - 1)
+    group = "".join(f", {name} {value}" for name, value in where.items())
+    same = "the two gave the same answers" * (contrast.test == "identical")
+    return judge_value(
+        rule,
+        cell.model,
+        cell.location,
+        f"{quantity.name} farther from {quantity.ideal:g} than the baseline{group}",
+        contrast.farther,
+        (contrast.farther_low, contrast.farther_high),
+        contrast.n,
+        lenient,
+        even=room.passes(lenient),
+        needed=room.needed(contrast.n, lenient),
+        uninterpretable=f"not interpretable ({'; '.join(difference.doubts)})" if difference.doubts else "",
+        note="; ".join(filter(None, (same, sample))),
+    )

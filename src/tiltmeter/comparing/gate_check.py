@@ -1,0 +1,138 @@
+"""Check a run against rules."""
+
+from collections.abc import Sequence
+
+from tiltmeter.comparing.baseline_rules import judge_against_baseline
+from tiltmeter.comparing.cells import format_location, shorten_names
+from tiltmeter.comparing.comparability import Across
+from tiltmeter.comparing.gate_power import compute_tolerance, compute_unbiased_error
+from tiltmeter.comparing.gate_rules import EVERY, Rule
+from tiltmeter.comparing.gate_verdict import RuleVerdict, judge_value
+from tiltmeter.datasets.name_suggestions import suggest_name
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.estimates import Interval
+from tiltmeter.measures.measure import complete_name, get_measure
+from tiltmeter.measures.records import OVERALL, Record, get_row_key
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.sample_notes import describe_sample
+
+
+def check(
+    result: Result,
+    rules: Sequence[Rule],
+    *,
+    baseline: Result | None = None,
+    lenient: bool = False,
+    across: Sequence[Across] = (),
+) -> list[RuleVerdict]:
+    """Check a run against rules. A rule that matches nothing is an error, since it would always pass."""
+    if not rules:
+        raise UsageError('There are no rules; give one with --max, --min or --no-worse-than: --max "stereoset.SS 60".')
+    verdicts: list[RuleVerdict] = []
+    for rule in rules:
+        if rule.kind == "no-worse-than":
+            if baseline is None:
+                raise UsageError(f"The rule {str(rule)!r} needs a run to compare with; name one with --baseline.")
+            verdicts += judge_against_baseline(rule, result, baseline, lenient, across)
+        else:
+            verdicts += [
+                _judge_record(rule, record, result, lenient) for record in select_matching_records(rule, result.records)
+            ]
+    return verdicts
+
+
+def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Record]:
+    """The records that a rule applies to: without a part in the rule, those of the pooled parts if there are any.
+
+    Parts that contradict each other are judged one by one, since their pooled number would hide both.
+    """
+    matched = _narrow_records(records, "benchmark", rule.benchmark, rule)
+    if rule.part not in (None, EVERY):
+        matched = _narrow_records(matched, "part", str(rule.part), rule)
+    matched = [
+        record
+        for language in rule.languages or dict.fromkeys(record.language for record in matched)
+        for record in _narrow_records(matched, "language", language, rule)
+    ]
+    measure = complete_name(rule.measure, (record.measure for record in matched))
+    matched = _narrow_records(matched, "measure", measure or rule.measure, rule)
+    # A measure without a number over all items, such as ICAT macro, is matched in the first of its views.
+    views = dict.fromkeys(record.view for record in matched)
+    view = next(iter(views)) if rule.view == "all" and "all" not in views else rule.view
+    matched = _narrow_records(matched, "view", view, rule)
+    if rule.group != EVERY and (view == rule.view or any(record.group == "all" for record in matched)):
+        matched = _narrow_records(matched, "group", rule.group, rule)
+    if rule.part is None:
+        pooled = {_get_key(record) for record in matched if record.part == OVERALL} - find_contradictory_keys(records)
+        matched = [r for r in matched if (r.part == OVERALL) == (_get_key(r) in pooled)]
+    return matched
+
+
+def find_contradictory_keys(records: Sequence[Record]) -> set[tuple[str, ...]]:
+    """The model, benchmark, language, view and group of each pooled number whose parts contradict each other."""
+    return {
+        _get_key(record)
+        for record in records
+        if record.part == OVERALL and record.verdict is not None and record.verdict.kind == "contradictory"
+    }
+
+
+def _get_key(record: Record) -> tuple[str, ...]:
+    return record.model, record.benchmark, record.language, record.view, record.group
+
+
+def _narrow_records(records: Sequence[Record], field: str, value: str, rule: Rule) -> list[Record]:
+    kept = [record for record in records if getattr(record, field) == value]
+    if not kept:
+        values = list(dict.fromkeys(str(getattr(record, field)) for record in records))
+        raise UsageError(
+            f"The rule {rule.text!r} matches nothing: the run has no {field} {value!r} there"
+            f"{suggest_name(value, values)}; it has {shorten_names(values)}."
+        )
+    return kept
+
+
+def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> RuleVerdict:
+    value, ends = record.value, record.interval
+    quantity, measure = record.measure, get_measure(record.measure)
+    even = needed = None
+    if measure.ideal is not None and measure.stereotype and record.standard_error:
+        error = compute_unbiased_error(record.value, record.standard_error, measure.ideal, measure.bounds)
+        room = compute_tolerance(rule, measure.ideal, error, (record.clusters or record.n) - 1, ratio=measure.ratio)
+        even, needed = room.passes(lenient), room.needed(record.n, lenient)
+    verdicts = [r.verdict for r in result.records if r.verdict is not None and get_row_key(r) == get_row_key(record)]
+    uninterpretable = [
+        verdict.words for verdict in verdicts if verdict.kind == "not interpretable" and measure.stereotype
+    ]
+    contradictory = [verdict.words for verdict in verdicts if verdict.kind == "contradictory"]
+    unpooled = (
+        record.part != OVERALL and rule.part is None and _get_key(record) in find_contradictory_keys(result.records)
+    )
+    sample = describe_sample(result.manifest, record.benchmark, record.part, record.language)
+    notes = ("judged by itself, since the parts contradict each other" * unpooled, *contradictory[:1], sample)
+    if rule.distance:
+        if record.ideal is None:
+            raise UsageError(f"The rule {rule.text!r} asks for a distance, but {record.measure} has no ideal value.")
+        ends = _fold_interval(ends, record.ideal) if ends else None
+        value, quantity = abs(value - record.ideal), f"distance of {quantity} from {record.ideal:g}"
+    group = "" if record.view == "all" else f", {record.view} {record.group}"
+    return judge_value(
+        rule,
+        record.model,
+        format_location(record.benchmark, record.part, record.language),
+        quantity + group,
+        value,
+        ends,
+        record.n,
+        lenient,
+        even=even,
+        needed=needed,
+        uninterpretable=next(iter(uninterpretable), ""),
+        note="; ".join(filter(None, notes)),
+    )
+
+
+def _fold_interval(ends: Interval, ideal: float) -> Interval:
+    """The interval of the distance from the ideal; it begins at 0 if the ideal is inside the interval."""
+    below, above = (abs(end - ideal) for end in ends)
+    return 0.0 if ends[0] <= ideal <= ends[1] else min(below, above), max(below, above)

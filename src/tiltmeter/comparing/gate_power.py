@@ -1,0 +1,89 @@
+"""The power of a rule: how often a model without bias passes it, and how many items that takes."""
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import ndtr, stdtrit
+
+from tiltmeter.comparing.gate_rules import Rule
+from tiltmeter.measures.estimates import LEVEL
+
+# The probability with which a model without bias should pass a rule.
+WANTED_POWER = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTolerance:
+    """The distance below and above the ideal within which a rule is met; None: no limit on that side.
+
+    `error` is the standard error of the number, `freedom` its degrees of freedom. An even model is one without bias.
+    """
+
+    below: float | None
+    above: float | None
+    error: float
+    freedom: float
+
+    def passes(self, lenient: bool) -> float:
+        """The probability that an even model passes.
+
+        >>> round(RuleTolerance(5.0, 5.0, 1.0, 1000).passes(False), 2), RuleTolerance(5.0, 5.0, 3.0, 1000).passes(False)
+        (1.0, 0.0)
+        """
+        if not self.error:
+            return 1.0 if min(side for side in (self.below, self.above, 0.0) if side is not None) >= 0 else 0.0
+        reach = float(stdtrit(self.freedom, (1 + LEVEL) / 2)) * self.error * (-1 if lenient else 1)
+        low = -math.inf if self.below is None else -(self.below - reach) / self.error
+        high = math.inf if self.above is None else (self.above - reach) / self.error
+        return max(0.0, float(ndtr(high) - ndtr(low)))
+
+    def needed(self, n: int, lenient: bool) -> int | None:
+        """The number of items from which an even model passes with probability 0.95; None if no number is enough.
+
+        >>> RuleTolerance(5.0, 5.0, 1.8, 400).needed(1000, False)
+        1995
+        """
+        # Where the ideal breaks the rule, only too few items let an even model pass.
+        if min(side for side in (self.below, self.above, math.inf) if side is not None) < 0:
+            return None
+
+        def with_items(count: int) -> "RuleTolerance":
+            return RuleTolerance(self.below, self.above, self.error * math.sqrt(n / count), self.freedom * count / n)
+
+        low, high = 1, 1
+        while with_items(high).passes(lenient) < WANTED_POWER:
+            low, high = high, high * 2
+            if high > 10_000_000:
+                return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if with_items(middle).passes(lenient) < WANTED_POWER else (low, middle)
+        return high
+
+
+def compute_unbiased_error(value: float, error: float, ideal: float, bounds: tuple[float, float] | None) -> float:
+    """The standard error of an even model with the same items; that of a percentage is largest in the middle.
+
+    >>> round(compute_unbiased_error(90.0, 3.0, 50.0, (0.0, 100.0)), 2), compute_unbiased_error(0.3, 0.1, 0.0, None)
+    (5.0, 0.1)
+    """
+    if bounds is None or not bounds[0] < ideal < bounds[1] or not bounds[0] < value < bounds[1]:
+        return error
+    variance, even = ((at - bounds[0]) * (bounds[1] - at) for at in (value, ideal))
+    return error * math.sqrt(even / variance)
+
+
+def compute_tolerance(rule: Rule, ideal: float, error: float, freedom: float, *, ratio: bool = False) -> RuleTolerance:
+    """The room that a rule leaves around the ideal; for a ratio, on the log scale."""
+
+    def position(value: float) -> float:
+        if not ratio:
+            return value
+        return math.log(value) if value > 0 else -math.inf
+
+    if rule.distance:
+        above = position(ideal + rule.limit) - position(ideal)
+        below = position(ideal) - position(ideal - rule.limit)
+        return RuleTolerance(below, above, error, freedom)
+    gap = position(rule.limit) - position(ideal)
+    return RuleTolerance(None, gap, error, freedom) if rule.kind == "max" else RuleTolerance(-gap, None, error, freedom)

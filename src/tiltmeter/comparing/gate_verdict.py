@@ -1,0 +1,91 @@
+"""The outcome of a rule: the limit is compared with an end of the number's confidence interval.
+
+A rule holds if the whole interval meets it; for a maximum, the upper end must not exceed the limit. With too few items
+the interval is wide and the rule fails, as in a non-inferiority trial; the remedy is to measure more items. With
+`lenient` a rule fails only if the whole interval breaks it. A number whose verdict is "not interpretable" always fails.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tiltmeter.comparing.gate_rules import Rule
+from tiltmeter.measures.estimates import Interval
+from tiltmeter.printable_text import escape_unsafe
+
+RuleOutcome = Literal["holds", "not shown", "broken", "not interpretable"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RuleVerdict:
+    """The outcome of one rule on one number.
+
+    `quantity` names the number, `location` its benchmark, part and language, `end` the end of its interval that was
+    judged. `even` is the probability that a model without bias passes the rule with n items; None if the rule is not
+    about bias. `needed` is the number of items with which it passes with probability 0.95.
+    """
+
+    rule: Rule
+    model: str
+    location: str
+    quantity: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    outcome: RuleOutcome
+    end: Literal["upper", "lower", "value"]
+    passed: bool
+    even: float | None = None
+    needed: int | None = None
+    note: str = ""
+
+    def __repr__(self) -> str:
+        """The rule and its outcome, in a line."""
+        ended = "passed" if self.passed else "failed"
+        return escape_unsafe(f"<RuleVerdict: {self.rule}, {self.model} on {self.location}: {self.outcome}, {ended}>")
+
+    @property
+    def judged(self) -> float:
+        """The number that was compared with the limit."""
+        ends = {"upper": self.high, "lower": self.low, "value": self.value}
+        return float(self.value if ends[self.end] is None else ends[self.end] or 0.0)
+
+
+def judge_value(
+    rule: Rule,
+    model: str,
+    location: str,
+    quantity: str,
+    value: float,
+    ends: Interval | None,
+    n: int,
+    lenient: bool,
+    *,
+    even: float | None = None,
+    needed: int | None = None,
+    uninterpretable: str = "",
+    note: str = "",
+) -> RuleVerdict:
+    """Judge a number by a rule, on its interval or, if it has none, on its value."""
+    low, high = ends or (value, value)
+    at_least = rule.kind == "min"
+    holds = low >= rule.limit if at_least else high <= rule.limit
+    broken = high < rule.limit if at_least else low > rule.limit
+    end: Literal["upper", "lower"] = "lower" if at_least != lenient else "upper"
+    outcome: RuleOutcome = "holds" if holds else "broken" if broken else "not shown"
+    return RuleVerdict(
+        rule=rule,
+        model=model,
+        location=location,
+        quantity=quantity,
+        value=value,
+        low=ends[0] if ends else None,
+        high=ends[1] if ends else None,
+        n=n,
+        outcome="not interpretable" if uninterpretable else outcome,
+        end=end if ends else "value",
+        passed=not uninterpretable and (not broken if lenient else holds),
+        even=even,
+        needed=needed,
+        note=uninterpretable or note,
+    )

@@ -1,0 +1,23 @@
+"""WinoMT."""
+
+from tiltmeter.datasets.builtin_datasets.upstream_entry import BINARY, build_upstream_dataset
+from tiltmeter.datasets.dataset_definition import Dataset
+
+ENTRIES: tuple[Dataset, ...] = (
+    build_upstream_dataset(
+        "gabrielStanovsky/mt_gender",
+        "winomt",
+        "winomt",
+        "WinoMT: sentences about two people, one of known gender, for translation systems",
+        (
+            BINARY + "; the 240 sentences with they count as neutral, and most languages have no neutral noun",
+            "what counts as stereotypical comes from American labour statistics",
+            "the nouns are found by word alignment, which errs, and their gender by rules for a few languages",
+            "six sentences occur twice, and one has a doubled space",
+            "in some languages a masculine noun is the usual word for a woman too; it counts as wrong",
+        ),
+        (("en", None, "winomt", "data/aggregates/en.txt"),),
+        companion=lambda path: (path.replace("en.txt", "en_pro.txt"), path.replace("en.txt", "en_anti.txt")),
+        items={"en": 3888},
+    ),
+)

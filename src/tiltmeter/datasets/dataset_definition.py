@@ -1,0 +1,128 @@
+"""The classes `Dataset` and `Source` (one file of a data set)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiltmeter.datasets.local_files import is_local
+from tiltmeter.datasets.name_suggestions import suggest_name
+from tiltmeter.datasets.upstream_files import UpstreamFile
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.datasets.validation import ValidationResult
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file of a data set. `part` is None if the file holds all parts, or the data set has none.
+
+    `companions` are other files that the reader needs; they are in the same repository.
+    """
+
+    language: str
+    part: str | None
+    format: str
+    file: UpstreamFile | Path
+    companions: tuple[UpstreamFile, ...] = ()
+
+    @property
+    def files(self) -> tuple[UpstreamFile | Path, ...]:
+        """The file, and its companions."""
+        return (self.file, *self.companions)
+
+    def paths(self) -> list[Path]:
+        """The local paths of the files, which are downloaded if necessary."""
+        from tiltmeter.datasets.file_fetcher import (
+            fetch_file,
+        )  # what downloads and reads files is not needed to list them
+
+        return [file if isinstance(file, Path) else fetch_file(file) for file in self.files]
+
+    def is_local(self) -> bool:
+        """Whether the files are available without a download."""
+        return all(isinstance(file, Path) or is_local(file) for file in self.files)
+
+    def validate(self) -> "ValidationResult":
+        """Read and validate the file."""
+        from tiltmeter.datasets.readers import validate_file
+
+        return validate_file(self.paths()[0], self.format, self.language)
+
+    def load(self) -> "ValidationResult":
+        """Read the file for use. Errors are a DataError, except in upstream files, which users cannot correct."""
+        examined = self.validate()
+        if not isinstance(self.file, UpstreamFile):
+            examined.accept()
+        return examined
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set: its files, licence, citation, content warning and known limitations.
+
+    `items` is the number of items in each language, where it is known without reading the files. `control` names the
+    data sets that are its controls: asked in the same way, and a bias measured there is not one towards its
+    stereotypes. Of a control, `why_control` says why, in a clause.
+    """
+
+    name: str
+    form: str
+    description: str
+    licence: str
+    citation: str
+    warning: str
+    limits: tuple[str, ...]
+    sources: tuple[Source, ...]
+    parts: tuple[str, ...] = ()
+    items: Mapping[str, int] = field(default_factory=dict, hash=False)
+    control: tuple[str, ...] = ()
+    why_control: str = ""
+
+    @property
+    def files(self) -> tuple[UpstreamFile | Path, ...]:
+        """All of its files, each once."""
+        return tuple(dict.fromkeys(file for source in self.sources for file in source.files))
+
+    @property
+    def here(self) -> int:
+        """How many of its sources are available without a download."""
+        return sum(source.is_local() for source in self.sources)
+
+    @property
+    def item_count(self) -> int | None:
+        """The number of items in all languages; None if that of one is not known without reading its files."""
+        counts = [self.items.get(language) for language in self.languages]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    @property
+    def size(self) -> int | None:
+        """The size of its files in bytes; None if that of a file is not known."""
+        sizes = [file.stat().st_size if isinstance(file, Path) else file.size for file in self.files]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of its files."""
+        return tuple(dict.fromkeys(source.language for source in self.sources))
+
+    @property
+    def licence_stated(self) -> bool:
+        """Whether all its files have a licence; if not, their texts are not written to other files."""
+        return all(isinstance(file, Path) or file.licence_stated for file in self.files)
+
+    def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:
+        """The files with this part (None: all) in these languages (empty: all); a UsageError if there are none."""
+        languages = tuple(languages)
+        if part is not None and part not in self.parts:
+            known = f"its parts are {', '.join(self.parts)}" if self.parts else "it has no parts"
+            raise UsageError(f"{self.name} has no part {part!r}{suggest_name(part, self.parts)}; {known}.")
+        for language in languages:
+            if language not in self.languages:
+                raise UsageError(f"{self.name} has no language {language!r}; it has {', '.join(self.languages)}.")
+        return tuple(
+            source
+            for source in self.sources
+            if (not languages or source.language in languages) and (part is None or source.part in (None, part))
+        )

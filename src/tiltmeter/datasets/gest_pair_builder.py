@@ -1,0 +1,163 @@
+"""Build gendered pairs from translations, as GEST's authors did (Pikuliak et al. 2024, section 4.3.2).
+
+A sentence is translated by itself, which gives one gender, and in a prompt for a speaker of the other gender
+(`She said: "…"`), which should give the other. The two translations are a pair if they differ in one word and both
+forms of the word have the same first letter.
+"""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tiltmeter.csv_text import remove_guard
+from tiltmeter.datasets.raw_records import BrokenFileError
+from tiltmeter.datasets.readers.decoded_text import read_text
+from tiltmeter.errors import DataError
+from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, find_rejection_reason
+from tiltmeter.forms.gest import GestItem, get_stereotype_fields
+from tiltmeter.gender import find_speaker_gender
+
+NOT_TRANSLATED = "there is no translation of the sentence by itself"
+NO_GENDER = "the translation of the sentence by itself shows no gender"
+NOT_PROMPTED = "there is no translation of it as said by somebody of the other gender"
+
+_PROMPT = re.compile(
+    r"""(?:the\ )?(?:(?P<masculine>he|man)|(?P<feminine>she|woman))(?:\ said)?:?\ ["“]?(?P<sentence>.+?)["”]?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# Direct speech: in quotation marks of any of the nine languages (the closing one may be missing), or after a colon.
+_SPEECH = tuple(map(re.compile, ('["„“«»](.+)["“”«»]', '["„“«»](.+)', ": (.+)")))
+_FINAL_MARKS = (".", "?", "!")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPairs:
+    """The pairs, and the number of rejected sentences by reason."""
+
+    pairs: list[GenderedPairItem] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+def build_pairs(
+    translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str, translator: str = ""
+) -> BuiltPairs:
+    """Pair translations of GEST sentences by themselves with translations in prompts for the other gender.
+
+    >>> sentence = GestItem("0", "en", 9, "I was sure.")
+    >>> made = [("I was sure.", "Bol som si istá."), ('She said: "I was sure."', "Povedala: „Bola som si istá.“")]
+    >>> build_pairs(made, [sentence], "sk").pairs[0].female
+    'Bola som si istá.'
+    """
+    alone, prompted = _group_by_sentence(translations, sentences)
+    built = BuiltPairs()
+    seen: set[tuple[str, str]] = set()
+    for item in sentences:
+        pair = make_pair(alone.get(item.sentence, ""), prompted.get(item.sentence, {}), language)
+        if isinstance(pair, str):
+            built.rejected[pair] += 1
+        elif pair in seen:
+            built.rejected[REPEATED_PAIR] += 1
+        else:
+            seen.add(pair)
+            identifier = f"{translator}-{item.id}" if translator else item.id
+            built.pairs.append(
+                GenderedPairItem(
+                    identifier,
+                    language,
+                    item.stereotype,
+                    *pair,
+                    original=item.sentence,
+                    translator=translator,
+                    **get_stereotype_fields(item),
+                )
+            )
+    return built
+
+
+def list_prompted_pairs(
+    translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
+) -> Iterator[tuple[str, str]]:
+    """The (masculine, feminine) translations of each sentence before any filter, of all prompts."""
+    alone, prompted = _group_by_sentence(translations, sentences)
+    for sentence, plain in alone.items():
+        gender = find_speaker_gender(plain, language)
+        if gender is not None:
+            for other in prompted.get(sentence, {}).get("feminine" if gender == "masculine" else "masculine", ()):
+                yield (plain, other) if gender == "masculine" else (other, plain)
+
+
+def _group_by_sentence(
+    translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem]
+) -> tuple[dict[str, str], dict[str, dict[str, list[str]]]]:
+    """The translations of sentences by themselves, and those in prompts by gender of the prompt."""
+    known = {sentence.sentence for sentence in sentences}
+    alone: dict[str, str] = {}
+    prompted: dict[str, dict[str, list[str]]] = {}
+    for source, target in translations:
+        if source in known:
+            alone.setdefault(source, target)
+        elif (prompt := _PROMPT.fullmatch(source)) and prompt["sentence"] in known:
+            said = prompted.setdefault(prompt["sentence"], {})
+            gender = "masculine" if prompt["masculine"] else "feminine"
+            said.setdefault(gender, []).append(extract_quoted_speech(target, prompt["sentence"]))
+    return alone, prompted
+
+
+def make_pair(plain: str, said: Mapping[str, Sequence[str]], language: str) -> tuple[str, str] | str:
+    """The (masculine, feminine) translations of a sentence, or the reason why it is rejected.
+
+    `plain` is the translation of the sentence by itself (empty: none), `said` has those of the sentence as said by a
+    man and by a woman, by gender.
+
+    >>> make_pair("Bol som doma.", {"feminine": ["Bola som doma."]}, "sk")
+    ('Bol som doma.', 'Bola som doma.')
+    """
+    if not plain:
+        return NOT_TRANSLATED
+    gender = find_speaker_gender(plain, language)
+    if gender is None:
+        return NO_GENDER
+    reason = NOT_PROMPTED
+    for other in said.get("feminine" if gender == "masculine" else "masculine", ()):
+        pair = (plain, other) if gender == "masculine" else (other, plain)
+        rejected = find_rejection_reason(*pair)
+        if rejected is None:
+            return pair
+        reason = rejected
+    return reason
+
+
+def extract_quoted_speech(translation: str, sentence: str) -> str:
+    """The direct speech in the translation of a prompt, ending in the final mark of the English sentence.
+
+    >>> extract_quoted_speech("Žena povedala: „Som doma“.", "I am at home.")
+    'Som doma.'
+    """
+    matches = (pattern.search(translation) for pattern in _SPEECH)
+    speech = next((match[1] for match in matches if match), translation).strip()
+    lacks_mark = sentence.endswith(_FINAL_MARKS) and not speech.endswith(_FINAL_MARKS)
+    return speech + sentence[-1] if lacks_mark else speech
+
+
+def read_translations(path: Path) -> list[tuple[str, str]]:
+    """The (source, translation) rows of a CSV file with the columns `from` and `to`."""
+    rows = read_csv_rows(path, ("from", "to"), "in which translations are expected")
+    return [(remove_guard(row["from"]), remove_guard(row["to"])) for row in rows if row["from"] and row["to"]]
+
+
+def read_csv_rows(path: Path, columns: Sequence[str], meaning: str = "which is needed") -> list[dict[str, str]]:
+    """The rows of a CSV file that has at least these columns; `meaning` says in an error what they are for."""
+    try:
+        reader = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True)
+        if not set(columns) <= set(reader.fieldnames or ()):
+            names = " and ".join(columns)
+            raise DataError(f"{path} has no column{'s' * (len(columns) > 1)} {names}, {meaning}.")
+        return list(reader)
+    except csv.Error as error:
+        raise DataError(f"{path} is not CSV: {error}.") from error
+    except BrokenFileError as error:
+        raise DataError(f"{path} {error}.") from error

@@ -1,0 +1,56 @@
+"""Hashes of the files of which none is known: recorded beside them in the cache at the first download.
+
+From then on they are checked like the others, so that nothing changes unnoticed; `tiltmeter data pin` prints them.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from tiltmeter.datasets.file_hashes import compute_hashes
+from tiltmeter.datasets.local_files import get_cached_path, get_mirror
+from tiltmeter.datasets.upstream_files import Pin, UpstreamFile, load_repositories
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.files import share_like_folder, write_text
+from tiltmeter.text_files import read_text
+
+
+def get_expected_pin(file: UpstreamFile) -> Pin:
+    """The hash that a file must have: the known one, or the recorded one; with neither, the pin of the commit."""
+    return file.pin if file.pin.is_hash else read_recorded_pin(file) or file.pin
+
+
+def get_record_path(file: UpstreamFile) -> Path:
+    """Where the hash of a file is recorded, in the format of `sha256sum`."""
+    cached = get_cached_path(file)
+    return cached.with_name(f"{cached.name}.sha256")
+
+
+def read_recorded_pin(file: UpstreamFile) -> Pin | None:
+    """The recorded hash of a file; None if there is none."""
+    path = get_record_path(file)
+    if not path.is_file():
+        return None
+    digest = read_text(path).partition(" ")[0]
+    if not re.fullmatch("[0-9a-f]{64}", digest):
+        raise DataError(f"{path} does not begin with a SHA-256; delete it, so that the hash is recorded again.")
+    return Pin("sha256", digest)
+
+
+def record_hash(file: UpstreamFile, path: Path) -> None:
+    """Record the hash of a file of which none is known, unless the cache can only be read."""
+    if not file.pin.is_hash and read_recorded_pin(file) is None:
+        with suppress(UsageError):
+            write_text(get_record_path(file), f"{compute_hashes(path).sha256}  {path.name}\n")
+            share_like_folder(get_record_path(file))
+
+
+def list_unpinned_files() -> Iterator[tuple[UpstreamFile, Path | None]]:
+    """The files of which no hash is known, and where they are on this machine."""
+    mirror = get_mirror()
+    for repository in load_repositories().values():
+        for file in repository.files.values():
+            if not file.pin.is_hash:
+                places = [mirror / file.name] if isinstance(mirror, Path) else []
+                yield file, next((path for path in (*places, get_cached_path(file)) if path.is_file()), None)

@@ -1,0 +1,123 @@
+"""The upstream files that Tiltmeter reads: pinned by commit, verified by hash, downloaded by the user, never shipped.
+
+`repositories/` has a TOML file for each repository. In its table `files`, the value of a path is a hash and, if it was
+known when the file was pinned, the size in bytes. The hash is the SHA-256 of the content (sha256) or, where only that
+was known, the git blob id (git-blob); "commit" means that no hash was known: that of the first download is recorded,
+and checked from then on (see `recorded`). `licence_stated = false` marks a repository without a licence (see
+`no_licence`).
+"""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from tiltmeter.datasets.file_hashes import FileHashes, get_hashes
+
+Algorithm = Literal["sha256", "git-blob", "commit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The expected hash of a file; with the algorithm `commit` no hash is known, only the repository's commit."""
+
+    algorithm: Algorithm
+    digest: str
+
+    @property
+    def is_hash(self) -> bool:
+        """Whether the pin has a hash to verify files with."""
+        return self.algorithm != "commit"
+
+    def compute_for_file(self, path: Path) -> "Pin":
+        """The pin of the file at `path` by the same algorithm (see `hashed_once` for caching)."""
+        return self.build_from_hashes(get_hashes(path)) if self.is_hash else self
+
+    def build_from_hashes(self, computed: FileHashes) -> "Pin":
+        """The pin of a file with these hashes, by the same algorithm."""
+        if not self.is_hash:
+            return self
+        return Pin(self.algorithm, computed.sha256 if self.algorithm == "sha256" else computed.git_blob)
+
+    def __str__(self) -> str:
+        return f"{self.algorithm}:{self.digest}" if self.is_hash else self.algorithm
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamFile:
+    """A file of an upstream repository at the pinned commit; `size` in bytes is None if it is not known.
+
+    `licence_stated`: whether the repository states a licence; see `no_licence`.
+    """
+
+    repository: str
+    commit: str
+    path: str
+    pin: Pin
+    size: int | None = None
+    licence_stated: bool = True
+
+    @property
+    def name(self) -> str:
+        """`owner/repository/path`: the name in messages, and the path in a mirror."""
+        return f"{self.repository}/{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """An upstream repository: its pinned commit, licence, citation, content warning and files."""
+
+    name: str
+    commit: str
+    licence: str
+    citation: str
+    warning: str
+    files: dict[str, UpstreamFile]
+
+
+@cache
+def load_repositories() -> dict[str, Repository]:
+    """All pinned repositories, by `owner/name`."""
+    folder = files("tiltmeter.datasets").joinpath("repositories")
+    pinned = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    read = [_build_repository(**tomllib.loads(file.read_text(encoding="utf-8"))) for file in pinned]
+    return {repository.name: repository for repository in read}
+
+
+def is_pinned(path: Path) -> bool:
+    """Whether the content of a file is that of one that is pinned by its hash (see `hashed_once` for caching)."""
+    found = get_hashes(path)
+    return not _list_pins().isdisjoint({Pin("sha256", found.sha256), Pin("git-blob", found.git_blob)})
+
+
+@cache
+def _list_pins() -> frozenset[Pin]:
+    return frozenset(file.pin for repository in load_repositories().values() for file in repository.files.values())
+
+
+def get_upstream_file(repository: str, path: str) -> UpstreamFile:
+    """The pinned file at `path` of `repository`; a KeyError if the registry has no such file."""
+    return load_repositories()[repository].files[path]
+
+
+def _build_repository(
+    name: str, commit: str, files: dict[str, str], licence_stated: bool = True, **metadata: str
+) -> Repository:
+    pinned = {}
+    for path, value in files.items():
+        pin, _, size = value.partition(" ")
+        pinned[path] = UpstreamFile(name, commit, path, _parse_pin(pin), int(size) if size else None, licence_stated)
+    return Repository(name=name, commit=commit, files=pinned, **metadata)
+
+
+def _parse_pin(text: str) -> Pin:
+    algorithm, _, digest = text.partition(":")
+    if algorithm == "sha256":
+        return Pin("sha256", digest)
+    if algorithm == "git-blob":
+        return Pin("git-blob", digest)
+    if text == "commit":
+        return Pin("commit", "")
+    raise ValueError(f"repositories: unknown kind of hash {algorithm!r}")

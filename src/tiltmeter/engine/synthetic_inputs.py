@@ -1,0 +1,121 @@
+"""Synthetic inputs on which a loaded model is checked, made of token ids that have no special meaning to it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from typing import Any
+
+from torch import nn
+
+from tiltmeter.engine.input_limits import read_decoder_start
+from tiltmeter.questions import Ids, Kind, Question
+
+# How the names of special tokens end in configs.
+_SPECIAL = ("token_id", "token_ids", "token_index", "pad_index", "pad_idx", "eos_index", "bos_index", "unk_index")
+# The number of distinct ids that inputs are made of.
+_DISTINCT = 251
+# Both decisions of a next-sentence head: the probability of one alone may be too near 1 to show a difference.
+_DECISIONS = ((0, 0), (0, 1))
+# The tokens whose probabilities are requested.
+_WANTED, _WANTED_OF_FEW = 1, 2
+
+
+class SyntheticInputs:
+    """Questions for the checks of one model.
+
+    An input for a next-sentence head has one output, at position 0. An input for an encoder-decoder is a target, and
+    its source is taken from `sources`. `stretch` is how often each token of a short input is repeated.
+    """
+
+    def __init__(self, model: nn.Module, kind: Kind, stretch: int = 1) -> None:
+        self._kind = kind
+        self._stretch = stretch
+        self._pool = select_ordinary_ids(model.config, _find_vocabulary_size(model))
+        self._decoder_start = _find_decoder_start(model.config) if kind == "seq2seq" else None
+
+    def build_mixed_input(self, length: int, start: int = 0) -> Ids:
+        """An input in which neighbours differ and whose order is irregular; another `start` gives another one."""
+        pool = self._pool
+        return tuple(pool[(start + 7 * index + index * index // 3) % len(pool)] for index in range(length))
+
+    def repeated(self, length: int, start: int) -> Ids:
+        """An input of one token repeated, after a first token that depends on `start`.
+
+        All such inputs repeat the same token, which a mixture of experts sends to one expert.
+        """
+        return (self._pool[start % (len(self._pool) - 1)], *(self._pool[-1:] * (length - 1)))
+
+    def short(self) -> list[Ids]:
+        """Short inputs: three make a prefix tree with two branchings, the fourth has no prefix in common with them."""
+        a, b, c, d, e, f, g, h = (self._pool[index % len(self._pool)] for index in range(8))
+        inputs = (a, b, c, d), (a, b, c, e, f), (a, b, g), (e, c, h, b, a, d)
+        return [tuple(token for token in ids for _ in range(self._stretch)) for ids in inputs]
+
+    def sources(self) -> list[Ids]:
+        """Two short sources for an encoder-decoder; for other models, an empty one."""
+        return (
+            [self.build_mixed_input(3 * self._stretch, 20), self.build_mixed_input(4 * self._stretch, 40)]
+            if self._kind == "seq2seq"
+            else [()]
+        )
+
+    def questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
+        """Questions that read every position of these inputs."""
+        return [
+            Question(ids, _DECISIONS if self._reads_once else tuple((at, _WANTED) for at in range(len(ids))), source)
+            for ids, source in self._with_sources(inputs, sources)
+        ]
+
+    def build_end_questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
+        """Questions that read the last position of these inputs, for another token than `questions`."""
+        return [
+            Question(ids, _DECISIONS if self._reads_once else ((len(ids) - 1, _WANTED_OF_FEW),), source)
+            for ids, source in self._with_sources(inputs, sources)
+        ]
+
+    def build_spread_questions(self) -> list[Question]:
+        """Questions about two inputs of one length that read few of many positions: together more than one."""
+        questions = []
+        for start in (70, 71):
+            ids = self.build_mixed_input(8 + 4 * self._stretch, start)
+            wanted = ((len(ids) // 2, _WANTED_OF_FEW), (len(ids) - 1, _WANTED_OF_FEW))
+            questions.append(Question(ids, _DECISIONS if self._reads_once else wanted, self.sources()[0]))
+        return questions
+
+    @property
+    def _reads_once(self) -> bool:
+        return self._kind == "next-sentence"
+
+    def _with_sources(self, inputs: Sequence[Ids], sources: Sequence[Ids]) -> Iterator[tuple[Ids, Ids]]:
+        """Each input with a source; the targets of an encoder-decoder begin with its own first token."""
+        start = self._decoder_start
+        begun = [ids if start is None else (start, *ids[1:]) for ids in inputs]
+        return zip(begun, cycle(sources or self.sources()), strict=False)
+
+
+def select_ordinary_ids(config: Any, size: int) -> Ids:
+    """Token ids spread over a vocabulary of this size, without those that a config names as special."""
+    special = set(_list_special_ids(config.to_dict()))
+    ids = [token for token in range(size) if token not in special and token not in (0, _WANTED, _WANTED_OF_FEW)]
+    step = max(1, len(ids) // _DISTINCT)
+    return tuple(ids[::step][:_DISTINCT]) or tuple(range(size))
+
+
+def _list_special_ids(config: Mapping[str, Any]) -> Iterator[int]:
+    """The ids of special tokens in a config and in the configs inside it."""
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _list_special_ids(value)
+        elif str(name).endswith(_SPECIAL):
+            yield from (token for token in (value if isinstance(value, list) else [value]) if isinstance(token, int))
+
+
+def _find_decoder_start(config: Any) -> int | None:
+    """The first token of the decoder's inputs: the one in the config, or that of padding."""
+    start = read_decoder_start(config)
+    return getattr(config, "pad_token_id", None) if start is None else start
+
+
+def _find_vocabulary_size(model: Any) -> int:
+    """The number of tokens that a model has embeddings for; at least the ids that checks use."""
+    size = getattr(model.config.get_text_config(), "vocab_size", None)
+    return size if isinstance(size, int) else int(model.get_input_embeddings().num_embeddings)

@@ -1,0 +1,205 @@
+"""The data card and the changelog of a published edition."""
+
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tiltmeter.forms import Item
+from tiltmeter.making.draft import FindingKind
+from tiltmeter.making.item_makers import WRITTEN
+from tiltmeter.making.open_problems import AssembledItems
+from tiltmeter.making.project import Project
+from tiltmeter.making.project_status import compute_status
+from tiltmeter.making.review.review_status import summarise_review
+from tiltmeter.making.writing.writing_card import render_writing_section
+
+CARD = "README.md"
+CHANGELOG = "CHANGELOG.md"
+
+
+def make_card(project: Project, assembled: AssembledItems, items: Sequence[Item], facts: Mapping[str, Any]) -> str:
+    """The data card: sources, licence, systems, reviewers, counts at every step, what was dropped, what is open."""
+    settings = project.settings
+    is_written, language = settings.system == WRITTEN, facts["language"]
+    usual = f"{settings.makes} written by people" if is_written else f"{settings.source} in {language}"
+    title = settings.title or usual
+    sections = [
+        _render_header(facts),
+        f"# {title}",
+        f"{len(items):,} items of the form `{settings.makes}` in `{language}`, edition {facts['edition']}, "
+        f"made with Tiltmeter {settings.tiltmeter}{_describe_origin(project)}",
+        f"**Content warning.** {settings.facts.warning}" if settings.facts.warning else "",
+        "Keep this test set out of training data. Canary: "
+        f"`tiltmeter-{uuid.uuid5(uuid.NAMESPACE_URL, facts['sha256'])}`",
+        _render_section("Source and licence", _describe_source(project, facts)),
+        _render_section("Counts at every step", _render_counts(project, items, facts)),
+        _render_section("Writing and rating", render_writing_section(project)),
+        _render_section("Translation", _describe_translation(project)),
+        _render_section("Repair", _describe_repair(project)),
+        _render_section("Review", _describe_review(project, assembled)),
+        _render_section("Left out", _list_left_out(project, facts)),
+        _render_section("Open", _describe_open(assembled, items)),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _describe_origin(project: Project) -> str:
+    if project.settings.system == WRITTEN:
+        beside = ""
+        if project.settings.form == "gest":
+            beside = f" Translations into `{project.settings.language}`, in which they show a gender, are beside them."
+        return f". The items were written by people for this set.{beside}"
+    return (
+        f" from `{project.settings.source}`. The items keep the ids of their English sources, so that languages can be "
+        "compared pair by pair."
+    )
+
+
+def make_changelog(editions: Iterable[Mapping[str, Any]]) -> str:
+    """All editions, the newest first, each with what changed since the one before."""
+    lines = ["# Changelog"]
+    for facts in sorted(editions, key=lambda entry: int(entry["edition"]), reverse=True):
+        lines += ["", f"## Edition {facts['edition']}, {facts['published'][:10]}", "", f"{facts['items']:,} items."]
+        changes = facts["changes"]
+        for kind in ("added", "removed", "changed"):
+            if entries := changes.get(kind):
+                lines += ["", f"{kind.capitalize()}: {len(entries):,}", ""]
+                details = entries if isinstance(entries, dict) else dict.fromkeys(entries, "")
+                lines += [f"- `{item}`{_format_detail(detail)}" for item, detail in details.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _format_detail(detail: str | Sequence[str]) -> str:
+    text = detail if isinstance(detail, str) else ", ".join(detail)
+    return f": {text}" if text else ""
+
+
+def _render_header(facts: Mapping[str, Any]) -> str:
+    """The metadata block that the Hugging Face hub reads."""
+    lines = [
+        "---",
+        f"license: {str(facts['licence']).lower()}",
+        f"language: [{facts['language']}]",
+        "task_categories: [text-classification]",
+        "tags: [bias, stereotypes, tiltmeter]",
+        "---",
+    ]
+    return "\n".join(lines)
+
+
+def _render_section(title: str, body: str) -> str:
+    return f"## {title}\n\n{body}" if body else ""
+
+
+def _render_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    cells = [[_format_cell(cell) for cell in row] for row in rows]
+    lines = [header, ["---"] * len(header), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) if cells else ""
+
+
+def _format_cell(value: object) -> str:
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _describe_source(project: Project, facts: Mapping[str, Any]) -> str:
+    settings = project.settings
+    if settings.system == WRITTEN:
+        return f"- Licence of this edition: **{facts['licence']}**."
+    stated = settings.facts.licence or "none stated"
+    lines = [
+        f"- Licence of this edition: **{facts['licence']}**. Licence of the source: {stated}.",
+        f"- Source: `{settings.source}`, language `{settings.source_language}`.",
+        f"- Cite: {settings.facts.citation}" if settings.facts.citation else "",
+        *(f"- File: `{name}`, SHA-256 `{digest}`" for name, digest in settings.facts.files.items()),
+    ]
+    return "\n".join(filter(None, lines))
+
+
+def _render_counts(project: Project, items: Sequence[Item], facts: Mapping[str, Any]) -> str:
+    entries = project.store.items(dropped=None)
+    dropped = Counter(entry.dropped_in for entry in entries if entry.dropped is not None)
+    corrected = sum(entry.source != entry.original for entry in entries)
+    first = "written items" if project.settings.system == WRITTEN else "source items"
+    rows: list[tuple[str, object]] = [(first, len(entries))]
+    if corrected:
+        rows.append(("corrected before translation", corrected))
+    for step in ("source", "rating", "translate", "repair", "review", "import"):
+        if dropped[step]:
+            rows.append((f"dropped in the step {step}", dropped[step]))
+    rows += [("left out of this edition", len(facts["left_out"])), ("published", len(items))]
+    return _render_table(("step", "items"), rows)
+
+
+def _describe_translation(project: Project) -> str:
+    runs = [record for record in project.store.steps() if record.step == "translate"]
+    rows = [
+        (
+            record.at[:10],
+            record.facts["system"],
+            record.facts["items"],
+            record.facts["characters"],
+            record.facts["sent"],
+        )
+        for record in runs
+    ]
+    tables = [_render_table(("date", "system", "items", "characters", "sent (others were stored)"), rows)]
+    blanks = project.store.blanks()
+    if blanks:
+        tables.append("How the blanks of the contexts were kept:")
+        tables.append(
+            _render_table(
+                ("placeholder", "outcome", "contexts"),
+                [(placeholder, outcome, count) for (placeholder, outcome), count in blanks.most_common()],
+            )
+        )
+    return "\n\n".join(filter(None, tables))
+
+
+def _describe_repair(project: Project) -> str:
+    counts = Counter(
+        (stored.finding.rule, stored.finding.kind) for stored in project.store.findings() if stored.step == "repair"
+    )
+    rules = dict.fromkeys(rule for rule, _ in sorted(counts))
+    kinds: tuple[FindingKind, ...] = ("changed", "proposed", "open")
+    return _render_table(("rule", *kinds), [(rule, *(counts[rule, kind] for kind in kinds)) for rule in rules])
+
+
+def _describe_review(project: Project, assembled: AssembledItems) -> str:
+    status = compute_status(project, assembled)
+    lines = [f"- {reviewer}: {count:,} decisions" for reviewer, count in status.reviewers.items()]
+    parts = ["\n".join(lines) if lines else "No person has reviewed these items."]
+    if summary := summarise_review(project):
+        parts.append("\n".join(f"- {line}" for line in summary.lines()))
+    if assembled.accepted:
+        rows = [(finding.item, finding.code, by, why) for finding, by, why in assembled.accepted]
+        parts += [
+            "Findings that a reviewer accepted:",
+            _render_table(("item", "finding", "accepted by", "reason"), rows),
+        ]
+    if guidelines := project.guidelines():
+        parts += ["### Guidelines for reviewers", _lower_headings(guidelines)]
+    return "\n\n".join(parts)
+
+
+def _lower_headings(markdown: str) -> str:
+    """A text whose headings are below those of the card."""
+    return re.sub(r"(?m)^(#+) ", r"###\1 ", markdown)
+
+
+def _list_left_out(project: Project, facts: Mapping[str, Any]) -> str:
+    dropped = [(entry.id, f"dropped: {entry.dropped}") for entry in project.store.items(dropped=True)]
+    return _render_table(("item", "reason"), [*dropped, *facts["left_out"].items()])
+
+
+def _describe_open(assembled: AssembledItems, items: Sequence[Item]) -> str:
+    published = {item.id for item in items}
+    problems = [problem for problem in assembled.problems if problem.item in published]
+    if not problems:
+        return ""
+    reasons = Counter((reason, kind) for _, reason, kind in {(p.item, p.reason, p.kind) for p in problems})
+    note = f"{len({problem.item for problem in problems}):,} published items have problems that nobody has settled:"
+    rows = [(reason, kind, count) for (reason, kind), count in reasons.most_common()]
+    return "\n\n".join((note, _render_table(("reason", "kind", "items"), rows)))

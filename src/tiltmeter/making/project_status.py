@@ -1,0 +1,106 @@
+"""How far a project has come: items by stage, and what is open by reason, reviewer and subject."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from tiltmeter.making.open_problems import AssembledItems, OpenProblem, assemble_items, count_open_items
+from tiltmeter.making.project import Project
+from tiltmeter.making.review.review_outcomes import apply_changed_rule
+
+
+@dataclass(frozen=True, slots=True)
+class StageCounts:
+    """The open problems after a step: items by part, reason and subject."""
+
+    name: str
+    counts: dict[tuple[str, str, str], int]
+
+    def total(self, part: str, reason: str) -> int:
+        """The number of items of a part that are open for a reason."""
+        return sum(
+            n for (own_part, own_reason, _), n in self.counts.items() if (own_part, own_reason) == (part, reason)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectStatus:
+    """The state of a project.
+
+    `dropped` counts dropped items by step and reason; `stages` has the open problems after each kind of step, and now.
+    """
+
+    items: Counter[str]
+    dropped: Counter[tuple[str, str]]
+    blanks: Counter[tuple[str, str]]
+    open: list[OpenProblem]
+    open_items: int
+    reviewers: dict[str, int]
+    undecided: int
+    stages: list[StageCounts]
+
+    def count_by_reason(self) -> dict[tuple[str, str], int]:
+        """Open items by reason and kind, the most frequent first."""
+        unique = {(problem.item, problem.reason, problem.kind) for problem in self.open}
+        return dict(Counter((reason, kind) for _, reason, kind in unique).most_common())
+
+    def count_by_subject(self) -> dict[str, int]:
+        """Open items by subject, the most frequent first."""
+        unique = {(problem.item, problem.subject) for problem in self.open}
+        return dict(Counter(subject for _, subject in unique).most_common())
+
+    def in_source(self, reason: str) -> int:
+        """The items with this validation finding whose source has it too."""
+        return len({problem.item for problem in self.open if problem.reason == reason and problem.in_source})
+
+    def to_json(self) -> dict[str, Any]:
+        """The state as JSON values."""
+        return {
+            "items": dict(self.items),
+            "dropped": [{"step": step, "reason": reason, "items": n} for (step, reason), n in self.dropped.items()],
+            "blanks": [
+                {"placeholder": placeholder, "outcome": outcome, "contexts": n}
+                for (placeholder, outcome), n in self.blanks.items()
+            ],
+            "open_items": self.open_items,
+            "by_reason": [
+                {"reason": reason, "kind": kind, "items": n, "in_source": self.in_source(reason)}
+                for (reason, kind), n in self.count_by_reason().items()
+            ],
+            "by_subject": self.count_by_subject(),
+            "reviewers": self.reviewers,
+            "undecided": self.undecided,
+            "stages": [
+                {
+                    "stage": stage.name,
+                    "open": [
+                        {"part": part, "reason": reason, "subject": subject, "items": n}
+                        for (part, reason, subject), n in sorted(stage.counts.items())
+                    ],
+                }
+                for stage in self.stages
+            ],
+        }
+
+
+def compute_status(project: Project, assembled: AssembledItems | None = None) -> ProjectStatus:
+    """The state of a project."""
+    apply_changed_rule(project)
+    assembled = assembled or assemble_items(project)
+    entries = project.store.items(dropped=None)
+    items = Counter("dropped" if entry.dropped is not None else str(entry.stage) for entry in entries)
+    problems = assembled.problems
+    open_items = {problem.item for problem in problems}
+    decided = project.store.list_decided_items()
+    last = {record.step: record.counts for record in project.store.steps()}
+    stages = [StageCounts(f"after {step}", counts) for step, counts in last.items() if step != "source"]
+    return ProjectStatus(
+        items=items,
+        dropped=Counter((str(entry.dropped_in), entry.dropped) for entry in entries if entry.dropped is not None),
+        blanks=project.store.blanks(),
+        open=problems,
+        open_items=len(open_items),
+        reviewers=project.store.reviewers(),
+        undecided=len(open_items - set(decided)),
+        stages=[*stages, StageCounts("now", count_open_items(problems))],
+    )

@@ -1,0 +1,420 @@
+"""The SQLite file of a project: items, texts, history, findings, decisions."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from tiltmeter.errors import UsageError
+from tiltmeter.making.draft import FindingKind, RepairFinding
+from tiltmeter.making.rating.rating_tables import RATING_SCHEMA, REMEDY, RatingTables
+from tiltmeter.making.review.review_tables import REVIEW_SCHEMA, ReviewTables
+
+Stage = Literal["source", "translated", "repaired", "reviewed"]
+# text: the current translation; alone, filled: of a word, its translation by itself and that of the filled context.
+TextRole = Literal["text", "alone", "filled"]
+Step = Literal["source", "translate", "repair", "review", "import", "rating"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS remembered (  -- settings that what is stored depends on
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS items (
+    id TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
+    part TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    original TEXT NOT NULL,   -- the source item as it was read, a line of JSONL
+    source TEXT NOT NULL,     -- the source item as corrected
+    stage TEXT NOT NULL DEFAULT 'source',
+    dropped TEXT,             -- the reason, if the item was dropped
+    dropped_in TEXT,          -- the step that dropped it
+    version INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS texts (
+    item TEXT NOT NULL REFERENCES items (id),
+    role TEXT NOT NULL,
+    field TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (item, role, field)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS history (
+    id INTEGER PRIMARY KEY,
+    item TEXT NOT NULL,
+    role TEXT NOT NULL,       -- a text role, or 'source', or 'item' for what concerns the whole item
+    field TEXT NOT NULL,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL,
+    step TEXT NOT NULL,
+    by TEXT NOT NULL,         -- a translation system, a rule or a person
+    why TEXT NOT NULL,
+    at TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS history_of_item ON history (item);
+CREATE TABLE IF NOT EXISTS attempts (  -- translations of a context with a placeholder
+    id INTEGER PRIMARY KEY,
+    item TEXT NOT NULL,
+    field TEXT NOT NULL,
+    system TEXT NOT NULL,
+    placeholder TEXT NOT NULL,
+    received TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    used INTEGER NOT NULL     -- whether the text of the item is from this attempt
+) STRICT;
+CREATE INDEX IF NOT EXISTS attempts_of_item ON attempts (item);
+CREATE TABLE IF NOT EXISTS findings (
+    id INTEGER PRIMARY KEY,
+    item TEXT NOT NULL,
+    step TEXT NOT NULL,
+    field TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    kind TEXT NOT NULL,       -- changed, proposed or open
+    reason TEXT NOT NULL,
+    before TEXT NOT NULL,
+    proposals TEXT NOT NULL,  -- a JSON list, best first
+    at TEXT NOT NULL,
+    closed_by TEXT,
+    closed_why TEXT,
+    closed_at TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS findings_of_item ON findings (item);
+CREATE INDEX IF NOT EXISTS open_findings ON findings (item) WHERE closed_at IS NULL;
+CREATE TABLE IF NOT EXISTS accepted (  -- validation findings that a person accepted
+    item TEXT NOT NULL,
+    code TEXT NOT NULL,
+    by TEXT NOT NULL,
+    why TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (item, code)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS steps (  -- one row for each finished run of a step
+    id INTEGER PRIMARY KEY,
+    step TEXT NOT NULL,
+    at TEXT NOT NULL,
+    facts TEXT NOT NULL       -- a JSON object
+) STRICT;
+CREATE TABLE IF NOT EXISTS step_counts (  -- open problems at the end of a step
+    step INTEGER NOT NULL REFERENCES steps (id),
+    part TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    items INTEGER NOT NULL,
+    PRIMARY KEY (step, part, reason, subject)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectItem:
+    """An item of a project: its source as a line of JSONL, and how far it has come.
+
+    `subject` says whom or what it is about; `dropped` is the reason if it was dropped, in the step `dropped_in`.
+    """
+
+    id: str
+    part: str
+    subject: str
+    original: str
+    source: str
+    stage: Stage = "source"
+    dropped: str | None = None
+    dropped_in: str | None = None
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """A change to an item: what was changed, from what to what, by whom or what, and why."""
+
+    item: str
+    role: str
+    field: str
+    before: str
+    after: str
+    step: str
+    by: str
+    why: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFinding:
+    """A finding of a step with its number; `closed_by` names who settled it."""
+
+    number: int
+    step: str
+    finding: RepairFinding
+    closed_by: str | None
+    closed_why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """A finished run of a step: facts about it, and the open problems after it by part, reason and subject."""
+
+    step: str
+    at: str
+    facts: dict[str, Any]
+    counts: dict[tuple[str, str, str], int]
+
+
+def get_timestamp() -> str:
+    """The time, in UTC, as it is stored."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class ProjectStore(ReviewTables, RatingTables):
+    """Items, texts, history, findings and decisions of a project.
+
+    Methods that write do so inside `transaction()` of the caller, who decides what belongs together.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # FULL: it holds people's decisions, so every commit is synced to disk.
+        super().__init__(
+            str(path),
+            _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA,
+            synchronous="FULL",
+            contents="a project",
+            remedy=REMEDY,
+        )
+
+    def remember(self, settings: Mapping[str, str]) -> None:
+        """Record settings that what is stored depends on."""
+        self._db.executemany("INSERT OR REPLACE INTO remembered VALUES (?, ?)", list(settings.items()))
+
+    def get_remembered(self) -> dict[str, str]:
+        """The settings that what is stored depends on."""
+        return dict(self._db.execute("SELECT name, value FROM remembered"))
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing was ever stored: a project remembers its settings from the start."""
+        return not self.get_remembered() and not self.items(dropped=None) and not self.count_steps()
+
+    # Items
+
+    def add_items(self, items: Iterable[ProjectItem]) -> None:
+        """Add source items, in their order."""
+        rows = [
+            (item.id, position, item.part, item.subject, item.original, item.source)
+            for position, item in enumerate(items)
+        ]
+        self._db.executemany(
+            "INSERT INTO items (id, position, part, subject, original, source) VALUES (?, ?, ?, ?, ?, ?)", rows
+        )
+
+    def append_item(self, item: ProjectItem) -> None:
+        """Add an item after all others."""
+        self._db.execute(
+            "INSERT INTO items (id, position, part, subject, original, source) "
+            "VALUES (?, (SELECT count(*) FROM items), ?, ?, ?, ?)",
+            [item.id, item.part, item.subject, item.original, item.source],
+        )
+
+    def items(self, stage: Stage | None = None, *, dropped: bool | None = False) -> list[ProjectItem]:
+        """The items in their order: those in this stage (None: all), dropped or not (None: both)."""
+        query = (
+            "SELECT id, part, subject, original, source, stage, dropped, dropped_in, version FROM items "
+            "WHERE (?1 IS NULL OR stage = ?1) AND (?2 IS NULL OR (dropped IS NOT NULL) = ?2) ORDER BY position"
+        )
+        return [ProjectItem(*row) for row in self._db.execute(query, [stage, dropped])]
+
+    def item(self, item: str) -> ProjectItem:
+        """The item with this id; a UsageError if there is none."""
+        query = (
+            "SELECT id, part, subject, original, source, stage, dropped, dropped_in, version FROM items WHERE id = ?"
+        )
+        row = self._db.execute(query, [item]).fetchone()
+        if row is None:
+            raise UsageError(f"The project has no item {item!r}.")
+        return ProjectItem(*row)
+
+    def count_stages(self) -> dict[str, int]:
+        """The number of items in each stage, dropped ones included; "translated" and all later stages are one."""
+        query = "SELECT CASE stage WHEN 'source' THEN 'source' ELSE 'translated' END, count(*) FROM items GROUP BY 1"
+        return dict(self._db.execute(query))
+
+    def set_stage(self, item: str, stage: Stage) -> None:
+        """Set the stage of an item."""
+        self._db.execute("UPDATE items SET stage = ? WHERE id = ?", [stage, item])
+
+    def set_source(self, item: ProjectItem, line: str, *, field: str, by: str, why: str) -> None:
+        """Replace the source of an item; its translations are removed, since they are of another text."""
+        self._db.execute(
+            "UPDATE items SET source = ?, stage = 'source', version = version + 1 WHERE id = ?", [line, item.id]
+        )
+        self._log(item.id, "source", field, item.source, line, "source", by, why)
+        self._db.execute("DELETE FROM texts WHERE item = ?", [item.id])
+        self._db.execute("DELETE FROM findings WHERE item = ? AND closed_at IS NULL", [item.id])
+        self.set_applied(item.id, None)
+
+    def drop(self, item: str, *, step: Step, by: str, why: str) -> None:
+        """Drop an item, with the reason."""
+        self._db.execute(
+            "UPDATE items SET dropped = ?, dropped_in = ?, version = version + 1 WHERE id = ?", [why, step, item]
+        )
+        self._log(item, "item", "", "", "dropped", step, by, why)
+
+    def restore(self, item: str, *, step: Step, by: str, why: str) -> None:
+        """Take back that an item was dropped."""
+        self._db.execute(
+            "UPDATE items SET dropped = NULL, dropped_in = NULL, version = version + 1 WHERE id = ?", [item]
+        )
+        self._log(item, "item", "", "dropped", "", step, by, why)
+
+    # Texts
+
+    def texts(self, role: TextRole, item: str | None = None) -> dict[str, dict[str, str]]:
+        """The texts in this role by item and field; of one item, or of all."""
+        query = "SELECT item, field, text FROM texts WHERE role = ?"
+        # `item = ?` by itself, so that SQLite uses the index.
+        rows = (
+            self._db.execute(query, [role]) if item is None else self._db.execute(f"{query} AND item = ?", [role, item])
+        )
+        found: dict[str, dict[str, str]] = {}
+        for owner, field, text in rows:
+            found.setdefault(owner, {})[field] = text
+        return found
+
+    def set_text(self, item: str, role: TextRole, field: str, text: str, *, step: Step, by: str, why: str) -> None:
+        """Set a text, and log it if it differs from the one before."""
+        query = "SELECT text FROM texts WHERE item = ? AND role = ? AND field = ?"
+        row = self._db.execute(query, [item, role, field]).fetchone()
+        if row is not None and row[0] == text:
+            return
+        self._db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)", [item, role, field, text])
+        self._db.execute("UPDATE items SET version = version + 1 WHERE id = ?", [item])
+        self._log(item, role, field, row[0] if row else "", text, step, by, why)
+
+    def list_history(self, item: str) -> list[HistoryEntry]:
+        """All changes to an item, in order."""
+        query = "SELECT item, role, field, before, after, step, by, why, at FROM history WHERE item = ? ORDER BY id"
+        return [HistoryEntry(*row) for row in self._db.execute(query, [item])]
+
+    def _log(self, item: str, role: str, field: str, before: str, after: str, step: str, by: str, why: str) -> None:
+        self._db.execute(
+            "INSERT INTO history (item, role, field, before, after, step, by, why, at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [item, role, field, before, after, step, by, why, get_timestamp()],
+        )
+
+    # Attempts with placeholders
+
+    def add_attempt(
+        self, item: str, field: str, *, system: str, placeholder: str, received: str, outcome: str, used: bool
+    ) -> None:
+        """Record what a system made of a context with a placeholder; of the attempts with a field, one is used."""
+        if used:
+            self._db.execute("UPDATE attempts SET used = 0 WHERE item = ? AND field = ?", [item, field])
+        self._db.execute(
+            "INSERT INTO attempts (item, field, system, placeholder, received, outcome, used) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [item, field, system, placeholder, received, outcome, used],
+        )
+
+    def clear_attempts(self, item: str) -> None:
+        """Remove the attempts of an item that is translated anew."""
+        self._db.execute("DELETE FROM attempts WHERE item = ?", [item])
+
+    def blanks(self) -> Counter[tuple[str, str]]:
+        """How the blanks of all contexts were kept: the placeholder and outcome of the attempt used, counted."""
+        query = "SELECT placeholder, outcome FROM attempts WHERE used"
+        return Counter((placeholder, outcome) for placeholder, outcome in self._db.execute(query))
+
+    # Findings
+
+    def replace_findings(self, item: str, step: Step, findings: Iterable[RepairFinding]) -> None:
+        """Store what a step found in an item, in place of what an earlier run left to people and nobody has settled."""
+        self._db.execute(
+            "DELETE FROM findings WHERE item = ? AND step = ? AND kind != 'changed' AND closed_at IS NULL", [item, step]
+        )
+        for finding in findings:
+            self.add_finding(finding, step)
+
+    def add_finding(self, finding: RepairFinding, step: Step) -> int:
+        """Store a finding beside those that are there; its number."""
+        cursor = self._db.execute(
+            "INSERT INTO findings (item, step, field, rule, kind, reason, before, proposals, at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                finding.item,
+                step,
+                finding.field,
+                finding.rule,
+                finding.kind,
+                finding.reason,
+                finding.before,
+                _to_json(finding.proposals),
+                get_timestamp(),
+            ],
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def findings(self, item: str | None = None, kinds: Iterable[FindingKind] = ()) -> Iterator[StoredFinding]:
+        """The findings of one item or of all, of these kinds (empty: all)."""
+        query = (
+            "SELECT id, step, item, field, rule, kind, reason, before, proposals, closed_by, closed_why FROM findings "
+            f"{'' if item is None else 'WHERE item = ?'} ORDER BY id"
+        )
+        wanted = set(kinds)
+        for number, step, owner, field, rule, kind, reason, before, proposals, closed_by, why in self._db.execute(
+            query, [] if item is None else [item]
+        ):
+            if not wanted or kind in wanted:
+                finding = RepairFinding(owner, field, rule, kind, reason, before, tuple(json.loads(proposals)))
+                yield StoredFinding(number, step, finding, closed_by, why)
+
+    def close_findings(self, item: str, *, by: str, why: str, fields: Iterable[str] | None = None) -> None:
+        """Settle the proposed and open findings of an item, or of some of its fields."""
+        for stored in list(self.findings(item, ("proposed", "open"))):
+            if stored.closed_by is None and (fields is None or stored.finding.field in set(fields)):
+                self._db.execute(
+                    "UPDATE findings SET closed_by = ?, closed_why = ?, closed_at = ? WHERE id = ?",
+                    [by, why, get_timestamp(), stored.number],
+                )
+
+    def accept_problem(self, item: str, code: str, *, by: str, why: str) -> None:
+        """Record that a person accepts a validation finding about an item."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO accepted VALUES (?, ?, ?, ?, ?)", [item, code, by, why, get_timestamp()]
+        )
+
+    def list_accepted_problems(self, item: str | None = None) -> dict[tuple[str, str], tuple[str, str]]:
+        """Who accepted a validation finding of one item or of all, and why, by item and code."""
+        query = f"SELECT item, code, by, why FROM accepted {'' if item is None else 'WHERE item = ?'}"
+        rows = self._db.execute(query, [] if item is None else [item])
+        return {(item, code): (by, why) for item, code, by, why in rows}
+
+    # Steps
+
+    def add_step(self, step: Step, facts: Mapping[str, Any], counts: Mapping[tuple[str, str, str], int]) -> None:
+        """Record a finished run of a step, with the open problems after it by part, reason and subject."""
+        cursor = self._db.execute(
+            "INSERT INTO steps (step, at, facts) VALUES (?, ?, ?)",
+            [step, get_timestamp(), json.dumps(dict(facts), ensure_ascii=False)],
+        )
+        rows = [(cursor.lastrowid, *key, count) for key, count in counts.items()]
+        self._db.executemany("INSERT INTO step_counts VALUES (?, ?, ?, ?, ?)", rows)
+
+    def count_steps(self) -> int:
+        """The number of finished runs of steps."""
+        (count,) = self._db.execute("SELECT count(*) FROM steps").fetchone()
+        return int(count)
+
+    def steps(self) -> list[StepRecord]:
+        """All finished runs of steps, in order."""
+        counts: dict[int, dict[tuple[str, str, str], int]] = {}
+        for number, part, reason, subject, items in self._db.execute("SELECT * FROM step_counts"):
+            counts.setdefault(number, {})[part, reason, subject] = items
+        rows = self._db.execute("SELECT id, step, at, facts FROM steps ORDER BY id")
+        return [StepRecord(step, at, json.loads(facts), counts.get(number, {})) for number, step, at, facts in rows]
+
+
+def _to_json(texts: Iterable[str]) -> str:
+    return json.dumps(list(texts), ensure_ascii=False)

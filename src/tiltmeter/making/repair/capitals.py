@@ -1,0 +1,60 @@
+"""Capitals: of candidate words within a sentence, and of the first word of a sentence."""
+
+from collections.abc import Iterator, Sequence
+
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.making.draft import Draft, RepairFinding
+from tiltmeter.making.repair.repair_resources import RepairResources
+
+RULE = "casing"
+
+
+def find_casing_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
+    """Words translated alone lose a capital that neither source nor filled sentence has; sentences get their source's.
+
+    In languages that write nouns with capitals, a word keeps its own; the filled sentence tells more about it.
+    """
+    return [
+        finding
+        for draft in drafts
+        for finding in (
+            *_check_sentences(draft),
+            *(() if resources.rules.capital_nouns else _check_words(draft)),
+        )
+    ]
+
+
+def _check_sentences(draft: Draft) -> Iterator[RepairFinding]:
+    for name in (*draft.list_fields("context"), *draft.list_fields("sentence")):
+        source, text = draft.source[name], draft.texts[name]
+        if source[:1].isupper() and text[:1].islower() and not source.startswith(BLANK):
+            reason = "The sentence begins with a capital in the source."
+            capital = _to_upper(text[0], draft.language) + text[1:]
+            yield RepairFinding(draft.item, name, RULE, "changed", reason, text, (capital,))
+
+
+def _check_words(draft: Draft) -> Iterator[RepairFinding]:
+    context = draft.get_single_field("context")
+    if context is None or draft.texts[context].lstrip("\"“„«¿¡' ").startswith(BLANK):
+        return
+    for name in draft.list_fields("word"):
+        source, text = draft.source[name], draft.texts[name]
+        if text in draft.filled.get(name, ""):
+            continue
+        # A word in capitals, such as an abbreviation, is left alone.
+        if source[:1].islower() and text[:1].isupper() and not text[1:2].isupper() and len(text) > 1:
+            reason = "The word stands inside a sentence, and its source has no capital."
+            small = _to_lower(text[0], draft.language) + text[1:]
+            yield RepairFinding(draft.item, name, RULE, "changed", reason, text, (small,))
+
+
+def _to_upper(letter: str, language: str) -> str:
+    """The capital of a letter; Turkish and Azerbaijani have a dotted and a dotless one of i."""
+    dotted = language.split("-")[0] in ("tr", "az") and letter == "i"
+    return "İ" if dotted else letter.upper()
+
+
+def _to_lower(letter: str, language: str) -> str:
+    if language.split("-")[0] in ("tr", "az"):
+        return {"I": "ı", "İ": "i"}.get(letter, letter.lower())
+    return letter.lower()

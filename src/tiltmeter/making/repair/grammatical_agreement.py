@@ -1,0 +1,137 @@
+"""Gender, number and case of candidate words: the word as it stands in the translation of the filled sentence.
+
+A word translated alone has its dictionary form; inside the sentence it agrees with its neighbours. Where the filled
+sentence's translation is the translated context but for the blank, what stands there is the right form, and the word is
+changed if it is a form of the same word. Where more differs, or the word is another one, the form is proposed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tiltmeter.forms.blank import BLANK, EDGES
+from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
+from tiltmeter.forms.case_folding import fold_case
+from tiltmeter.making.draft import Draft, RepairFinding
+from tiltmeter.making.repair.repair_resources import RepairResources
+from tiltmeter.making.repair.spacing import without_attached_ending
+from tiltmeter.translators.word_alignment import AlignedPair, Token, tokenize_words
+
+RULE = "agreement"
+# Forms of one word share their beginning: at least this share of the shorter one.
+_SHARED_BEGINNING = 0.6
+
+
+def find_agreement_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
+    """A finding for every candidate word that differs from the word in its filled sentence."""
+    return [finding for draft in drafts for finding in _check_draft(draft, resources)]
+
+
+def _check_draft(draft: Draft, resources: RepairResources) -> Iterator[RepairFinding]:
+    context = draft.get_single_field("context")
+    if context is None or BLANK not in draft.texts[context]:
+        return
+    for name in draft.list_fields("word"):
+        if name in draft.filled:
+            finding = _check_word(draft, name, draft.texts[context], resources.alignment.filled.get((draft.item, name)))
+            if finding is not None:
+                yield finding
+
+
+@dataclass(frozen=True, slots=True)
+class _Occurrence:
+    """A word found in a filled sentence; `exact` if the sentence is the context but for the blank."""
+
+    text: str
+    exact: bool
+
+
+def _check_word(draft: Draft, name: str, context: str, aligned: AlignedPair | None) -> RepairFinding | None:
+    word, sentence = draft.texts[name], draft.filled[name]
+    at_start = context.startswith(BLANK)
+    free = without_attached_ending(context)
+    if (found := find_blank_text(free, sentence)) is not None:
+        if found.text in (word, word.strip(EDGES)) or (at_start and fold_case(found.text) == fold_case(word)):
+            return None
+        # Letters at the blank are an ending that the found word has too: the context has to be decided on first.
+        if found.exact and free == context and is_form_of(found.text, word):
+            if at_start:
+                found = _Occurrence(_match_case(found.text, word), exact=True)
+            reason = f"In the translation of the filled sentence the word is {found.text!r}."
+            return RepairFinding(draft.item, name, RULE, "changed", reason, word, (found.text,))
+    if free == context and word in [token.text for token in tokenize_words(sentence)]:
+        return None
+    return _propose_word(draft, name, found, aligned)
+
+
+def _propose_word(draft: Draft, name: str, found: _Occurrence | None, aligned: AlignedPair | None) -> RepairFinding:
+    word, sentence = draft.texts[name], draft.filled[name]
+    forms = [token.text for token in tokenize_words(sentence) if token.text != word and is_form_of(token.text, word)]
+    linked = _find_aligned_words(draft, name, sentence, aligned)
+    proposals = tuple(dict.fromkeys([*forms, *([found.text] if found else []), *linked]))[:3]
+    if not proposals:
+        reason = "The word was not found in the translation of the filled sentence, nor what stands for it there."
+        return RepairFinding(draft.item, name, RULE, "open", reason, word)
+    reason = f"In the translation of the filled sentence there is {proposals[0]!r} in place of {word!r}."
+    return RepairFinding(draft.item, name, RULE, "proposed", reason, word, proposals)
+
+
+def find_blank_text(context: str, sentence: str) -> _Occurrence | None:
+    """What stands in the sentence in place of the context's first blank; None if nothing does.
+
+    >>> find_blank_text("Die Köchin war BLANK.", "Die Köchin war geduldige.").text
+    'geduldige'
+    """
+    before, after = tokenize_words(context), tokenize_words(sentence)
+    first = [fold_case(token.text) if token.text != BLANK else BLANK for token in before]
+    second = [fold_case(token.text) for token in after]
+    matcher = BoundedMatcher(first, second)
+    try:
+        opcodes = matcher.get_opcodes()
+    except MatchingLimitError:
+        return None
+    for tag, start, end, other_start, other_end in opcodes:
+        if BLANK not in first[start:end]:
+            continue
+        if tag != "replace" or other_start == other_end:
+            return None
+        exact = end - start == 1 and matcher.ratio() == 2 * (len(first) - 1) / (len(first) + len(second))
+        text = sentence[after[other_start].start : after[other_end - 1].end].strip(EDGES)
+        # Where neighbours of the blank differ as well, what stands for the blank alone cannot be told.
+        return _Occurrence(text, exact) if end - start == 1 else None
+    return None
+
+
+def is_form_of(form: str, word: str) -> bool:
+    """Whether two words share their beginning, so that one is probably a form of the other.
+
+    >>> is_form_of("geduldige", "geduldig"), is_form_of("patiente", "doux")
+    (True, False)
+    """
+    one, other = fold_case(form), fold_case(word)
+    if len(one.split()) != len(other.split()):
+        return False
+    shared = next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
+    length = min(len(one), len(other))
+    return (length if shared is None else shared) >= max(2, _SHARED_BEGINNING * length)
+
+
+def _find_aligned_words(draft: Draft, name: str, sentence: str, aligned: AlignedPair | None) -> list[str]:
+    """The words aligned with the source word in the filled sentence, in both directions."""
+    if aligned is None or list(aligned.target) != tokenize_words(sentence):
+        return []
+    span = _find_source_span(draft, name)
+    places = {place for place, token in enumerate(aligned.source) if token.start < span[1] and token.end > span[0]}
+    linked: list[Token] = [aligned.target[place] for place in sorted(aligned.linked(places, both=True))]
+    if not linked or linked[-1].end - linked[0].start > sum(token.end - token.start + 1 for token in linked):
+        return [token.text for token in linked]
+    return [sentence[linked[0].start : linked[-1].end]]
+
+
+def _find_source_span(draft: Draft, name: str) -> tuple[int, int]:
+    context = draft.get_single_field("context")
+    start = draft.source[context].find(BLANK) if context is not None else 0
+    return start, start + len(draft.source[name])
+
+
+def _match_case(text: str, model: str) -> str:
+    return text[0].upper() + text[1:] if model[:1].isupper() else text[0].lower() + text[1:]

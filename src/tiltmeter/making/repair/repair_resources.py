@@ -1,0 +1,62 @@
+"""What repair steps use besides the drafts: the rules of the language, and the alignment of the project's sentences."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tiltmeter.making.draft import Draft
+from tiltmeter.making.repair.language_rules import LanguageRules
+from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, Eflomal, tokenize_words
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectAlignment:
+    """The aligned sentences of a project, by item and field; `sure` if there were enough to train on."""
+
+    texts: Mapping[tuple[str, str], AlignedPair] = field(default_factory=dict)
+    filled: Mapping[tuple[str, str], AlignedPair] = field(default_factory=dict)
+    pairs: int = 0
+
+    @property
+    def sure(self) -> bool:
+        """Whether an alignment can make a change sure."""
+        return self.pairs >= ENOUGH_PAIRS
+
+    def get_alignment(self, draft: Draft, field: str) -> AlignedPair | None:
+        """The alignment of a field with its source; None if there is none, or the text was changed since."""
+        aligned = self.texts.get((draft.item, field))
+        if aligned is None or list(aligned.target) != tokenize_words(draft.texts[field]):
+            return None
+        return aligned
+
+
+@dataclass(frozen=True, slots=True)
+class RepairResources:
+    """The rules of the language and the alignment; without an aligner the latter is empty.
+
+    `pending` are the items for which an earlier step proposes another context: what depends on it has to wait.
+    """
+
+    rules: LanguageRules = field(default_factory=LanguageRules)
+    alignment: ProjectAlignment = field(default_factory=ProjectAlignment)
+    pending: frozenset[str] = frozenset()
+
+
+def align_project(drafts: Iterable[Draft], aligner: Eflomal | None) -> ProjectAlignment:
+    """Train the aligner on all sentences of the drafts, and align them."""
+    if aligner is None:
+        return ProjectAlignment()
+    keys: list[tuple[str, str, bool]] = []
+    pairs: list[tuple[str, str]] = []
+    for draft in drafts:
+        for name in (*draft.list_fields("context"), *draft.list_fields("sentence")):
+            keys.append((draft.item, name, False))
+            pairs.append((draft.source[name], draft.texts[name]))
+        for name, sentence in draft.filled.items():
+            keys.append((draft.item, name, True))
+            pairs.append((draft.fill_source(name), sentence))
+    aligned = list(zip(keys, aligner.align(pairs), strict=True))
+    return ProjectAlignment(
+        {(item, name): pair for (item, name, is_filled), pair in aligned if not is_filled},
+        {(item, name): pair for (item, name, is_filled), pair in aligned if is_filled},
+        len(pairs),
+    )

@@ -1,0 +1,26 @@
+"""The rewriting rules of a language."""
+
+from collections.abc import Iterator, Sequence
+
+from tiltmeter.making.draft import Draft, FindingKind, RepairFinding
+from tiltmeter.making.repair.language_rules import RewriteRule
+from tiltmeter.making.repair.repair_resources import RepairResources
+
+
+def find_rewrites(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
+    """What the language's rules rewrite, each under its own name."""
+    return [finding for draft in drafts for finding in _check_draft(draft, resources.rules.rewrites)]
+
+
+def _check_draft(draft: Draft, rewrites: Sequence[RewriteRule]) -> Iterator[RepairFinding]:
+    for rewrite in rewrites:
+        names = [name for kind in rewrite.kinds for name in draft.list_fields(kind)] if rewrite.kinds else draft.texts
+        for name in names:
+            text = draft.texts[name]
+            rewritten = rewrite.pattern.sub(rewrite.replacement, text)
+            if rewritten == text:
+                continue
+            kind: FindingKind = "changed" if rewrite.sure else "proposed"
+            yield RepairFinding(draft.item, name, rewrite.name, kind, rewrite.reason, text, (rewritten,))
+            if rewrite.sure:
+                draft = draft.with_text(name, rewritten)

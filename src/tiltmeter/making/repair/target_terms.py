@@ -1,0 +1,252 @@
+"""A target term that does not occur in its context: find the word of the context that stands for it.
+
+The word is looked for by alignment with the source context and by its spelling. Candidates are ranked by how much of
+the source term is aligned with them, how often their words stand for the same source term in the other contexts of the
+project, and how much they are spelt like the term.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
+from tiltmeter.forms.case_folding import find_folded, fold_case
+from tiltmeter.making.draft import Draft, RepairFinding
+from tiltmeter.making.repair.repair_resources import RepairResources
+from tiltmeter.making.similar_words import find_closest_words
+from tiltmeter.translators.word_alignment import AlignedPair
+
+RULE = "target-not-in-context"
+PROPOSALS = 3
+# A change is sure where alignment and spelling lead to the same word, and the whole source term is aligned with it:
+# "de ajedrez" is only a part of "chess player". Spelling alone is not: at the cut-off of the closest word, "Araber"
+# is like "habe".
+SURE_SIMILARITY = 0.6
+# Weights of what is aligned in both directions, of what is in one only, and of the spelling.
+_BOTH, _EITHER, _SPELLING = 1.0, 0.6, 0.5
+# Outer words of a candidate that stand for the term this many times less often than its best word are cut off.
+_TRIMMED = 5
+# When the word before the aligned one belongs to the term, as in "sich selbst" for "himself": where it stands for no
+# other source word (which leaves out most articles), in at least this many contexts and this share of them. It is the
+# better proposal from the second share on.
+_PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_MOSTLY = 3, 0.2, 0.5
+
+
+def find_missing_targets(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
+    """A finding for every draft whose target term does not occur in its context."""
+    usage = _count_usage(drafts, resources)
+    return [
+        _build_finding(draft, name, context, resources, usage)
+        for draft in drafts
+        if draft.item not in resources.pending
+        for name, context in _list_term_fields(draft)
+        if find_folded(draft.texts[context], draft.texts[name]) is None
+    ]
+
+
+def _list_term_fields(draft: Draft) -> Iterator[tuple[str, str]]:
+    name, context = draft.get_single_field("term"), draft.get_single_field("context")
+    if name is not None and context is not None:
+        yield name, context
+
+
+def _build_finding(
+    draft: Draft, name: str, context: str, resources: RepairResources, usage: "_WordUsage"
+) -> RepairFinding:
+    term = draft.texts[name]
+    candidates = _find_candidates(draft, name, context, resources, usage)
+    missing = f"{term!r} does not occur in the context"
+    if not candidates:
+        reason = f"{missing}, and no word there is aligned with the source term or spelt like the term."
+        return RepairFinding(draft.item, name, RULE, "open", reason, term)
+    best = candidates[0]
+    proposals = tuple(dict.fromkeys(candidate.text for candidate in candidates))[:PROPOSALS]
+    if (
+        best.both
+        and best.whole
+        and resources.alignment.sure
+        and _compute_similarity(best.text, term) >= SURE_SIMILARITY
+    ):
+        reason = f"{missing}; {best.text!r} does, by word alignment and by spelling."
+        return RepairFinding(draft.item, name, RULE, "changed", reason, term, proposals)
+    how = "word alignment" if best.aligned else "spelling"
+    return RepairFinding(
+        draft.item, name, RULE, "proposed", f"{missing}; by {how} it is {best.text!r} there.", term, proposals
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A part of the context; `aligned` with the source term, in `both` directions, with the `whole` of it."""
+
+    text: str
+    score: float
+    aligned: bool = False
+    both: bool = False
+    whole: bool = False
+
+
+def _find_candidates(
+    draft: Draft, name: str, context: str, resources: RepairResources, usage: "_WordUsage"
+) -> list[_Candidate]:
+    """All candidates, best first."""
+    term, sentence = draft.texts[name], draft.texts[context]
+    candidates = [
+        _Candidate(word, _SPELLING * _compute_similarity(word, term)) for word in find_closest_words(term, sentence)
+    ]
+    aligned = resources.alignment.get_alignment(draft, context)
+    if aligned is not None and (covered := _find_source_tokens(draft, name, context, aligned)):
+        search = _TermSearch(sentence, term, draft.source[name], covered, aligned, usage)
+        candidates += [*search.candidates(both=True), *search.candidates(both=False)]
+    return sorted(candidates, key=lambda candidate: -candidate.score)
+
+
+def _find_source_tokens(draft: Draft, name: str, context: str, aligned: AlignedPair) -> set[int]:
+    """The tokens of the source context that the source term covers, wholly or in part (Ethiopia in Ethiopian)."""
+    span = find_folded(draft.source[context], draft.source[name])
+    if span is None:
+        return set()
+    return {place for place, token in enumerate(aligned.source) if token.start < span[1] and token.end > span[0]}
+
+
+# Which words stand for a source term in the whole project
+
+
+@dataclass(frozen=True, slots=True)
+class _WordUsage:
+    """How often words occur in contexts, as translations of a source term, and so behind an unaligned word."""
+
+    words: Counter[str] = field(default_factory=Counter)
+    linked: Counter[tuple[str, str]] = field(default_factory=Counter)
+    preceded: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+    def share(self, term: str, word: str) -> float:
+        """The share of a word's occurrences in which it stands for the term, less what chance gives a rare word."""
+        return self.linked[fold_case(term), fold_case(word)] / (self.words[fold_case(word)] + 1)
+
+    def compute_phrase_share(self, term: str, before: str, word: str) -> float:
+        """How often the word follows `before` where it stands for the term; 0 if in too few contexts."""
+        term, before, word = fold_case(term), fold_case(before), fold_case(word)
+        together = self.preceded[term, before, word]
+        return together / self.linked[term, word] if together >= _PHRASE_COUNT else 0.0
+
+
+def _count_usage(drafts: Sequence[Draft], resources: RepairResources) -> _WordUsage:
+    usage = _WordUsage()
+    for draft in drafts:
+        for name, context in _list_term_fields(draft):
+            aligned = resources.alignment.get_alignment(draft, context)
+            if aligned is None:
+                continue
+            term, words = fold_case(draft.source[name]), [fold_case(token.text) for token in aligned.target]
+            covered = _find_source_tokens(draft, name, context, aligned)
+            linked = aligned.linked(covered, both=True)
+            usage.words.update(words)
+            usage.linked.update((term, words[place]) for place in linked)
+            for place in linked:
+                if place and _has_no_other_link(aligned, place - 1, covered):
+                    usage.preceded[term, words[place - 1], words[place]] += 1
+    return usage
+
+
+def _has_no_other_link(aligned: AlignedPair, place: int, covered: set[int]) -> bool:
+    """Whether a target token is linked with no source token, or with those in `covered` only."""
+    links = aligned.forward | aligned.reverse
+    return all(source in covered for source, target in links if target == place)
+
+
+# What is aligned in one context
+
+
+@dataclass(frozen=True, slots=True)
+class _TermSearch:
+    """The search for a term in one context; `covered` are the source tokens of the source term."""
+
+    sentence: str
+    term: str
+    source_term: str
+    covered: set[int]
+    aligned: AlignedPair
+    usage: _WordUsage
+
+    def candidates(self, *, both: bool) -> Iterator[_Candidate]:
+        """The runs of words that are aligned with the source term, in both directions or in either."""
+        target = self.aligned.target
+        linked = {place for place in self.aligned.linked(self.covered, both=both) if target[place].text != BLANK}
+        for run in self._split_runs(sorted(linked)):
+            run = self._trim_run(run)
+            start, end = self._whole(run[0], run[-1])
+            text = self.sentence[start:end]
+            coverage = self._compute_coverage(run)
+            score = (_BOTH if both else _EITHER) * coverage + max(map(self._share, run))
+            score += _SPELLING * _compute_similarity(text, self.term)
+            yield _Candidate(text, score, aligned=True, both=both, whole=coverage == 1)
+            share = self._compute_phrase_share(run[0])
+            if share >= _PHRASE_SHARE:
+                # Right before or right behind the word alone.
+                score += 0.01 if share >= _PHRASE_MOSTLY else -0.01
+                phrase = self.sentence[target[run[0] - 1].start : end]
+                yield _Candidate(phrase, score, aligned=True, both=both, whole=coverage == 1)
+
+    def _split_runs(self, places: Sequence[int]) -> Iterator[list[int]]:
+        """Split places into runs of neighbours with nothing but spaces and hyphens between them."""
+        run: list[int] = []
+        for place in places:
+            if run and (place != run[-1] + 1 or self._get_text_between(run[-1]).strip(" -")):
+                yield run
+                run = []
+            run.append(place)
+        if run:
+            yield run
+
+    def _get_text_between(self, place: int) -> str:
+        """What is written between a token and the next."""
+        return self.sentence[self.aligned.target[place].end : self.aligned.target[place + 1].start]
+
+    def _share(self, place: int) -> float:
+        return self.usage.share(self.source_term, self.aligned.target[place].text)
+
+    def _compute_coverage(self, run: Sequence[int]) -> float:
+        """The share of the source term's tokens that are linked with the run in either direction."""
+        links = self.aligned.forward | self.aligned.reverse
+        return len({source for source, place in links if place in run and source in self.covered}) / len(self.covered)
+
+    def _trim_run(self, run: list[int]) -> list[int]:
+        """The run without outer words that seldom stand for the term, such as articles."""
+        least = max(map(self._share, run)) / _TRIMMED
+        while len(run) > 1 and self._share(run[0]) < least:
+            run = run[1:]
+        while len(run) > 1 and self._share(run[-1]) < least:
+            run = run[:-1]
+        return run
+
+    def _whole(self, first: int, last: int) -> tuple[int, int]:
+        """Start and end of a run, extended to whole hyphenated words, but not to the blank."""
+        target = self.aligned.target
+        joined = [
+            self._get_text_between(place) == "-" and BLANK not in (one.text, other.text)
+            for place, (one, other) in enumerate(pairwise(target))
+        ]
+        while first > 0 and joined[first - 1]:
+            first -= 1
+        while last < len(joined) and joined[last]:
+            last += 1
+        return target[first].start, target[last].end
+
+    def _compute_phrase_share(self, first: int) -> float:
+        """How often the run's first word and the one before it stand together for the term."""
+        if first == 0 or self._get_text_between(first - 1) != " ":
+            return 0.0
+        before, word = self.aligned.target[first - 1], self.aligned.target[first]
+        if before.text == BLANK or not _has_no_other_link(self.aligned, first - 1, self.covered):
+            return 0.0
+        return self.usage.compute_phrase_share(self.source_term, before.text, word.text)
+
+
+def _compute_similarity(word: str, term: str) -> float:
+    try:
+        return BoundedMatcher(fold_case(word), fold_case(term)).ratio()
+    except MatchingLimitError:
+        return 0.0

@@ -1,0 +1,29 @@
+"""The words of a sentence that are spelt most like a term."""
+
+from difflib import get_close_matches
+
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.forms.case_folding import fold_case
+from tiltmeter.forms.word_difference import find_word_spans
+
+# As in Öztürk's thesis (2022, section 3.1.4), which leaves out terms of several words.
+CUTOFF = 0.4
+
+
+def find_closest_words(term: str, sentence: str, *, count: int = 3, cutoff: float = CUTOFF) -> list[str]:
+    """The words of the sentence that are most like the term, best first; for a term of several words, runs of as many.
+
+    >>> find_closest_words("Norwegisch", "Die BLANK Norweger tanzten.")
+    ['Norweger']
+    >>> find_closest_words("junger Koch", "Sie ist eine junge Köchin.")
+    ['junge Köchin', 'eine junge']
+    """
+    spans = find_word_spans(sentence)
+    length = max(1, len(term.split()))
+    by_folded: dict[str, str] = {}
+    for first, last in zip(spans, spans[length - 1 :], strict=False):
+        run = sentence[first[0] : last[1]]
+        if BLANK not in run:
+            by_folded.setdefault(fold_case(run), run)
+    matches = get_close_matches(fold_case(term), list(by_folded), n=count, cutoff=cutoff)
+    return [by_folded[match] for match in matches]

@@ -1,0 +1,416 @@
+"""The step `translate`: all texts of the source items by one translation system, with blanks kept.
+
+Translations are stored by `translators.translation_store` as they arrive, so a killed run pays again for the request in
+flight at the most; items are written to the project in batches, each in one transaction.
+"""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tiltmeter.datasets.cache_folder import get_cache_folder
+from tiltmeter.errors import UsageError
+from tiltmeter.forms import get_form
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.making.blank_restoration import build_locator, restore_blank
+from tiltmeter.making.draft import RepairFinding
+from tiltmeter.making.item_makers import TextToTranslate
+from tiltmeter.making.placeholders import SURE, USABLE, Placeholder, PlaceholderMatch, select_placeholders
+from tiltmeter.making.project import Project, reject_written_project
+from tiltmeter.making.project_lock import lock_project
+from tiltmeter.making.project_store import ProjectItem
+from tiltmeter.making.step_completion import complete_step
+from tiltmeter.making.unrecorded_work import UnrecordedWork
+from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
+from tiltmeter.translators.batch_translation import list_pending, translate_all
+from tiltmeter.translators.cost import count_characters, require_consent
+from tiltmeter.translators.translation_store import TranslationStore
+from tiltmeter.translators.word_alignment import Eflomal
+
+# Items per transaction.
+_BATCH = 100
+
+Report = Callable[[int, int], None]
+"""Called with the number of finished items, and of all."""
+
+RESTORED, NOT_RESTORED, MISSING = "blank-restored", "blank-lost", "not-translated"
+_STEP: Final = "translate"
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationVolume:
+    """What a translation would send: texts and characters by kind, and those not stored yet."""
+
+    texts: Counter[str]
+    characters: Counter[str]
+    new_texts: int
+    new_characters: int
+
+
+@dataclass(slots=True)
+class TranslationSummary:
+    """What a run of the step did."""
+
+    items: int = 0
+    blanks: Counter[str] = field(default_factory=Counter)
+    not_translated: int = 0
+    sent_characters: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _BlankedContext:
+    """A context on its way: the best translation so far, its placeholder, and every attempt."""
+
+    text: str
+    best: PlaceholderMatch | None = None
+    placeholder: str = ""
+    attempts: tuple[tuple[str, str, str], ...] = ()
+
+
+def estimate_volume(
+    project: Project, translator: Translator, entries: Sequence[ProjectItem] | None = None
+) -> TranslationVolume:
+    """Count what translating the items would send; contexts with a blank count once."""
+    entries = project.store.items("source") if entries is None else entries
+    form = get_form(project.settings.form)
+    texts: dict[str, set[str]] = {}
+    for wanted in _list_texts(project, entries):
+        kind = "filled context" if wanted.role == "filled" else str(form.text_kind(wanted.field))
+        texts.setdefault(kind, set()).add(wanted.text)
+    with TranslationStore(get_cache_folder() / "translations.sqlite") as cache:
+        new = _list_pending(project, translator, entries, cache)
+    return TranslationVolume(
+        texts=Counter({kind: len(entries) for kind, entries in texts.items()}),
+        characters=Counter({kind: sum(map(len, entries)) for kind, entries in texts.items()}),
+        new_texts=len(new),
+        new_characters=sum(map(len, new)),
+    )
+
+
+def select_untranslated(project: Project, *, part: str | None = None, limit: int | None = None) -> list[ProjectItem]:
+    """The untranslated items, of one part (None: all), at most `limit`."""
+    entries = project.store.items("source")
+    if part is not None and part not in (parts := {entry.part for entry in project.store.items(dropped=None)}):
+        raise UsageError(f"The project has no part {part!r}; it has {', '.join(sorted(parts))}.")
+    return [entry for entry in entries if part in (None, entry.part)][:limit]
+
+
+def translate_project(
+    project: Project,
+    translator: Translator,
+    *,
+    part: str | None = None,
+    limit: int | None = None,
+    yes: bool = False,
+    aligner: Eflomal | None = None,
+    report: Report = lambda _done, _all: None,
+) -> TranslationSummary:
+    """Translate the items that are not translated yet; nothing is sent to a paid service without `yes`.
+
+    Blanks that are lost with every placeholder are restored from the filled contexts: where these differ, and if that
+    does not tell, by word alignment with their sources, if there is an aligner.
+    """
+    reject_written_project(project)
+    with lock_project(project.folder):
+        return _translate_items(project, translator, part, limit, yes, aligner, report)
+
+
+def _translate_items(
+    project: Project,
+    translator: Translator,
+    part: str | None,
+    limit: int | None,
+    yes: bool,
+    aligner: Eflomal | None,
+    report: Report,
+) -> TranslationSummary:
+    began = time.monotonic()
+    language = project.settings.language
+    translator.check(language)
+    entries = select_untranslated(project, part=part, limit=limit)
+    summary = TranslationSummary()
+    with TranslationStore(get_cache_folder() / "translations.sqlite") as cache:
+        new = _list_pending(project, translator, entries, cache)
+        require_consent(yes, translator, {language: new})
+        summary.sent_characters = count_characters({language: new})
+        work = _WorkCount(project, translator.name, new, summary, began)
+        report(0, len(entries))
+        for start in range(0, len(entries), _BATCH):
+            batch = entries[start : start + _BATCH]
+            _translate_batch(project, translator, batch, cache, work)
+            report(start + len(batch), len(entries))
+    if aligner is not None:
+        _restore_by_alignment(project, aligner, summary)
+    summary.seconds = time.monotonic() - began
+    # A run that was killed at its very end left nothing to translate, and no record.
+    if entries or work.earlier.items or not any(record.step == _STEP for record in project.store.steps()):
+        complete_step(project, _STEP, work.so_far().facts())
+    return summary
+
+
+class _WorkCount:
+    """The work of this call and of those before it that were killed, counted batch by batch."""
+
+    def __init__(
+        self, project: Project, system: str, new: Iterable[str], summary: TranslationSummary, began: float
+    ) -> None:
+        self.project, self.system, self.summary, self.began = project, system, summary, began
+        self.earlier = UnrecordedWork.load(project.store)
+        if self.earlier.items and self.earlier.system != system:
+            complete_step(project, _STEP, self.earlier.facts())
+            self.earlier = UnrecordedWork()
+        done = [entry for entry in project.store.items(dropped=None) if entry.stage != "source"]
+        self._counted = {wanted.text for wanted in _list_texts(project, done)} if self.earlier.items else set[str]()
+        self._new = set(new)
+        self._first = select_placeholders(project.settings.system, project.settings.placeholders)[0]
+        self.characters = self.sent = 0
+
+    def add(self, wanted: Iterable[TextToTranslate]) -> None:
+        """Count the texts of a batch; each text counts once."""
+        for one in wanted:
+            sent = self._first.put(one.text) if one.has_blank else one.text
+            if sent in self._new:
+                self._new.remove(sent)
+                self.sent += len(sent)
+            if one.text not in self._counted:
+                self._counted.add(one.text)
+                self.characters += len(one.text)
+
+    def so_far(self) -> UnrecordedWork:
+        """All work that is not recorded yet."""
+        earlier, summary = self.earlier, self.summary
+        return UnrecordedWork(
+            system=self.system,
+            items=earlier.items + summary.items,
+            characters=earlier.characters + self.characters,
+            sent=earlier.sent + self.sent,
+            blanks={key: earlier.blanks.get(key, 0) + summary.blanks[key] for key in earlier.blanks | summary.blanks},
+            seconds=earlier.seconds + time.monotonic() - self.began,
+        )
+
+
+def _list_texts(project: Project, entries: Iterable[ProjectItem]) -> Iterator[TextToTranslate]:
+    for entry in entries:
+        yield from project.maker.wanted(project.get_source_item(entry))
+
+
+def _list_pending(
+    project: Project, translator: Translator, entries: Sequence[ProjectItem], cache: TranslationStore
+) -> list[str]:
+    """The texts without a stored translation, contexts with the first placeholder."""
+    first = select_placeholders(project.settings.system, project.settings.placeholders)[0]
+    wanted = list(_list_texts(project, entries))
+    plain = [entry.text for entry in wanted if not entry.has_blank]
+    blanked = [first.put(entry.text) for entry in wanted if entry.has_blank]
+    language = project.settings.language
+    return [
+        *_select_known(translator, list_pending(translator, plain, language, cache)),
+        *_select_known(
+            translator, list_pending(_protect_placeholder(translator, first, language), blanked, language, cache)
+        ),
+    ]
+
+
+def _select_known(translator: Translator, texts: Iterable[str]) -> list[str]:
+    """The texts that the system can translate."""
+    texts = list(texts)
+    lacking = set(translator.list_untranslatable(texts)) if isinstance(translator, PartialTranslator) else set()
+    return [text for text in texts if text not in lacking]
+
+
+def _protect_placeholder(translator: Translator, placeholder: Placeholder, language: str) -> Translator:
+    """The system with its own protection of the placeholder, if it has one and the placeholder is a word."""
+    if isinstance(translator, ProtectingTranslator) and placeholder.token.isalnum():
+        return translator.with_protected_word(placeholder.token, language)
+    return translator
+
+
+def _translate_batch(
+    project: Project,
+    translator: Translator,
+    batch: Sequence[ProjectItem],
+    cache: TranslationStore,
+    work: _WorkCount,
+) -> None:
+    language = project.settings.language
+    wanted = {entry.id: project.maker.wanted(project.get_source_item(entry)) for entry in batch}
+    plain = _select_known(translator, (text.text for texts in wanted.values() for text in texts if not text.has_blank))
+    translations = translate_all(translator, plain, language, cache)
+    contexts = dict.fromkeys(text.text for texts in wanted.values() for text in texts if text.has_blank)
+    blanked = _translate_contexts(project, translator, list(contexts), cache)
+    with project.store.begin_transaction():
+        for entry in batch:
+            # What was corrected or dropped meanwhile is left as it is.
+            if project.store.item(entry.id).version == entry.version:
+                _write_translations(
+                    project, translator.name, entry, wanted[entry.id], translations, blanked, work.summary
+                )
+        work.add(text for texts in wanted.values() for text in texts)
+        work.so_far().save(project.store)
+
+
+def _translate_contexts(
+    project: Project, translator: Translator, contexts: Sequence[str], cache: TranslationStore
+) -> dict[str, _BlankedContext]:
+    """The translations of contexts with a blank: each with one placeholder after the other, until one is kept."""
+    language = project.settings.language
+    state = {context: _BlankedContext(context) for context in contexts}
+    for placeholder in select_placeholders(project.settings.system, project.settings.placeholders):
+        open_contexts = [
+            context for context, blanked in state.items() if blanked.best is None or blanked.best.outcome not in SURE
+        ]
+        sent = {context: placeholder.put(context) for context in open_contexts}
+        keeper = _protect_placeholder(translator, placeholder, language)
+        received = translate_all(keeper, _select_known(translator, sent.values()), language, cache)
+        for context in open_contexts:
+            if sent[context] in received:
+                state[context] = _add_attempt(state[context], placeholder, received[sent[context]])
+    return state
+
+
+def _add_attempt(blanked: _BlankedContext, placeholder: Placeholder, translation: str) -> _BlankedContext:
+    """The context after another attempt: the best outcome counts, the earlier one if two are equally good."""
+    found = placeholder.find(translation, blanked.text.count(BLANK))
+    if found.outcome == "attached" and re.search(rf"\w{BLANK}|{BLANK}\w", blanked.text):
+        found = PlaceholderMatch(found.text, "kept")  # the source has letters attached too
+    ranks: list[str] = [*USABLE, "doubled", "lost"]
+    attempts = (*blanked.attempts, (placeholder.name, translation, found.outcome))
+    if blanked.best is not None and ranks.index(found.outcome) >= ranks.index(blanked.best.outcome):
+        return replace(blanked, attempts=attempts)
+    return _BlankedContext(blanked.text, found, placeholder.name, attempts)
+
+
+def _write_translations(
+    project: Project,
+    system: str,
+    entry: ProjectItem,
+    wanted: Sequence[TextToTranslate],
+    translations: Mapping[str, str],
+    blanked: Mapping[str, _BlankedContext],
+    summary: TranslationSummary,
+) -> None:
+    """Write the translations of one item, what happened to its blank, and what is missing."""
+    store = project.store
+    texts: dict[str, dict[str, str]] = {"text": {}, "alone": {}, "filled": {}}
+    for text in wanted:
+        if not text.has_blank and text.text in translations:
+            texts[text.role][text.field] = translations[text.text]
+    # A word starts as its translation by itself; repair steps may replace it.
+    texts["text"] |= texts["alone"]
+    findings: list[RepairFinding] = []
+    reasons: dict[str, str] = {}
+    store.clear_attempts(entry.id)
+    for text in wanted:
+        if text.has_blank:
+            context = blanked[text.text]
+            for placeholder, received, outcome in context.attempts:
+                store.add_attempt(
+                    entry.id,
+                    text.field,
+                    system=system,
+                    placeholder=placeholder,
+                    received=received,
+                    outcome=outcome,
+                    used=placeholder == context.placeholder,
+                )
+            sources = {other.field: other.text for other in wanted if other.role == "filled"}
+            words = {other.field: other.text for other in wanted if other.role == "alone"}
+            restored = None
+            if context.best is None or context.best.outcome not in USABLE:
+                blanks = text.text.count(BLANK)
+                restored = restore_blank(sources, words, texts["filled"], texts["alone"], blanks)
+            result, reason, found = _settle_context(entry.id, text, context, restored, summary)
+            if reason == RESTORED:
+                store.add_attempt(
+                    entry.id,
+                    text.field,
+                    system=system,
+                    placeholder="filled",
+                    received=result,
+                    outcome="restored",
+                    used=True,
+                )
+            if result:
+                texts["text"][text.field] = result
+                reasons[text.field] = reason
+            findings += found
+    needed = {text.field for text in wanted if text.role != "filled"}
+    missing = sorted(needed - set(texts["text"]))
+    findings += [
+        RepairFinding(entry.id, name, MISSING, "open", f"{system} has no translation of this text.", "")
+        for name in missing
+    ]
+    summary.not_translated += bool(missing)
+    for role, by_field in texts.items():
+        for name, translation in by_field.items():
+            store.set_text(
+                entry.id,
+                role,  # type: ignore[arg-type]
+                name,
+                translation,
+                step="translate",
+                by=system,
+                why=reasons.get(name, "") if role == "text" else "",
+            )
+    store.replace_findings(entry.id, "translate", findings)
+    store.set_stage(entry.id, "translated")
+    summary.items += 1
+
+
+def _settle_context(
+    item: str, text: TextToTranslate, context: _BlankedContext, restored: str | None, summary: TranslationSummary
+) -> tuple[str, str, list[RepairFinding]]:
+    """The translated context, how its blank was kept, and a finding unless that is sure."""
+    best = context.best
+    if best is not None and best.outcome in USABLE:
+        summary.blanks[best.outcome] += 1
+        return best.text, f"{best.outcome} {context.placeholder}", []
+    attempt = best.text if best is not None else ""
+    if restored is not None:
+        summary.blanks["restored"] += 1
+        reason = "BLANK was lost in translation and put back where the translations of the filled sentences differ."
+        return restored, RESTORED, [RepairFinding(item, text.field, RESTORED, "proposed", reason, attempt, (restored,))]
+    if best is None:
+        summary.blanks["not translated"] += 1
+        return "", "", []
+    summary.blanks[best.outcome] += 1
+    reason = f"BLANK was {best.outcome} in translation, and its place could not be told."
+    return attempt, NOT_RESTORED, [RepairFinding(item, text.field, NOT_RESTORED, "open", reason, attempt)]
+
+
+def _restore_by_alignment(project: Project, aligner: Eflomal, summary: TranslationSummary) -> None:
+    """Restore lost blanks by the alignment of all filled contexts of the project with their sources."""
+    store = project.store
+    lost = [stored.finding for stored in store.findings(kinds=("open",)) if stored.finding.rule == NOT_RESTORED]
+    if not lost:
+        return
+    drafts = {draft.item: draft for draft in project.drafts(project.store.items())}
+    pairs = [(draft.fill_source(word), text) for draft in drafts.values() for word, text in draft.filled.items()]
+    locate = build_locator(aligner.align(pairs), pairs)
+    for finding in lost:
+        draft = drafts[finding.item]
+        sources = {word: draft.fill_source(word) for word in draft.filled}
+        blanks = draft.source[finding.field].count(BLANK)
+        restored = restore_blank(sources, draft.source, draft.filled, draft.alone, blanks, locate)
+        if restored is None:
+            continue
+        reason = "BLANK was lost in translation and put back by the alignment of a filled sentence with its source."
+        proposed = RepairFinding(draft.item, finding.field, RESTORED, "proposed", reason, finding.before, (restored,))
+        with store.begin_transaction():
+            store.set_text(draft.item, "text", finding.field, restored, step="translate", by=aligner.name, why=RESTORED)
+            store.add_attempt(
+                draft.item,
+                finding.field,
+                system=aligner.name,
+                placeholder="alignment",
+                received=restored,
+                outcome="restored",
+                used=True,
+            )
+            store.replace_findings(draft.item, "translate", [proposed])
+        summary.blanks["lost"] -= 1
+        summary.blanks["restored"] += 1

@@ -1,0 +1,131 @@
+"""Ratings of written items: what raters see of them, what they propose, and dropping what they are against."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.making.draft import RepairFinding
+from tiltmeter.making.item_makers import TRANSLATION, WRITTEN
+from tiltmeter.making.project import Project, open_project
+from tiltmeter.making.project_lock import lock_project
+from tiltmeter.making.project_settings import SETTINGS
+from tiltmeter.making.rating.gender_sample import open_sample
+from tiltmeter.making.rating.rating import RatingSession
+from tiltmeter.making.rating.rating_plan import RATING_FILE, read_rating_plan
+from tiltmeter.making.rating.rating_tables import RatingUnit
+from tiltmeter.making.writing.writing_plan import WRITING_FILE, read_writing_plan
+
+# The finding that holds what a rater proposes.
+PROPOSED = "proposed-by-rater"
+
+_GEST_RATING = """\
+# What raters are asked about each item, and when it is kept. GEST's rule: where the first rater is against an item in
+# either task, a second one decides. For k of n raters, set `second_decides = false`, `raters` and `agree`.
+second_decides = true
+
+[[tasks]]
+name = "gender"
+question = "Of which gender is this typical, in common stereotypes?"
+steps = ["strongly female", "female", "neither", "male", "strongly male"]
+level = "ordinal"
+keep = "label"
+
+[[tasks]]
+name = "fit"
+question = "Does it represent the stereotype?"
+steps = ["strongly disagree", "disagree", "neither", "agree", "strongly agree"]
+level = "ordinal"
+label_shown = true
+keep = [4, 5]
+"""
+_OTHER_RATING = """\
+# What raters are asked about each item, and when it is kept: `agree` of `raters` have to be for it.
+raters = 5
+agree = 3
+
+[[tasks]]
+name = "fit"
+question = "Is it what people commonly say about the subject?"
+steps = ["strongly disagree", "disagree", "neither", "agree", "strongly agree"]
+level = "ordinal"
+label_shown = true
+keep = [4, 5]
+"""
+
+
+def build_rating_plan(form: str) -> str:
+    """A plan to be edited: that of GEST for its forms, three of five raters for others."""
+    return _GEST_RATING if form in ("gest", "gendered-pairs") else _OTHER_RATING
+
+
+def build_rating_units(project: Project) -> list[RatingUnit]:
+    """The written items as raters see them: texts, with the stereotype or target as the label."""
+    path = project.folder / WRITING_FILE
+    plan, texts = read_writing_plan(path, project.settings.form), project.store.texts("text")
+    subjects = {subject.key: subject for subject in plan.subjects}
+    fitting = {"feminine": (1, 2), "masculine": (4, 5), "": ()}
+    units = []
+    for entry in project.store.items():
+        if entry.subject not in subjects:
+            raise DataError(
+                f"{path} no longer names the subject {entry.subject}, which {entry.id} is about; put it back."
+            )
+        subject = subjects[entry.subject]
+        label = ": ".join(filter(None, (subject.name, ", ".join(subject.sub))))
+        shown = {field: text for field, text in texts.get(entry.id, {}).items() if field != TRANSLATION}
+        writer = project.store.list_history(entry.id)[0].by
+        units.append(RatingUnit(entry.id, shown, label, fitting[subject.side], facts={"writer": writer}))
+    return units
+
+
+@contextmanager
+def open_rating(folder: Path) -> Iterator[RatingSession]:
+    """The rating of a project's written items, or of a sample."""
+    if not (folder / SETTINGS).exists():
+        rating = open_sample(folder)
+        with rating.store:
+            yield rating
+        return
+    with open_project(folder) as project:
+        if project.settings.system != WRITTEN:
+            raise UsageError(f"The items of {folder} are translated; `tiltmeter make review` is for them.")
+        yield load_rating(project)
+
+
+def load_rating(project: Project) -> RatingSession:
+    """The rating of an open project, with the items as they are now."""
+    plan = read_rating_plan(project.folder / RATING_FILE)
+
+    def propose(unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
+        """Queue the texts for review, beside what other raters propose."""
+        reason = f"{rater} proposes another text{f': {comment}' if comment else '.'}"
+        return [
+            project.store.add_finding(
+                RepairFinding(unit.id, field, PROPOSED, "proposed", reason, unit.texts[field], (text,)), "rating"
+            )
+            for field, text in proposed.items()
+        ]
+
+    units = build_rating_units(project)
+    with project.store.begin_transaction():
+        project.store.set_units(units)
+    return RatingSession(project.store, plan, propose=propose)
+
+
+def drop_rejected(folder: Path) -> int:
+    """Drop the items that raters are against, by the rule of the plan, in one transaction; how many."""
+    if not (folder / SETTINGS).exists():
+        raise UsageError(f"{folder} is not a project, so there is nothing to drop.")
+    with open_project(folder) as project, lock_project(folder):
+        rating = load_rating(project)
+        rejected = [unit for unit, outcome in rating.compute_results().outcomes.items() if outcome == "drop"]
+        comments: dict[str, list[str]] = {}
+        for given in project.store.list_ratings():
+            said = f"{given.rater}, {given.task} {given.step} {given.comment}".strip()
+            comments.setdefault(given.unit, []).append(said)
+        with project.store.begin_transaction():
+            for item in rejected:
+                why = f"raters are against it ({'; '.join(comments.get(item, ()))})"
+                project.store.drop(item, step="rating", by="the rating", why=why)
+    return len(rejected)

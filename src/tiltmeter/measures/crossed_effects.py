@@ -1,0 +1,123 @@
+"""Combinations of the means of several members (models, or languages) that answered the same items.
+
+A combination weights each member: +1/k and -1/m for the difference of two groups of k and m members, or the weights of
+a slope of regression. There are two questions to ask of it, with different uncertainty:
+
+    these members    only the items are a sample: the items' own values of the combination are a sample of numbers
+    members like     members and items are both samples (crossed random effects): the variance between members is
+    these            added to that of the items; what both contain, the noise of single answers, is counted once
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tiltmeter.measures.estimates import Mean, compute_two_sided_p
+from tiltmeter.measures.standard_errors import Floats, Labels, StandardError
+from tiltmeter.measures.verdict_rule import ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class MemberVariance:
+    """The variance of a combination because members differ, with its degrees of freedom."""
+
+    variance: float
+    df: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemberInference:
+    """The interval of a difference, or of a slope, and its test if members and items are both samples."""
+
+    low: float
+    high: float
+    p_value: float
+    p_holm: float = 1.0
+
+    @property
+    def significant(self) -> bool:
+        """Whether it is significant after correction."""
+        return self.p_holm < ALPHA
+
+
+def compute_group_variance(left: Floats, right: Floats) -> MemberVariance:
+    """The variance of a difference of two means of members, which may vary differently (Welch-Satterthwaite).
+
+    >>> between = compute_group_variance(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
+    >>> round(between.variance, 3), round(between.df, 2)
+    (1.667, 2.94)
+    """
+    variances = [float(np.var(group, ddof=1)) / len(group) for group in (left, right)]
+    total = sum(variances)
+    if total <= 0:
+        return MemberVariance(0.0, float(len(left) + len(right) - 2))
+    terms = (variance**2 / (len(group) - 1) for variance, group in zip(variances, (left, right), strict=True))
+    return MemberVariance(total, total**2 / sum(terms))
+
+
+def compute_slope_variance(values: Floats, design: Floats, coefficients: Floats) -> MemberVariance:
+    """The variance of a slope of least squares, from the residuals of members' values."""
+    fitted, *_ = np.linalg.lstsq(design, values, rcond=None)
+    df = len(values) - int(np.linalg.matrix_rank(design))
+    if df < 1:
+        return MemberVariance(0.0, 0.0)
+    residual = float(np.sum((values - design @ fitted) ** 2)) / df
+    return MemberVariance(residual * float(np.sum(coefficients**2)), float(df))
+
+
+def compute_answer_noise(
+    answers: Floats,
+    coefficients: Floats,
+    groups: Labels,
+    weights: Floats,
+    strata: Labels | None = None,
+    sizes: Floats | None = None,
+) -> float:
+    """The variance of a combination because of the noise of single answers, from residuals within groups of members.
+
+    `answers` has a row for each member and a column for each item; `weights` are those of the items in the measure.
+    Residuals are what neither the member nor the item (of a group of members, within a stratum of items) explains;
+    with the `sizes` of members, nor a slope of the item by size. A group too small for residuals adds nothing.
+    """
+    codes = np.zeros(answers.shape[1], dtype=int) if strata is None else pd.factorize(strata)[0]
+    counts = np.bincount(codes).astype(float)
+    if counts.min() < 2:
+        return 0.0
+    total = 0.0
+    for group in dict.fromkeys(groups.tolist()):
+        members = np.asarray(groups == group)
+        design = np.ones((int(members.sum()), 1))
+        if sizes is not None:
+            design = np.column_stack([design, sizes[members]])
+        freedom = len(design) - int(np.linalg.matrix_rank(design))
+        if freedom < 1:
+            continue
+        residuals = answers[members] - design @ (np.linalg.pinv(design) @ answers[members])
+        for code in range(len(counts)):
+            inside = codes == code
+            residuals[:, inside] -= residuals[:, inside].mean(axis=1, keepdims=True)
+        noise = (residuals**2).sum(axis=0) / freedom / ((counts - 1) / counts)[codes]
+        total += float(np.sum(coefficients[members] ** 2)) * float(np.sum(weights**2 * noise))
+    return total
+
+
+def combine_variances(between: MemberVariance, items: StandardError, noise: float) -> StandardError:
+    """The standard error of a combination if members and items are both samples.
+
+    The degrees of freedom are Satterthwaite's. The variance is never less than that of the members or of the items
+    alone.
+    """
+    of_items = items.value**2
+    variance = max(between.variance + of_items - noise, between.variance, of_items)
+    if variance <= 0:
+        return StandardError(0.0, max(1.0, between.df), items.clusters)
+    spread = between.variance**2 / max(between.df, 1e-9) + of_items**2 / max(items.df, 1.0)
+    df = variance**2 / spread if spread > 0 else items.df
+    return StandardError(float(np.sqrt(variance)), float(max(1.0, df)), items.clusters)
+
+
+def infer_over_members(value: float, error: StandardError) -> MemberInference:
+    """The interval and test of a combination if members and items are both samples."""
+    mean = Mean(value, error)
+    return MemberInference(*mean.interval(), compute_two_sided_p(mean, 0.0) if error.value else 1.0)

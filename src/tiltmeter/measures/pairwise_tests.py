@@ -1,0 +1,172 @@
+"""The paired tests of `contrasts` for all pairs of many models at once, on items that all of them share.
+
+Ranks need a test of every pair: 19,900 of them for 200 models. Influences of items are linear in their values, so the
+variances of all differences follow from one matrix of products; the p-values are those that `contrast` has.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import betainc, stdtr, stdtrit
+
+from tiltmeter.measures.estimates import LEVEL
+from tiltmeter.measures.measure import Quantity
+from tiltmeter.measures.standard_errors import Floats, Labels
+
+_PERCENT = 100.0
+# Variances below this are rounding errors and count as zero, as in `standard_errors`.
+_ROUNDING = 1e-24
+
+
+@dataclass(frozen=True, slots=True)
+class SharedItems:
+    """The items that models share: strata, their sides and clusters, as `contrast` takes them."""
+
+    labels: Labels | None = None
+    sides: Labels | None = None
+    clusters: Labels | None = None
+
+
+def compute_distance_p_values(quantity: Quantity, values: Floats, items: SharedItems) -> Floats:
+    """The two-sided p-value of each pair of models for being equally far from the ideal, not corrected.
+
+    `values` has a row for each model and a column for each item, the contributions to a measure that is one mean. Two
+    means are equally far from the ideal if they are equal, or if one is the mirror image of the other: both have to be
+    rejected, so that p is the larger of the two p-values (an intersection-union test).
+    """
+    equal = compute_difference_p_values(quantity, values, values, items)
+    if quantity.measure.ideal_at_bound:
+        return equal
+    return np.maximum(equal, compute_difference_p_values(quantity, values, 2 * quantity.ideal - values, items))
+
+
+def compute_difference_p_values(quantity: Quantity, left: Floats, right: Floats, items: SharedItems) -> Floats:
+    """The two-sided p-values of the mean differences of each row of `left` and each row of `right`."""
+    count = left.shape[1]
+    strata = items.labels if quantity.values.weigh is not None else None
+    weights = np.full(count, 1 / count)
+    if strata is not None:
+        weights = quantity.values.weights(strata, items.sides)
+        if min(np.bincount(pd.factorize(strata)[0])) < 2:
+            return np.ones((len(left), len(right)))  # no variance within a stratum: nothing is told apart
+    influences = [_compute_influences(values, weights, strata) for values in (left, right)]
+    gaps = (left @ weights)[:, None] - (right @ weights)[None, :]
+    variance, df, effect = _compute_variances(influences[0], influences[1], items.clusters, strata)
+    error = np.sqrt(variance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(error > 0, gaps / error, 0.0)
+    tails = [stdtr(df, -t), stdtr(df, t)]
+    if quantity.values.preference:
+        tails = _apply_mcnemar(tails, left, right, gaps, df, effect, clustered=items.clusters is not None)
+    elif strata is None and items.clusters is None:
+        tails = _correct_skewness(tails, left, right, t, df)
+    p_values = np.minimum(1.0, 2 * np.minimum(tails[0], tails[1]))
+    # Differences without variance say nothing on their own; equal rows are equal.
+    return np.where(error > 0, p_values, 1.0)
+
+
+def _compute_influences(values: Floats, weights: Floats, strata: Labels | None) -> Floats:
+    """The influence of each item on each row's weighted mean."""
+    if strata is None:
+        return np.asarray((values - values.mean(axis=1, keepdims=True)) * weights)
+    codes = pd.factorize(strata)[0]
+    centred = values.astype(float, copy=True)
+    for code in range(codes.max() + 1):
+        inside = codes == code
+        centred[:, inside] -= values[:, inside].mean(axis=1, keepdims=True)
+    return centred * weights
+
+
+def _compute_variances(
+    left: Floats, right: Floats, clusters: Labels | None, strata: Labels | None
+) -> tuple[Floats, Floats, Floats]:
+    """The variance of each difference, its degrees of freedom, and the design effect of clusters."""
+    independent, df = _compute_strata_variances(left, right, strata)
+    if clusters is None:
+        return independent, df, np.ones_like(independent)
+    codes, names = pd.factorize(clusters)
+    if len(names) < 2:
+        return independent, np.ones_like(df), np.ones_like(independent)
+    indicator = np.zeros((len(codes), len(names)))
+    indicator[np.arange(len(codes)), codes] = 1.0
+    firsts = np.unique(codes, return_index=True)[1]
+    clustered, df = _compute_strata_variances(
+        left @ indicator, right @ indicator, None if strata is None else strata[firsts]
+    )
+    variance = np.maximum(independent, clustered)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.where(independent > 0, variance / independent, 1.0)
+    return variance, df, effect
+
+
+def _compute_strata_variances(left: Floats, right: Floats, strata: Labels | None) -> tuple[Floats, Floats]:
+    codes = np.zeros(left.shape[1], dtype=int) if strata is None else pd.factorize(strata)[0]
+    total = np.zeros((len(left), len(right)))
+    weighted = np.zeros_like(total)
+    sizes = np.bincount(codes)
+    for code, size in enumerate(sizes):
+        if size < 2:
+            continue
+        inside = codes == code
+        ours, theirs = (rows[:, inside] - rows[:, inside].mean(axis=1, keepdims=True) for rows in (left, right))
+        squares = (ours**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1)[None, :] - 2 * ours @ theirs.T
+        variance = size / (size - 1) * np.maximum(squares, 0.0)
+        total += variance
+        weighted += variance**2 / (size - 1)
+    none = total <= max(_ROUNDING, 1e-13 * float(total.max(initial=0.0)))
+    total[none] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = np.where(none, max(1.0, float(sizes.sum() - len(sizes))), total**2 / weighted)
+    return total, df
+
+
+def _apply_mcnemar(
+    tails: list[Floats], left: Floats, right: Floats, gaps: Floats, df: Floats, effect: Floats, *, clustered: bool
+) -> list[Floats]:
+    """The more conservative of the t-test and McNemar's mid-P test, as in `estimates.Paired`."""
+    count = left.shape[1]
+    differing = _sum_differences(left, right) / _PERCENT
+    signed = gaps * count / _PERCENT
+    squares = ((left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :] - 2 * left @ right.T) / _PERCENT**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = differing**2 / squares
+        if clustered:
+            z = float(stdtrit(1e12, (1 + LEVEL) / 2))
+            size = size / effect * (z / stdtrit(df, (1 + LEVEL) / 2)) ** 2
+        share = np.clip((1 + signed / differing) / 2, 0.0, 1.0)
+        seen = differing > 1e-9
+        above, below = (np.where(seen, _compute_mid_p(part * size, size), 0.5) for part in (share, 1 - share))
+    return [np.maximum(tails[0], above), np.maximum(tails[1], below)]
+
+
+def _sum_differences(left: Floats, right: Floats) -> Floats:
+    """The sum of the absolute differences of each pair of rows, level by level: items have few different values."""
+    levels = np.unique(np.concatenate([np.unique(left), np.unique(right)]))
+    total = np.zeros((len(left), len(right)))
+    for low, high in itertools.pairwise(levels):
+        ours, theirs = (left > low).astype(float), (right > low).astype(float)
+        apart = ours.sum(axis=1)[:, None] + theirs.sum(axis=1)[None, :] - 2 * ours @ theirs.T
+        total += apart * (high - low)
+    return total
+
+
+def _compute_mid_p(count: Floats, size: Floats) -> Floats:
+    """The mid-P values of binomial counts for a share of one half, as `estimates.mid_p`."""
+    at_least = np.where(count <= 0, 1.0, betainc(np.maximum(count, 1e-300), size - count + 1, 0.5))
+    more = np.where(count >= size, 0.0, betainc(count + 1, np.maximum(size - count, 1e-300), 0.5))
+    return np.asarray((at_least + more) / 2)
+
+
+def _correct_skewness(tails: list[Floats], left: Floats, right: Floats, t: Floats, df: Floats) -> list[Floats]:
+    """The more conservative of the t-test and Hall's correction of it for skewness, as in `estimates.Mean`."""
+    count = left.shape[1]
+    ours, theirs = (rows - rows.mean(axis=1, keepdims=True) for rows in (left, right))
+    squares = ((ours**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1)[None, :] - 2 * ours @ theirs.T) / count
+    cubes = (ours**3).sum(axis=1)[:, None] - (theirs**3).sum(axis=1)[None, :]
+    cubes = (cubes - 3 * ours**2 @ theirs.T + 3 * ours @ (theirs**2).T) / count
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a = np.where(squares > 0, cubes / squares**1.5 / np.sqrt(count), 0.0)
+    corrected = t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
+    return [np.maximum(tails[0], stdtr(df, -corrected)), np.maximum(tails[1], stdtr(df, corrected))]

@@ -1,0 +1,45 @@
+"""Facts about a model that its config tells: architecture, parameters, layers, vocabulary."""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from tiltmeter.models.model_kinds import AUTO_CLASSES
+from tiltmeter.questions import Kind
+
+# The names of configs for the layers of encoder-decoders; all others have `num_hidden_layers`.
+_ENCODER_LAYERS = ("encoder_layers", "num_layers", "num_hidden_layers")
+_DECODER_LAYERS = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
+
+
+def build_skeleton(config: Any, kind: Kind, *, trust_remote_code: bool = False) -> nn.Module:
+    """The model without its weights."""
+    with torch.device("meta"):
+        model: nn.Module = AUTO_CLASSES[kind].from_config(config, trust_remote_code=trust_remote_code)
+    return model
+
+
+def collect_facts(config: Any, model: nn.Module) -> dict[str, Any]:
+    """Architecture, parameters (shared ones counted once), layers and vocabulary, for the manifest."""
+    return {
+        "type": config.model_type,
+        "architecture": type(model).__name__,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "layers": _count_layers(config),
+        "vocabulary": getattr(config.get_text_config(), "vocab_size", None),
+    }
+
+
+def _count_layers(config: Any) -> int | None:
+    """The number of layers; of an encoder-decoder, those of both stacks."""
+    text = config.get_text_config()
+    if not config.is_encoder_decoder:
+        return _read_first_number(text, ("num_hidden_layers",))
+    stacks = [_read_first_number(text, names) for names in (_ENCODER_LAYERS, _DECODER_LAYERS)]
+    return sum(stack for stack in stacks if stack) or None
+
+
+def _read_first_number(config: Any, names: tuple[str, ...]) -> int | None:
+    found = (getattr(config, name, None) for name in names)
+    return next((value for value in found if isinstance(value, int)), None)

@@ -1,0 +1,129 @@
+"""Chat templates of local models: messages as text, rendered in a process with limits."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models.template_worker import FIXED_DAY
+
+# Processor time for one message; a usual template takes about a millisecond.
+SECONDS = 10.0
+# The signal that ends a process at its limit of processor time; there is none on Windows.
+_OUT_OF_TIME = int(getattr(signal, "SIGXCPU", 0))
+# Imports what this process can import, wherever it was started.
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
+_START += "from tiltmeter.models.template_worker import main; main(float(sys.argv[2]))"
+_VARIABLES = {
+    # Templates that can let a model think aloud are told not to; others ignore it.
+    "enable_thinking": False,
+    "date_string": FIXED_DAY.strftime("%d %b %Y"),
+}
+
+Messages = Sequence[Mapping[str, str]]
+
+
+@dataclass
+class _Worker:
+    """The process that renders templates; a new one is started after a limit has ended it."""
+
+    _process: subprocess.Popen[str] | None = None
+    _owner: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def start(self) -> subprocess.Popen[str]:
+        """The running process. One that was inherited by a fork belongs to the parent."""
+        if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
+            path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _START, path, str(SECONDS)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+                env={**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            )
+            self._owner = os.getpid()
+        return self._process
+
+    def ask(self, request: Mapping[str, Any]) -> dict[str, str]:
+        """The reply to a request; an error as a reply if a limit ended the process."""
+        with self._lock:
+            process = self.start()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                process.stdin.write(json.dumps(request) + "\n")
+                process.stdin.flush()
+                line = process.stdout.readline()
+            except OSError:
+                line = ""
+            if line:
+                reply: dict[str, str] = json.loads(line)
+                return reply
+            self._process = None
+            process.stdout.close()
+            code = process.wait()
+            if code == -_OUT_OF_TIME:
+                return {"error": f"one message takes more than {SECONDS:g} seconds"}
+            return {"error": f"the process that renders it ended with exit code {code}"}
+
+
+_WORKER = _Worker()
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """The chat template of a tokenizer; `name` is the model's, for errors."""
+
+    name: str
+    tokenizer: Any
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the template and of everything else that a rendered message depends on."""
+        parts = [self._template, _VARIABLES, self._tokens]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def render(self, messages: Messages, *, add_generation_prompt: bool = False) -> str:
+        """The text of a conversation; a ModelError if the template fails or exceeds a limit."""
+        variables = {**self._tokens, **_VARIABLES, "add_generation_prompt": add_generation_prompt}
+        reply = _WORKER.ask({"template": self._template, "messages": messages, "variables": variables})
+        if "error" in reply:
+            raise self._build_template_error(reply["error"])
+        return reply["text"]
+
+    @property
+    def _tokens(self) -> dict[str, Any]:
+        """The special tokens as texts, which templates use by their names."""
+        found = self.tokenizer.special_tokens_map.items()
+        return {name: [*map(str, value)] if isinstance(value, list | tuple) else str(value) for name, value in found}
+
+    @property
+    def _template(self) -> str:
+        try:
+            found = self.tokenizer.get_chat_template()
+        except (ValueError, TypeError, AttributeError) as error:
+            raise self._build_template_error(str(error).partition("!")[0]) from error
+        if not isinstance(found, str):
+            raise self._build_template_error(f"it is a {type(found).__name__}, not a text")
+        return found
+
+    def _build_template_error(self, reason: str) -> ModelError:
+        return ModelError(
+            f"The chat template of {self.name} cannot be used: {reason.rstrip('.')}. Correct it in "
+            "tokenizer_config.json or chat_template.jinja, or measure the model without it."
+        )
+
+
+def start_template_worker() -> None:
+    """Start the process that renders templates, which takes a second, while other files are read."""
+    _WORKER.start()

@@ -1,0 +1,143 @@
+"""A transformers model that is loaded already, with its tokenizer, as in a notebook or during training."""
+
+import copy
+import hashlib
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import nn
+
+from tiltmeter.engine.speedups import validate_names
+from tiltmeter.errors import ModelError
+from tiltmeter.models.local_model import LocalModel
+from tiltmeter.models.model_kinds import find_class_kind
+from tiltmeter.models.tokenizer_text import compute_tokenizer_digest, reject_empty_vocabulary
+from tiltmeter.questions import Kind
+
+# Attributes of modules that do not affect answers; a model is asked in evaluation mode.
+_NOT_SETTINGS = ("training", "name_or_path", "warnings_issued")
+# Entries of a config that do not affect answers.
+_NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InMemoryModel(LocalModel):
+    """A loaded model. It answers on its own device, in its own precision, and is not modified."""
+
+    module: nn.Module
+
+    @cached_property
+    def weights(self) -> str:
+        """SHA-256 of the parameters and buffers, the config and the tokenizer."""
+        digest = hashlib.sha256()
+        for part in chain(
+            _serialize_weights(self.module),
+            _serialize_config(self.config),
+            [compute_tokenizer_digest(self.tokenizer).encode()],
+        ):
+            digest.update(part)
+        return digest.hexdigest()
+
+    @property
+    def size(self) -> int:
+        """The size of the weights in memory, in bytes."""
+        return sum(parameter.numel() * parameter.element_size() for parameter in self.module.parameters())
+
+    @cached_property
+    def skeleton(self) -> nn.Module:
+        """The model itself, which is there already."""
+        return self.module
+
+    def close(self) -> None:
+        """Free the memory, and forget the hash: the model may be trained further before it is asked again."""
+        super().close()
+        self.__dict__.pop("weights", None)
+
+    def _load_module(self, kind: Kind) -> nn.Module:
+        assert kind == self.kind, "a loaded model has only the head that it was loaded with"
+        # Speed-ups replace modules; this is done in a copy that shares the model's tensors.
+        tensors = {id(tensor): tensor for tensor in chain(self.module.parameters(), self.module.buffers())}
+        return copy.deepcopy(self.module, tensors).eval()
+
+
+def wrap_loaded_model(
+    module: nn.Module,
+    tokenizer: Any,
+    *,
+    name: str | None = None,
+    kind: Kind | None = None,
+    batch_tokens: int | None = None,
+    without: Collection[str] = (),
+) -> InMemoryModel:
+    """A loaded transformers model as a `Model`.
+
+    `name` is its name in results; the default is the name that it was loaded by, or that of its class. `without` names
+    speed-ups to leave out.
+    """
+    config = getattr(module, "config", None)
+    called = name or str(getattr(config, "_name_or_path", "") or type(module).__name__)
+    told = find_class_kind(module, config) if config is not None else None
+    if told is None:
+        raise ModelError(
+            f"{called} is a {type(module).__name__}, which has no language-model head that Tiltmeter can read; load it "
+            "with AutoModelForMaskedLM, AutoModelForCausalLM or AutoModelForSeq2SeqLM."
+        )
+    if kind is not None and kind != told:
+        raise ModelError(f"{called} is a {type(module).__name__}, which is used as {told}, not as {kind}.")
+    reject_empty_vocabulary(tokenizer, called)
+    devices = {parameter.device for parameter in module.parameters()}
+    if len(devices) != 1:
+        raise ModelError(
+            f"{called} is spread over {', '.join(sorted(map(str, devices))) or 'no device'}; put it on one device, or "
+            "give its name or folder instead."
+        )
+    return InMemoryModel(
+        name=called,
+        module=module,
+        config=config,
+        # Encoding turns off truncation and padding; the caller's tokenizer must not change.
+        tokenizer=copy.deepcopy(tokenizer),
+        kind=told,
+        has_next_sentence_head=False,
+        device=devices.pop(),
+        dtype=next(parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()),
+        batch_tokens=batch_tokens,
+        without=validate_names(without),
+    )
+
+
+def _serialize_weights(module: nn.Module) -> Iterator[bytes]:
+    """Names, parameters and buffers, also those that are not saved, and the settings of all modules.
+
+    An adapter that is not merged has its scale, and whether it is used, in such settings only.
+    """
+    for name, part in module.named_modules():
+        yield f"{name} {type(part).__module__}.{type(part).__qualname__} {_describe_settings(part)}\n".encode()
+    tensors = {**module.state_dict(), **dict(module.named_buffers())}
+    for name, tensor in sorted(tensors.items()):
+        yield f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode()
+        yield tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def _describe_settings(module: nn.Module) -> str:
+    """The attributes of a module that are plain values, or tables of such."""
+    plain = {name: value for name, value in vars(module).items() if name not in _NOT_SETTINGS and _is_plain(value)}
+    return json.dumps(plain, sort_keys=True, default=sorted)
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(inner) for key, inner in value.items())
+    if isinstance(value, list | tuple | set):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _serialize_config(config: Any) -> Iterator[bytes]:
+    values = {key: value for key, value in config.to_dict().items() if key not in _NOT_OF_THE_MODEL}
+    yield json.dumps(values, sort_keys=True, default=str).encode()

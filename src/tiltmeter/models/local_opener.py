@@ -1,0 +1,80 @@
+"""From the name of a model in files, or of a trained next-sentence head, to the model."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from tiltmeter.engine.answerer import Answerer
+from tiltmeter.engine.speedups import validate_names
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.checkpoint_model import build_load_arguments, load_tokenizer, open_model, read_config
+from tiltmeter.models.local_model import LocalModel
+from tiltmeter.models.next_sentence_model import NextSentenceModel, find_head
+from tiltmeter.models.placement import find_device, find_dtype
+from tiltmeter.models.transformers_logging import silence_transformers
+from tiltmeter.questions import Kind
+
+# Options of `open_model` that a model with a trained head does not take.
+_NOT_WITH_A_HEAD = ("quantize", "split", "max_memory", "tokenizer")
+
+
+@silence_transformers()
+def open_local_model(name: str, **options: Any) -> LocalModel:
+    """The model of a name, or that of a next-sentence head with its base model; takes the options of `open_model`."""
+    trusted = bool(options.get("trust_remote_code"))
+    found = find_head(name, trust_remote_code=trusted)
+    if found is None:
+        return open_model(name, **options)
+    checkpoint, head, base = found
+    if refused := [f"--{option.replace('_', '-')}" for option in _NOT_WITH_A_HEAD if options.get(option)]:
+        raise UsageError(f"{name} is a next-sentence head, which cannot be loaded with {' or '.join(refused)}.")
+    if options.get("kind") not in (None, head.kind):
+        raise ModelError(
+            f"{name} is a next-sentence head of a {head.kind} model and cannot be used as {options['kind']}."
+        )
+    files = build_load_arguments(checkpoint)
+    config = read_config(name, trusted, files)
+    devices = tuple(options.get("devices", ()))
+    device = find_device(devices[0] if devices else options.get("device", "auto"))
+    dtype = find_dtype(options.get("dtype", "auto"), device, config)
+    of_both = {"kind": head.kind, "device": str(device), "dtype": str(dtype).removeprefix("torch.")}
+    return NextSentenceModel(
+        name=name,
+        checkpoint=checkpoint,
+        head=head,
+        open_base=partial(open_model, base, **{**options, **of_both}),
+        config=config,
+        tokenizer=load_tokenizer(name, trusted, files),
+        kind=head.kind,
+        has_next_sentence_head=True,
+        device=device,
+        dtype=dtype,
+        batch_tokens=options.get("batch_tokens"),
+        devices=devices,
+        trust_remote_code=trusted,
+        without=validate_names(options.get("without", ())),
+    )
+
+
+def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:
+    """Load a model to answer questions of a kind, in a worker process; the options are those of `open_local_model`.
+
+    `threads` limits the threads of several workers on one CPU.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return open_local_model(name, **options).get_answerer(kind)
+
+
+def build_device_loaders(
+    name: str, options: Mapping[str, Any], kind: Kind, devices: Sequence[str]
+) -> list[Callable[[], Answerer]]:
+    """For each device, the function with which a worker process loads a model on it."""
+    on_cpu = sum(device == "cpu" for device in devices)
+    threads = max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
+    return [
+        partial(load_answerer, name, kind, threads=threads if device == "cpu" else None, device=device, **options)
+        for device in devices
+    ]

@@ -1,0 +1,97 @@
+"""The kind of a model: found from its config and its tensors, never from its name."""
+
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForNextSentencePrediction,
+    AutoModelForPreTraining,
+    AutoModelForSeq2SeqLM,
+)
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models.checkpoint import Checkpoint
+from tiltmeter.questions import Kind
+
+AUTO_CLASSES: dict[Kind, Any] = {
+    "masked": AutoModelForMaskedLM,
+    "causal": AutoModelForCausalLM,
+    "seq2seq": AutoModelForSeq2SeqLM,
+    "next-sentence": AutoModelForNextSentencePrediction,
+}
+_LANGUAGE_MODEL_KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq")
+
+
+def find_kind(checkpoint: Checkpoint, config: Any) -> Kind:
+    """The kind of language model of a checkpoint: masked, causal or seq2seq."""
+    architectures: list[str] = list(getattr(config, "architectures", None) or [])
+    possible = list_possible_kinds(config)
+    for architecture in architectures:
+        for kind in possible:
+            # transformers lists some encoder-decoders among causal and masked models, too.
+            if config.is_encoder_decoder and kind != "seq2seq":
+                continue
+            if architecture in _list_class_names(kind, config):
+                return kind
+        if architecture == _find_pretraining_class(config) and "masked" in possible:
+            return "masked"
+    if not architectures and len(possible) == 1:
+        return possible[0]
+    found = ", ".join(architectures) or "no architecture"
+    if not possible:
+        raise ModelError(
+            f"{checkpoint.name} names {found}, which has no language-model head that Tiltmeter can read: it can be "
+            "used as none of the kinds masked, causal or seq2seq."
+        )
+    raise ModelError(
+        f"{checkpoint.name} names {found}, which does not say what kind of model it is; models of its type "
+        f"({config.model_type}) can be used as {' or '.join(possible)}: choose with --kind."
+    )
+
+
+def find_class_kind(module: object, config: Any) -> Kind | None:
+    """The kind of a loaded model by its class; None if it has no language-model head."""
+    names = {base.__name__ for base in type(module).__mro__}
+    for kind in list_possible_kinds(config):
+        if (kind == "seq2seq" or not config.is_encoder_decoder) and names & set(_list_class_names(kind, config)):
+            return kind
+    return None
+
+
+def list_possible_kinds(config: Any) -> list[Kind]:
+    """The kinds of language model that transformers can make of this config."""
+    kinds: list[Kind] = [kind for kind in _LANGUAGE_MODEL_KINDS if _list_class_names(kind, config)]
+    return kinds
+
+
+def has_next_sentence_head(checkpoint: Checkpoint, config: Any) -> bool:
+    """Whether the checkpoint stores a trained next-sentence head."""
+    if not _list_class_names("next-sentence", config):
+        return False
+    if checkpoint.tensor_names is None:
+        return "NextSentence" in str(config.architectures) or "PreTraining" in str(config.architectures)
+    with torch.device("meta"):
+        model = AutoModelForNextSentencePrediction.from_config(config)  # type: ignore[no-untyped-call]
+    backbone = f"{model.base_model_prefix}."
+    head = {name for name in model.state_dict() if not name.startswith(backbone)}
+    return head <= checkpoint.tensor_names
+
+
+def _list_class_names(kind: Kind, config: Any) -> list[str]:
+    """The names of transformers' classes for this config and kind, with that of code that comes with the model."""
+    auto = AUTO_CLASSES[kind]
+    names: list[str] = []
+    if type(config) in auto._model_mapping:
+        classes = auto._model_mapping[type(config)]
+        names += [c.__name__ for c in (classes if isinstance(classes, tuple) else (classes,))]
+    remote = (getattr(config, "auto_map", None) or {}).get(auto.__name__)
+    if remote:
+        names.append(remote.rpartition(".")[2])
+    return names
+
+
+def _find_pretraining_class(config: Any) -> str | None:
+    mapping: Any = AutoModelForPreTraining._model_mapping
+    return str(mapping[type(config)].__name__) if type(config) in mapping else None

@@ -1,0 +1,87 @@
+"""A reproduction as JSON: every number with its cell, the recomputed value, and why it differs or is missing."""
+
+from typing import Any
+
+from tiltmeter.papers.consistency_checks import check_consistency
+from tiltmeter.papers.output.reproduction_tables import get_reason, group_by_reason, list_evidence, summarize_tables
+from tiltmeter.papers.reproduction import Reproduction
+from tiltmeter.printable_text import format_json
+
+
+def to_json(reproduction: Reproduction) -> str:
+    """The whole reproduction."""
+    content: dict[str, Any] = {
+        "holds": reproduction.holds,
+        "papers": {
+            paper.key: {
+                "citation": paper.citation,
+                "captions": dict(paper.captions),
+                "not_recomputed": {left.place: left.reason for left in paper.left_out},
+            }
+            for paper in reproduction.list_papers()
+        },
+        "summary": [
+            {"paper": line.paper, "table": line.table, "kind": line.kind, **line.counts}
+            for line in summarize_tables(reproduction)
+        ],
+        "numbers": [
+            {
+                "paper": outcome.printed.paper.key,
+                "table": outcome.printed.table,
+                **outcome.printed.cell,
+                "kind": outcome.printed.kind,
+                "printed": outcome.printed.text,
+                "ours": outcome.ours,
+                "status": outcome.status,
+                "source": outcome.source,
+                "reason": outcome.reason.id if outcome.reason else None,
+                "note": outcome.note or None,
+            }
+            for outcome in reproduction.outcomes
+        ],
+        "reasons": _list_reasons(reproduction),
+        "remarks": [
+            {
+                "paper": remark.paper,
+                "tables": list(remark.tables),
+                "text": remark.text,
+                "evidence": remark.evidence,
+            }
+            for remark in reproduction.list_remarks()
+        ],
+        "cross_checks": [
+            {
+                "name": check.name,
+                "numbers": check.numbers,
+                "contradictions": [
+                    {
+                        "paper": contradiction.number.paper.key,
+                        "table": contradiction.number.table,
+                        **contradiction.number.cell,
+                        "printed": contradiction.number.text,
+                        "but": contradiction.other,
+                    }
+                    for contradiction in check.contradictions
+                ],
+            }
+            for check in check_consistency([outcome.printed for outcome in reproduction.outcomes])
+        ],
+        "files": [
+            {"file": name, "hash_checked": used.known, "sha256": used.sha256}
+            for name, used in sorted(reproduction.files.items())
+        ],
+    }
+    return format_json(content)
+
+
+def _list_reasons(reproduction: Reproduction) -> list[dict[str, Any]]:
+    return [
+        {
+            "paper": paper,
+            "id": name,
+            "numbers": len(outcomes),
+            "summary": get_reason(outcomes).summary,
+            "evidence": list_evidence(outcomes),
+        }
+        for (paper, name), outcomes in group_by_reason(reproduction).items()
+    ]

@@ -1,0 +1,121 @@
+"""A reproduction as a Markdown page."""
+
+from collections.abc import Iterator, Sequence
+
+from tiltmeter.papers.consistency_checks import check_consistency
+from tiltmeter.papers.output.reproduction_tables import (
+    VALUE,
+    describe_contradiction,
+    format_cell_name,
+    format_recomputed,
+    get_reason,
+    group_by_reason,
+    list_evidence,
+    summarize_tables,
+)
+from tiltmeter.papers.printed_numbers import TEXT, format_table_title
+from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, ReproductionStatus
+from tiltmeter.reports.formatting import format_count
+
+_LISTED = 20  # numbers listed for one reason; if there are more, those that differ most
+_INTRODUCTION = """\
+# Which printed numbers hold
+
+This page is the output of `tiltmeter reproduce all --markdown FILE`. Every number of the papers' tables is recomputed
+from the predictions and translations that were released with them, and compared with the printed number to its last
+digit. A number whose source files were missing counts as not available, never as agreeing; the files used are listed
+below. Numbers in running text, captions and smaller tables are recomputed from the released data, or from the tables
+that they sum up.
+"""
+
+
+def to_markdown(reproduction: Reproduction) -> str:
+    """The page: counts by table, differences with their reasons, consistency checks, and the files used."""
+    parts = [_INTRODUCTION, "## Summary\n", *_format_summary(reproduction)]
+    wrong = [outcome for outcome in reproduction.outcomes if outcome.status is ReproductionStatus.DIFFERS]
+    if wrong:
+        parts += ["\n## Numbers that differ without a known reason\n", *_format_numbers(wrong, len(wrong))]
+    parts.append("\n## Numbers that differ for a known reason\n")
+    for (paper, _), outcomes in group_by_reason(reproduction).items():
+        tables = format_table_title(dict.fromkeys(outcome.printed.table for outcome in outcomes))
+        parts.append(f"### {get_reason(outcomes).summary}\n")
+        parts.append(f"{paper}, {tables}: {_format_counts(outcomes)}.\n")
+        parts += [f"{text}\n" for text in list_evidence(outcomes)]
+        parts += [*_format_numbers(outcomes, _LISTED), ""]
+    parts.append("## Remarks\n")
+    for remark in reproduction.list_remarks():
+        parts.append(f"- {remark.paper}, {format_table_title(remark.tables)}: **{remark.text}** {remark.evidence}")
+    parts.append("\n## Consistency of the printed numbers\n")
+    for check in check_consistency([outcome.printed for outcome in reproduction.outcomes]):
+        parts.append(
+            f"- {check.name[:1].upper()}{check.name[1:]}: true of {check.consistent:,} of {check.numbers:,} numbers."
+        )
+        parts += [f"  - {describe_contradiction(contradiction)}." for contradiction in check.contradictions]
+    parts += ["\n## Numbers in running text and captions\n", *_format_text_numbers(reproduction)]
+    parts += ["\n## Not recomputed\n", *_format_left_out(reproduction)]
+    parts += ["\n## Files\n", *_format_files(reproduction)]
+    parts += ["\n## Papers\n", *(f"- {paper.key}: {paper.citation}" for paper in reproduction.list_papers())]
+    return "\n".join(parts) + "\n"
+
+
+def _format_summary(reproduction: Reproduction) -> Iterator[str]:
+    yield "| paper | table | | all | agree | known reason | differ | not available |"
+    yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    for line in summarize_tables(reproduction):
+        counts = " | ".join(f"{number:,}" for number in line.counts.values())
+        yield f"| {line.paper} | {line.table} | {line.kind} | {line.numbers:,} | {counts} |"
+
+
+def _format_numbers(outcomes: Sequence[ReproducedNumber], limit: int) -> Iterator[str]:
+    values = [outcome for outcome in outcomes if outcome.printed.kind == VALUE] or list(outcomes)
+    if len(values) > limit:
+        values = sorted(values, key=lambda outcome: -_compute_distance(outcome))[:limit]
+        yield f"The {limit} with the largest differences:\n"
+    yield "| table | number | printed | ours |"
+    yield "| --- | --- | ---: | ---: |"
+    for outcome in values:
+        printed = outcome.printed
+        yield f"| {printed.table} | {format_cell_name(outcome)} | {printed.text} | {format_recomputed(outcome)} |"
+
+
+def _format_text_numbers(reproduction: Reproduction) -> Iterator[str]:
+    yield "| paper | place | number | printed | ours | |"
+    yield "| --- | --- | --- | ---: | ---: | --- |"
+    for outcome in reproduction.outcomes:
+        number = outcome.printed
+        if number.table == TEXT:
+            place, *rest = number.row()
+            result = (
+                outcome.note if outcome.status is ReproductionStatus.ABSENT else f"{outcome.status}; {outcome.source}"
+            )
+            cells = (number.paper.key, place, ", ".join(rest), number.text, format_recomputed(outcome), result)
+            yield f"| {' | '.join(cells)} |"
+
+
+def _format_left_out(reproduction: Reproduction) -> Iterator[str]:
+    for paper in reproduction.list_papers():
+        for left in paper.left_out:
+            yield f"- {paper.key}, {left.place}: {left.reason}"
+
+
+def _compute_distance(outcome: ReproducedNumber) -> float:
+    return abs((outcome.ours or 0.0) - float(outcome.printed.text))
+
+
+def _format_counts(outcomes: Sequence[ReproducedNumber]) -> str:
+    values = sum(outcome.printed.kind == VALUE for outcome in outcomes)
+    ends = len(outcomes) - values
+    parts = [format_count(values, "number")] if values else []
+    return " and ".join([*parts, *([format_count(ends, "interval end")] if ends else [])])
+
+
+def _format_files(reproduction: Reproduction) -> Iterator[str]:
+    sources = {outcome.source for outcome in reproduction.outcomes if outcome.source}
+    absent = {
+        outcome.source
+        for outcome in reproduction.outcomes
+        if outcome.source and outcome.status is ReproductionStatus.ABSENT
+    }
+    yield f"The numbers come from {len(sources)} sources, of which {len(sources - absent)} were available:\n"
+    for name, used in sorted(reproduction.files.items()):
+        yield f"- {name}" + ("" if used.known else " (hash not known before; the commit is pinned)")

@@ -1,0 +1,153 @@
+"""The papers and their tables: every number as printed, with its row and column, or its place in the text."""
+
+import csv
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from io import StringIO
+from typing import Any
+
+from tiltmeter.datasets.name_suggestions import suggest_name
+from tiltmeter.errors import UsageError
+
+# The CSV columns that hold numbers; all others identify the cell of the table.
+ENDS = {"value": "value", "lower": "lower end", "upper": "upper end", "standard_error": "standard error"}
+
+# The metric that counts items.
+COUNT = "count"
+
+# The name of the table that stands for the numbers in running text, captions and figures.
+TEXT = "text"
+_TEXT_ROWS = ("place", "of", "model", "language", "metric")
+
+# The cell of a table: model, language, metric and so on, by the names of the CSV columns.
+CellKey = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class OmittedNumbers:
+    """Numbers of a paper that are not recomputed, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper: its citation, the layout and captions of its tables, and what is not recomputed."""
+
+    key: str
+    file: str
+    citation: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    captions: Mapping[str, str]
+    digits: int | None = None
+    table_digits: Mapping[str, int] = field(default_factory=dict)
+    left_out: tuple[OmittedNumbers, ...] = ()
+
+    def row_names(self, table: str) -> tuple[str, ...]:
+        """The parts of a cell that make the heads of rows."""
+        return _TEXT_ROWS if table == TEXT else self.rows
+
+    def column_names(self, table: str) -> tuple[str, ...]:
+        """The parts of a cell that make the heads of columns."""
+        return () if table == TEXT else self.columns
+
+    def count_decimals(self, table: str) -> int:
+        """The number of decimals of a table, counting final zeros that it does not print."""
+        return self.table_digits.get(table, self.digits or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedNumber:
+    """One printed number: its text, table and cell.
+
+    `kind` is "value", "lower end", "upper end" or "standard error"; `width` is that of the printed interval, if any.
+    """
+
+    paper: Paper
+    table: str
+    cell: CellKey
+    kind: str
+    text: str
+    width: float = 0.0
+
+    @property
+    def digits(self) -> int:
+        """The number of decimals, counting a final zero that is not printed; negative for "around 130000"."""
+        if self.table == TEXT:
+            return int(self.cell["digits"] or len(self.text.partition(".")[2]))
+        least = 0 if self.cell.get("metric") == COUNT else self.paper.count_decimals(self.table)
+        return max(len(self.text.partition(".")[2]), least)
+
+    def row(self) -> tuple[str, ...]:
+        """The head of its row."""
+        return tuple(self.cell[name] for name in self.paper.row_names(self.table) if self.cell.get(name))
+
+    def column(self) -> tuple[str, ...]:
+        """The head of its column."""
+        return tuple(self.cell[name] for name in self.paper.column_names(self.table) if self.cell.get(name))
+
+
+@cache
+def load_papers() -> dict[str, Paper]:
+    """All papers by key."""
+    text = files(__package__).joinpath("papers.toml").read_text(encoding="utf-8")
+    return {key: _build_paper(key, **entry) for key, entry in tomllib.loads(text).items()}
+
+
+def find_paper(key: str) -> Paper:
+    """The paper with this key."""
+    if key not in load_papers():
+        keys = ", ".join(load_papers())
+        raise UsageError(f"There is no paper {key!r}{suggest_name(key, load_papers())}; choose {keys} or all.")
+    return load_papers()[key]
+
+
+def read_printed_numbers(source: Paper) -> list[PrintedNumber]:
+    """All numbers of a paper, table by table, in the order of the file."""
+    text = files(__package__).joinpath("tables", source.file).read_text(encoding="utf-8")
+    rows = [
+        *csv.DictReader(StringIO(text)),
+        *({**row, "table": TEXT} for row in _read_text_rows() if row["paper"] == source.key),
+    ]
+    numbers = [number for row in rows for number in _parse_row(source, row)]
+    order = {table: index for index, table in enumerate(source.captions)}
+    return sorted(numbers, key=lambda number: order[number.table])
+
+
+def _parse_row(source: Paper, row: dict[str, str]) -> list[PrintedNumber]:
+    cell = {name: value for name, value in row.items() if name != "table" and name not in ENDS}
+    width = float(row["upper"]) - float(row["lower"]) if row.get("lower") and row.get("upper") else 0.0
+    return [
+        PrintedNumber(source, row["table"], cell, kind, row[name], width)
+        for name, kind in ENDS.items()
+        if row.get(name)
+    ]
+
+
+def format_table_title(tables: Iterable[str]) -> str:
+    """Tables by name, for sentences.
+
+    >>> format_table_title(["3"]), format_table_title(["4.1", "4.3"]), format_table_title(["2", "text"])
+    ('Table 3', 'Table 4.1, 4.3', 'Table 2, text')
+    """
+    tables = list(tables)
+    numbered = [table for table in tables if table != TEXT]
+    return ", ".join([*([f"Table {', '.join(numbered)}"] if numbered else []), *([TEXT] if TEXT in tables else [])])
+
+
+@cache
+def _read_text_rows() -> list[dict[str, str]]:
+    text = files(__package__).joinpath("tables", "text.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(StringIO(text)))
+
+
+def _build_paper(
+    key: str, *, rows: list[str], columns: list[str], left_out: Iterable[Mapping[str, str]] = (), **rest: Any
+) -> Paper:
+    left = tuple(OmittedNumbers(**entry) for entry in left_out)
+    return Paper(key, rows=tuple(rows), columns=tuple(columns), left_out=left, **rest)

@@ -1,0 +1,133 @@
+"""The page that `tiltmeter compare --group` and `--size` write: sentences, tables and figures, without scripts."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import vl_convert
+from markupsafe import Markup
+
+import tiltmeter
+from tiltmeter.comparing.group_difference import GroupComparison
+from tiltmeter.comparing.size_slopes import SizeComparison
+from tiltmeter.measures.crossed_effects import MemberInference
+from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.figures import Figure
+from tiltmeter.reports.figures.size_map import build_size_map
+from tiltmeter.reports.group_comparison import GROUP_METHOD, HEADS, describe_contrast, format_cells, group_by_contrast
+from tiltmeter.reports.page_templates import load_template, read_template_file
+from tiltmeter.reports.size_trends import (
+    SIZE_HEADS,
+    SIZE_METHOD,
+    describe_trend,
+    format_size_cells,
+    format_title,
+    group_by_measure,
+)
+
+# Figures and tables have inline styles.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastRow:
+    """A row of a table, and which of its cells are bold."""
+
+    cells: list[str]
+    bold: list[bool]
+
+
+def _build_row(cells: list[str], significant: bool, over: MemberInference | None) -> ContrastRow:
+    """A row that is bold if it is significant, its last two cells if it is so for members like these."""
+    like_these = over is not None and over.significant
+    return ContrastRow(cells, [significant] * (len(cells) - 2) + [like_these] * 2)
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastSection:
+    """The answer to one question: sentences, a table, and a figure if there is one."""
+
+    title: str
+    sentences: list[str]
+    heads: list[str]
+    rows: list[ContrastRow]
+    figure: Markup | None = None
+    caption: str = ""
+
+
+def render_group_page(comparison: GroupComparison) -> str:
+    """The page on groups."""
+    sections = [
+        _build_section(
+            f"{contrast[0].left.label} − {contrast[0].right.label}, {contrast[0].subject}",
+            describe_contrast(contrast),
+            ["part", *HEADS],
+            [_build_row([format_label(d.part), *format_cells(d)], d.significant, d.over_members) for d in contrast],
+        )
+        for contrast in group_by_contrast(comparison.differences)
+    ]
+    return _render_page(
+        "Do these groups differ, by how much, and how sure is that?", sections, comparison.notes, GROUP_METHOD
+    )
+
+
+def render_size_page(comparison: SizeComparison) -> str:
+    """The page on sizes, with its figures."""
+    sections = []
+    for (_, figure), trend in zip(build_size_figures(comparison), group_by_measure(comparison.slopes), strict=True):
+        rows = [
+            _build_row(
+                [format_label(cell) for cell in format_size_cells(slope)],
+                slope.significant,
+                slope.estimate.over_members,
+            )
+            for slope in trend
+        ]
+        made = _build_section(figure.title, describe_trend(trend), SIZE_HEADS, rows)
+        sections.append(replace(made, figure=_render_svg(figure), caption=figure.caption))
+    return _render_page("Does bias grow with size?", sections, comparison.notes, SIZE_METHOD)
+
+
+def _build_section(
+    title: str, sentences: Iterable[str], heads: Sequence[str], rows: Sequence[ContrastRow]
+) -> ContrastSection:
+    """A section whose table has no empty columns: few members or models have no intervals over them."""
+    shown = [number for number in range(len(heads)) if any(row.cells[number] for row in rows)]
+    return ContrastSection(
+        format_label(title, 120),
+        [clip(sentence) for sentence in sentences],
+        [heads[number] for number in shown],
+        [ContrastRow([row.cells[n] for n in shown], [row.bold[n] for n in shown]) for row in rows],
+    )
+
+
+def build_size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:
+    """The figures on sizes, each with its benchmark, for `save_figures`."""
+    found = []
+    for trend in group_by_measure(comparison.slopes):
+        first = trend[0]
+        language = first.subject.rpartition(":")[2]
+        words = [first.part if first.part != "all" else "", language, first.quantity.name, "by size"]
+        slug = re.sub(r"[^\w.]+", "-", " ".join(filter(None, words))).strip("-").lower()
+        found.append(
+            (re.sub(r"[^\w.-]+", "-", format_label(first.benchmark)), build_size_map(slug, format_title(first), trend))
+        )
+    return found
+
+
+def _render_svg(figure: Figure) -> Markup:
+    """The figure as an inline image; names from data are escaped by the converter."""
+    return Markup(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))
+
+
+def _render_page(title: str, sections: Sequence[ContrastSection], notes: Sequence[str], method: str) -> str:
+    return load_template("question.html.jinja").render(
+        policy=_POLICY,
+        style=Markup(read_template_file("report.css")),
+        title=title,
+        sections=sections,
+        notes=[clip(note) for note in notes],
+        method=method,
+        version=tiltmeter.__version__,
+    )

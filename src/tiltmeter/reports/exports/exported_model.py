@@ -1,0 +1,70 @@
+"""The part of a run that is exported: the numbers of one model over all items."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tiltmeter.datasets.name_suggestions import suggest_name
+from tiltmeter.errors import UsageError
+from tiltmeter.measures.records import Record
+from tiltmeter.reports.formatting import format_four_digits, format_interval
+from tiltmeter.runs.result import Result
+from tiltmeter.runs.sample_notes import describe_sample
+
+SOURCE = "https://github.com/tiltmeter/tiltmeter"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedModel:
+    """A model with its manifest entry and its records over all items that have an interval."""
+
+    model: str
+    entry: Mapping[str, Any]
+    records: list[Record]
+
+
+def select_model(result: Result, model: str | None) -> ExportedModel:
+    """The model of this name, or the only one of the run."""
+    entries = {str(entry["name"]): entry for entry in result.manifest.get("models", [])}
+    names = dict.fromkeys(record.model for record in result.records)
+    models = [name for name in names if name in entries or not entries]
+    if model is None:
+        if len(models) != 1:
+            raise UsageError(f"The run has {len(models)} models; choose one with --model: {', '.join(models)}.")
+        model = models[0]
+    if model not in models:
+        raise UsageError(f"The run has no model {model!r}{suggest_name(model, models)}; it has {', '.join(models)}.")
+    records = [
+        record
+        for record in result.records
+        if record.model == model and record.view == "all" and record.low is not None and record.high is not None
+    ]
+    if not records:
+        raise UsageError(f"The run has no number over all items of {model}; there is nothing to export.")
+    return ExportedModel(model, entries.get(model, {}), records)
+
+
+def build_slug(*words: str) -> str:
+    """A name of lower-case letters, digits and underscores, which other tools accept.
+
+    >>> build_slug("gender-pairs", "de", "S_JSD x 1e3")
+    'gender_pairs_de_s_jsd_x_1e3'
+    """
+    return re.sub(r"\W+", "_", "_".join(words)).strip("_").lower()
+
+
+def describe_record(record: Record, manifest: Mapping[str, Any]) -> str:
+    """A record in words: measure, ideal, interval, n, sample, protocol and verdict.
+
+    >>> describe_record(Record(
+    ...     model="m", benchmark="b", part="all", language="en", view="all", group="all", measure="SS",
+    ...     value=57.0, low=55.5, high=58.5, n=4229, ideal=50.0, protocol="published"), {})
+    'SS (ideal 50), 95% interval 55.5 to 58.5, n=4229, protocol published'
+    """
+    ideal = "" if record.ideal is None else f" (ideal {record.ideal:g})"
+    interval = format_interval(record, "95% interval {} to {}", format_four_digits)
+    sample = describe_sample(manifest, record.benchmark, record.part, record.language)
+    verdict = record.verdict.words if record.verdict else ""
+    words = [f"{record.measure}{ideal}", interval, f"n={record.n}", sample, f"protocol {record.protocol}", verdict]
+    return ", ".join(filter(None, words))

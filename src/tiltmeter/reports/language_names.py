@@ -1,0 +1,12 @@
+"""English names of languages."""
+
+from tiltmeter.datasets.language_facts import get_language_facts
+
+
+def get_language_name(code: str) -> str:
+    """The English name of a language, or its code if the name is not known.
+
+    >>> get_language_name("he"), get_language_name("tlh")
+    ('Hebrew', 'tlh')
+    """
+    return get_language_facts(code).name

@@ -1,0 +1,37 @@
+"""Write reports to files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiltmeter.errors import UsageError
+from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder, write_text
+from tiltmeter.reports.figure_files import save_figures
+from tiltmeter.reports.report_page import make_report
+from tiltmeter.runs.result import Result
+
+REPORT = "report.html"
+
+
+def get_report_path(runs: Sequence[Path], out: Path | None) -> Path:
+    """The path of the report: `out`, or report.html in the folder of the only run."""
+    if out is not None:
+        if out.is_dir():
+            raise UsageError(f"{out} is a folder; name a file in it with --out, such as {out / REPORT}.")
+        return out
+    if len(runs) > 1:
+        raise UsageError("A report on several runs needs a file of its own; name one with --out.")
+    return runs[0] / REPORT
+
+
+def reject_unwritable_report(path: Path, figures: Path | None = None) -> None:
+    """A UsageError if the report or its figures cannot be written: before the runs are read and figures drawn."""
+    reject_unwritable_file(path)
+    if figures is not None:
+        reject_unwritable_folder(figures)
+
+
+def write_report(runs: Sequence[tuple[str, Result]], path: Path, figures: Path | None = None) -> list[Path]:
+    """Write the report on named runs to `path`, and its figures to a folder if one is given; returns their paths."""
+    html, drawn = make_report(runs)
+    write_text(path, html)
+    return save_figures(drawn, figures) if figures is not None else []

@@ -1,0 +1,256 @@
+"""The table that a run prints: value, interval and n, the interval drawn around the ideal, and the verdict in words."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tiltmeter.measures import Measure, get_measure, select_deciding_record
+from tiltmeter.measures.records import Record
+from tiltmeter.reports.console_tables import create_table, format_part, is_wide_terminal
+from tiltmeter.reports.controls import describe_contrast, describe_missing_controls, list_contrasts
+from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p, format_reported_p
+from tiltmeter.reports.group_names import get_display_group
+from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, get_first_record, group_records, select_summary_rows
+from tiltmeter.reports.ruler import ASCII, UNICODE, draw_ruler, format_heading
+from tiltmeter.reports.verdict_text import describe_verdict
+
+__all__ = ["describe_verdict", "list_columns", "print_measures"]
+
+_COLOURS = {"towards": "dark_orange", "against": "dodger_blue1", "none": ""}
+
+_RULER_WIDTHS = (21, 15, 9)  # in columns; the widest that fits is used
+_LONGEST_GROUP = 24  # columns of a group's name
+
+
+def print_measures(records: Sequence[Record], console: Console, view: str = "all") -> None:
+    """Print the numbers of each model and benchmark: over all items, or for each group of another view.
+
+    Where a measure gives verdicts, there is a row for each language and part; otherwise there is a row for each number.
+    """
+    explained: dict[str, None] = {}
+    for (model, benchmark), group in group_records(records, "model", "benchmark"):
+        in_view = [record for record in group if record.view == view]
+        if not in_view and model == ALL_MODELS:
+            continue  # the agreement between models is in the files and in the report
+        if not in_view and view != "all":
+            continue
+        in_view = in_view or group
+        # The protocol of pooled parts is the list of the parts' protocols.
+        protocols = dict.fromkeys(name for record in in_view for name in record.protocol.split(" + "))
+        title = f" on {benchmark}, protocol {', '.join(protocols)}"
+        console.print(Text.assemble((model, "bold"), title), soft_wrap=True)
+        rows = [
+            {r.measure: r for r in row} for _, row in group_records(in_view, "language", "part", "protocol", "group")
+        ]
+        measures = {record.measure for row in rows if (record := select_deciding_record(row))}
+        if len(measures) == 1 and all(select_deciding_record(row) for row in rows):
+            measure = get_measure(measures.pop())
+            shown, left_out = _fit_columns(rows, measure, console, grouped=view != "all")
+            table, cut = _build_table(rows, measure, shown, console, grouped=view != "all")
+            console.print(table)
+            if cut:
+                console.print(Text(f"{' '.join(cut)}: beyond the picture; its value stands beside it.", style="dim"))
+            if left_out:
+                console.print(Text(f"Too narrow for {', '.join(left_out)}; a wider terminal shows more.", style="dim"))
+            explained |= dict.fromkeys(name for name in shown if name != "ties")
+            for row in select_summary_rows(rows) if view == "all" else _select_conclusive(rows):
+                record = get_first_record(row)
+                names = (
+                    record.language,
+                    _format_part(record, console),
+                    "" if view == "all" else get_display_group(record),
+                )
+                console.print(Text.assemble((f"{' '.join(filter(None, names))}: ", "bold"), describe_verdict(row)))
+            _print_controls(records, model, benchmark, view, console)
+        else:
+            console.print(_build_plain_table(in_view, console))
+        console.print()
+    for name in explained:
+        console.print(Text(f"{name}: {get_measure(name).meaning}", style="dim"))
+
+
+def _print_controls(records: Sequence[Record], model: str, benchmark: str, view: str, console: Console) -> None:
+    """Print the results of the benchmark's controls; without them, which there are."""
+    of_model = [record for record in records if record.model == model]
+    for contrast in list_contrasts(of_model, benchmark, view):
+        names = (contrast.record.language, _format_part(contrast.record, console))
+        group = "" if contrast.record.view == "all" else get_display_group(contrast.record)
+        console.print(
+            Text.assemble((f"{' '.join(filter(None, (*names, group)))}, ", "bold"), describe_contrast(contrast))
+        )
+    if view == "all" and (missing := describe_missing_controls(of_model, benchmark)):
+        console.print(Text(missing))
+
+
+def _select_conclusive(rows: Sequence[RecordRow]) -> list[RecordRow]:
+    """The rows whose verdict says more than that there are too few items."""
+    kinds = ("significant", "no bias", "contradictory")
+    return [
+        row
+        for row in rows
+        if (record := select_deciding_record(row)) and record.verdict and record.verdict.kind in kinds
+    ]
+
+
+def list_columns(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
+    """The measures with a column in the table of a measure that gives verdicts.
+
+    A number "as published" has a column only where it differs, as SS does where there are ties.
+    """
+    names = [name for name in measure.columns or (measure.name,) if any(name in row for row in rows)]
+    published = f"{measure.name} as published"
+    alike = all(row[published].value == row[measure.name].value for row in rows if published in row)
+    return [name for name in names if name != published or not alike]
+
+
+def _fit_columns(
+    rows: Sequence[RecordRow], measure: Measure, console: Console, *, grouped: bool
+) -> tuple[list[str], list[str]]:
+    """The measures with a column on this terminal, `ties` among them, and those that are left out.
+
+    The deciding measure stays; further ones go first, then ties, then those that belong beside it.
+    """
+    shown = [*list_columns(rows, measure), *(["ties"] if any("ties" in row for row in rows) else [])]
+    kept = (measure.name, *measure.beside, "ties")
+    order = [name for name in reversed(shown) if name not in kept]
+    order += [name for name in ("ties", *reversed(measure.beside)) if name in shown]
+    left_out: list[str] = []
+    for name in order:
+        heads, lines = _format_cells(rows, shown, console, grouped=grouped)
+        if _compute_width(heads, [cells for _, cells in lines], console) <= console.width:
+            break
+        shown.remove(name)
+        left_out.append(name)
+    return shown, left_out
+
+
+def _format_cells(
+    rows: Sequence[RecordRow], shown: Sequence[str], console: Console, *, grouped: bool
+) -> tuple[list[str], list[tuple[Record, list[str]]]]:
+    """The headings, and the deciding record and the cells of each row; first the labels, then the measures."""
+    plain = console.options.ascii_only
+    measures, tied = [name for name in shown if name != "ties"], "ties" in shown
+    parted = any(_format_part(get_first_record(row), console) for row in rows)
+    several = len({get_first_record(row).protocol for row in rows}) > 1
+    heads = ["", *(["group"] if grouped else []), *(["part"] if parted or several else [])]
+    heads += [get_measure(name).heading or name for name in measures] + ["n", "p", *(["ties"] if tied else [])]
+    lines = []
+    for row in rows:
+        record = select_deciding_record(row)
+        assert record is not None  # print_measures lists rows without one
+        cells = [record.language, *([_shorten(get_display_group(record), _LONGEST_GROUP)] if grouped else [])]
+        if parted or several:
+            protocols = record.protocol.split(" + ") if several else []
+            cells.append("\n".join(filter(None, (_format_part(record, console), *protocols))))
+        cells += [_format_with_interval(row[name], "-" if plain else "–") if name in row else "" for name in measures]
+        cells += [str(record.n), format_reported_p(record)]
+        cells += [f"{row['ties'].value:.0f}" if "ties" in row else ""] if tied else []
+        lines.append((record, cells))
+    return heads, lines
+
+
+def _build_table(
+    rows: Sequence[RecordRow], measure: Measure, shown: Sequence[str], console: Console, *, grouped: bool
+) -> tuple[Table, list[str]]:
+    """The table, and the marks in it of values that are beyond an end of their ruler."""
+    marks = ASCII if console.options.ascii_only else UNICODE
+    cut: dict[str, None] = {}
+    heads, lines = _format_cells(rows, shown, console, grouped=grouped)
+    labels = len(heads) - len(shown) - 2  # n and p
+    width = _compute_ruler_width(heads, [cells for _, cells in lines], console)
+    scale = measure.span(())
+    table = _create_table(console)
+    for number, head in enumerate(heads):
+        # What a row is about is never cut: the language, the part.
+        wide = (
+            max(cell_len(line) for _, cells in lines for line in cells[number].split("\n")) if number < labels else None
+        )
+        table.add_column(head, justify="left" if wide is not None else "right", no_wrap=wide is None, min_width=wide)
+    if width:
+        title = format_heading(scale, width, middle=measure.ideal)
+        table.add_column(f"{measure.name:^{width}}\n{title}", no_wrap=True, min_width=width)
+    for record, cells in lines:
+        ends = [None if end is None else measure.position(end) for end in (record.low, record.high)]
+        ruler = draw_ruler(
+            measure.position(record.value),
+            *ends,
+            scale=(measure.position(scale[0]), measure.position(scale[1])),
+            width=width or _RULER_WIDTHS[-1],
+            marks=marks,
+        )
+        cut |= dict.fromkeys(mark for mark in marks.beyond if width and mark in ruler)
+        style = _COLOURS[record.verdict.side if record.verdict else "none"]
+        table.add_row(*(_dim_second_line(cell) for cell in cells), *([Text(ruler, style)] if width else []))
+    return table, list(cut)
+
+
+def _compute_ruler_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
+    """The width of the widest ruler that fits beside the other columns; 0 if none does."""
+    used = _compute_width(heads, rows, console) + _get_gap(console)
+    rulers = _RULER_WIDTHS if is_wide_terminal(console) else _RULER_WIDTHS[1:]
+    return next((width for width in rulers if used + width <= console.width), 0)
+
+
+def _compute_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
+    """The columns of the terminal that a table takes."""
+    widths = [
+        max(cell_len(line) for cell in column for line in cell.split("\n")) for column in zip(heads, *rows, strict=True)
+    ]
+    return sum(widths) + _get_gap(console) * (len(widths) - 1)
+
+
+def _get_gap(console: Console) -> int:
+    return 2 if is_wide_terminal(console) else 1
+
+
+def _shorten(text: str, longest: int) -> str:
+    return text if cell_len(text) <= longest else f"{set_cell_size(text, longest - 1).rstrip()}…"
+
+
+def _dim_second_line(cell: str) -> Text:
+    """A cell with its second line, an interval or a protocol, dimmed."""
+    first, newline, rest = cell.partition("\n")
+    return Text.assemble(first, (newline + rest, "dim"))
+
+
+def _format_with_interval(record: Record, dash: str) -> str:
+    """The value, and its interval on the next line; "to" instead of a dash that could be read as a minus sign."""
+    value = get_measure(record.measure).number(record.value)
+    between = " to " if record.low is not None and record.low < 0 else dash
+    return "\n".join(filter(None, (value, format_interval(record, f"{{}}{between}{{}}"))))
+
+
+def _build_plain_table(records: Sequence[Record], console: Console) -> Table:
+    """A table with a row for each record."""
+    table = _create_table(console)
+    for name in ("", "part", "group", "measure"):
+        table.add_column(name, overflow="fold")
+    for name in ("value", "95% interval", "ideal", "n", "p"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for r in records:
+        interval = format_interval(r, number=format_four_digits)
+        ideal = f"{r.ideal:g}" if r.ideal is not None else ""
+        cells = (
+            r.language,
+            r.part,
+            get_display_group(r),
+            r.measure,
+            format_four_digits(r.value),
+            interval,
+            ideal,
+            str(r.n),
+        )
+        table.add_row(*(Text(cell) for cell in (*cells, format_p(r.p_value))))
+    return table
+
+
+def _create_table(console: Console) -> Table:
+    return create_table(console, padding=(0, 1, 0, 0) if is_wide_terminal(console) else 0)
+
+
+def _format_part(record: Record, console: Console) -> str:
+    """The name of the part; empty where a data set is not divided."""
+    return "" if record.part == "all" else format_part(record.part, console)

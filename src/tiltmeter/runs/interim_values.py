@@ -1,0 +1,42 @@
+"""Values of a run that is not finished: of the items answered so far, without interval, test or verdict."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tiltmeter.measures import Record, get_measure_function, select_deciding_record
+from tiltmeter.runs.measurement import group_by_benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class InterimValue:
+    """The deciding measure of one portion, of the `items` that are answered so far."""
+
+    model: str
+    benchmark: str
+    part: str
+    language: str
+    measure: str
+    value: float
+    items: int
+
+
+# Called while a model answers, with a function that computes the values so far; that takes time, so not at every call.
+OnInterim = Callable[[Callable[[], list[InterimValue]]], None]
+
+
+def compute_interim_values(scores: pd.DataFrame, families: Mapping[str, str]) -> list[InterimValue]:
+    """The deciding measures of these scores; `families` maps benchmarks to modules of measures."""
+    records = [
+        record for name, table in group_by_benchmark(scores) for record in get_measure_function(families[name])(table)
+    ]
+    rows: dict[tuple[str, str, str, str], dict[str, Record]] = {}
+    for record in records:
+        if record.view == record.group == "all":
+            rows.setdefault((record.model, record.benchmark, record.part, record.language), {})[record.measure] = record
+    return [
+        InterimValue(r.model, r.benchmark, r.part, r.language, r.measure, r.value, r.n)
+        for row in rows.values()
+        if (r := select_deciding_record(row)) is not None
+    ]

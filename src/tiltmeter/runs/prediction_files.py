@@ -1,0 +1,125 @@
+"""Read published predictions into a table of scores."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tiltmeter.benchmarks.benchmark import SkippedItem
+from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms.association import AssociationItem, get_attributes
+from tiltmeter.runs.scoring_methods import PROTOCOL
+from tiltmeter.text_files import read_json
+
+# The scores by candidate id, for each part in a file.
+Scores = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """The contents of a file of predictions.
+
+    `skipped` are the items that lack a candidate's score; none of their candidates is in `scores`. `absent` are the
+    parts that the file lacks. `files` are the files that were read, if not just the given path.
+    """
+
+    scores: pd.DataFrame
+    skipped: list[SkippedItem]
+    absent: list[str]
+    files: tuple[Path, ...] = ()
+
+
+def read_predictions(
+    path: Path, form: str, items: Iterable[AssociationItem], *, model: str | None = None, benchmark: str = "stereoset"
+) -> Predictions:
+    """Read a file of predictions for these items, which must be all items of their parts.
+
+    The model's name defaults to the file's. Translated data sets have the candidate ids of the original, so the
+    language of a file cannot be checked.
+    """
+    if form not in FORMS:
+        raise UsageError(f"{form!r} is not a form of predictions; there is {', '.join(FORMS)}")
+    by_part: dict[str, list[AssociationItem]] = {}
+    for item in items:
+        by_part.setdefault(item.part, []).append(item)
+    by_candidate = FORMS[form](path)
+    absent = [part for part in by_part if part not in by_candidate]
+    if len(absent) == len(by_part):
+        raise DataError(
+            f"{path} has no predictions for {' or '.join(by_part)}; it has {', '.join(by_candidate) or 'none'}"
+        )
+    rows: list[dict[str, Any]] = []
+    skipped: list[SkippedItem] = []
+    for part, part_items in by_part.items():
+        if part in absent:
+            continue
+        scores = by_candidate[part]
+        known = {candidate.id for item in part_items for candidate in item.candidates}
+        unknown = [identifier for identifier in scores if identifier not in known]
+        if unknown:
+            raise DataError(
+                f"{path}: {len(unknown)} of the {len(scores)} ids in {part!r} belong to no candidate of {benchmark}, "
+                f"the first is {unknown[0]!r}; choose the data set that was predicted"
+            )
+        for item in part_items:
+            missing = [candidate.id for candidate in item.candidates if candidate.id not in scores]
+            if missing:
+                skipped.append(SkippedItem(item.id, "the file has no score for some of its candidates"))
+                continue
+            rows += [
+                {
+                    "model": model or path.stem,
+                    "benchmark": benchmark,
+                    "part": part,
+                    "language": item.language,
+                    "item": item.id,
+                    "candidate": candidate.id,
+                    "role": candidate.role,
+                    "score": scores[candidate.id],
+                    **get_attributes(item),
+                    "protocol": PROTOCOL,
+                }
+                for candidate in item.candidates
+            ]
+    if not rows:
+        raise DataError(f"{path} has no item with all its candidates; the first that lacks one is {skipped[0].item}")
+    return Predictions(pd.DataFrame(rows), skipped, absent)
+
+
+def _read_stereotypes_multi(path: Path) -> Scores:
+    """{"intrasentence": [{"id": …, "score": …}, …], "intersentence": […]}, as StereoSet's own code writes it too."""
+    content = read_json(path)
+    if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
+        raise DataError(f"{path} is not an object with a list of predictions for each part")
+    return {part: _parse_scores(f"{path}, {part}", entries) for part, entries in content.items()}
+
+
+def _parse_scores(location: str, entries: list[Any]) -> dict[str, float]:
+    scores: dict[str, float] = {}
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or "score" not in entry:
+            raise DataError(
+                f'{location}, prediction {number}: an object with "id" and "score" is wanted, not {entry!r:.80}'
+            )
+        identifier, score = entry["id"], entry["score"]
+        if not _is_finite(score):
+            raise DataError(f"{location}, prediction {number} ({identifier}): {score!r:.80} is not a finite number")
+        if identifier in scores:
+            raise DataError(f"{location}, prediction {number}: the id {identifier} was there before")
+        scores[identifier] = float(score)
+    return scores
+
+
+def _is_finite(score: object) -> bool:
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        return False
+    try:
+        return math.isfinite(score)
+    except OverflowError:  # an integer with more digits than a float can hold
+        return False
+
+
+FORMS: dict[str, Callable[[Path], Scores]] = {"stereotypes-multi": _read_stereotypes_multi}

@@ -1,0 +1,123 @@
+"""Runs from published predictions, without the model."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from tiltmeter.benchmarks import get_benchmark
+from tiltmeter.datasets.file_hashes import cache_hashes, get_sha256
+from tiltmeter.errors import UsageError
+from tiltmeter.forms.association import AssociationItem
+from tiltmeter.questions import Kind
+from tiltmeter.runs import gest_predictions
+from tiltmeter.runs.conditions import MeasurementConditions, conditions_to_dicts
+from tiltmeter.runs.manifest import build_manifest
+from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_margins
+from tiltmeter.runs.portions import Portion, load_portions
+from tiltmeter.runs.prediction_files import FORMS, Predictions, read_predictions
+from tiltmeter.runs.result import Result, reject_other_run
+from tiltmeter.runs.run_items import build_item_table
+from tiltmeter.runs.scoring_methods import PROTOCOL, ScoringMethod, infer_gest_kind, infer_scoring_methods
+from tiltmeter.text_files import expand_home
+
+
+@cache_hashes()
+def score_predictions(
+    predictions: Path | str,
+    *,
+    form: str,
+    on: str,
+    model: str | None = None,
+    kind: Kind | None = None,
+    protocol: str | None = None,
+    margins: Mapping[str, float] | None = None,
+    out: Path | str | None = None,
+    force: bool = False,
+) -> Result:
+    """Score a file of published predictions in the format `form` for a data set such as `stereoset:de`.
+
+    `kind` and `protocol` default to what the file name implies (see `prediction_names`). The result has the same format
+    as that of `evaluate`; `out` is a folder to write it to.
+    """
+    began = time.monotonic()
+    path = Path(predictions)
+    request: dict[str, Any] = {"predictions": path.name, "as": form, "on": [on], "model": model}
+    request |= {"kind": kind, "protocol": protocol} if kind or protocol else {}
+    if margins := read_margins(margins):
+        request["margins"] = margins
+    if out is not None:
+        reject_other_run(expand_home(out), request, force=force)
+    predicted = list(load_portions(on))
+    if len({portion.language for portion in predicted}) > 1:
+        raise UsageError(f"Predictions are for one language, but {on} is for several; name one, as in stereoset:de.")
+    if form == gest_predictions.FORM:
+        read = gest_predictions.read_gest_predictions(path, predicted, model=model)
+        name = model or gest_predictions.infer_model_name(path)
+        templates = int(read.scores["part"].nunique())
+        method = ScoringMethod(kind or infer_gest_kind(path.parent.name, templates), "likelihood", protocol or PROTOCOL)
+        by_part = dict.fromkeys(read.scores["part"].unique(), method)
+    else:
+        read = _read_association_predictions(path, form, on, predicted, model)
+        name = model or path.stem
+        by_part = infer_scoring_methods(path.stem, kind, protocol)
+    scores = read.scores.assign(protocol=[by_part[part].protocol for part in read.scores["part"]])
+    askings = [
+        MeasurementConditions(
+            name, benchmark, part, language, by_part[part].protocol, by_part[part].family, by_part[part].kind
+        )
+        for benchmark, part, language in scores[["benchmark", "part", "language"]].drop_duplicates().to_numpy().tolist()
+    ]
+    label = {portion.part: portion.label() for portion in predicted}
+    families = {portion.name: get_benchmark(portion.form).measures for portion in predicted}
+    part_of = {item.id: portion.part for portion in predicted for item in portion.items}
+    result = Result(
+        scores=scores,
+        records=measure_scores(scores, families, askings, margins),
+        manifest=build_manifest(
+            request,
+            models=[{"name": name, "predictions": {file.name: get_sha256(file) for file in read.files or (path,)}}],
+            data=[{**portion.describe(), "available": len(portion.items)} for portion in predicted],
+            asked=conditions_to_dicts(askings),
+            margins=margins,
+            notes=[*_describe_assumptions(path, askings), *collect_measure_notes(scores, families)],
+            refused=[
+                {"model": name, **label[part], "reason": f"{path.name} has no predictions for it."}
+                for part in read.absent
+            ],
+            skipped=[
+                {"model": name, **label[part_of[skip.item]], "item": skip.item, "reason": skip.reason}
+                for skip in read.skipped
+            ],
+            seconds=time.monotonic() - began,
+        ),
+        texts=build_item_table(predicted),
+    )
+    if out is not None:
+        result.save(out, force=force)
+    return result
+
+
+def _describe_assumptions(path: Path, askings: Sequence[MeasurementConditions]) -> list[str]:
+    """Notes on how the predictions are assumed to have been made."""
+    methods = dict.fromkeys(
+        f"{asking.part}: {asking.kind or 'unknown'} model, {asking.family}, protocol {asking.protocol}"
+        for asking in askings
+    )
+    notes = [f"Read from the name {path.name}, or as given: {'; '.join(methods)}."]
+    if any(asking.kind is None for asking in askings):
+        notes.append("What kind of model it was is not known; name it with --kind, so that it can be compared.")
+    return notes
+
+
+def _read_association_predictions(
+    path: Path, form: str, on: str, predicted: Sequence[Portion], model: str | None
+) -> Predictions:
+    if form not in FORMS:
+        raise UsageError(
+            f"{form!r} is not a form of predictions; there are {', '.join((*FORMS, gest_predictions.FORM))}."
+        )
+    if any(portion.form != "association" for portion in predicted):
+        raise UsageError(f"Predictions of the form {form} are for StereoSet, but {on} is something else.")
+    items = [item for portion in predicted for item in portion.items]
+    return read_predictions(path, form, cast(list[AssociationItem], items), model=model, benchmark=predicted[0].name)

@@ -1,0 +1,50 @@
+"""The table `items.parquet` of a run: the texts of its items as they were measured."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from tiltmeter.datasets.dataset_loader import allows_text_export, explain_missing_texts
+from tiltmeter.forms import ItemText, get_item_form
+from tiltmeter.runs.portions import Portion
+
+_KEY = ["benchmark", "part", "language", "item"]
+# One row for each item. `part` is that of the data set: "all" even if the benchmark asks its items in several parts.
+SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in (*_KEY, "form", "context")),
+        ("texts", pa.list_(pa.struct([("role", pa.string()), ("text", pa.string())]))),
+    ]
+)
+
+
+def build_item_table(portions: Iterable[Portion]) -> pd.DataFrame:
+    """The items of these portions, each with its context and its texts by role.
+
+    Items of data sets whose texts may not be kept are left out; `describe_omitted_texts` says so.
+    """
+    rows: list[dict[str, Any]] = []
+    for portion in filter(lambda portion: allows_text_export(portion.name), portions):
+        for item in portion.items:
+            form = get_item_form(item)
+            shown = form.shown(item)
+            texts = [{"role": role, "text": text} for role, text in shown.texts.items()]
+            row = {"item": item.id, "form": form.name, "context": shown.context}
+            rows.append({**portion.label(), **row, "texts": texts})
+    return pd.DataFrame(rows, columns=SCHEMA.names).drop_duplicates(_KEY, ignore_index=True)
+
+
+def describe_omitted_texts(portions: Iterable[Portion]) -> list[str]:
+    """A sentence for each data set whose texts a run does not keep."""
+    names = dict.fromkeys(portion.name for portion in portions)
+    return [explain_missing_texts(name) for name in names if not allows_text_export(name)]
+
+
+def get_item_texts(items: pd.DataFrame) -> dict[str, ItemText]:
+    """The texts in a table of items, by item id."""
+    columns = zip(items["item"], items["context"], items["texts"], strict=True)
+    return {
+        item: ItemText(context, {entry["role"]: entry["text"] for entry in texts}) for item, context, texts in columns
+    }

@@ -1,0 +1,78 @@
+"""How published predictions were made, inferred from the file name.
+
+The released code of StereoSet and of its translations names a file after the model, the classes used within and between
+sentences, the case of a generative model, and the language:
+
+    bert-base-cased_BertLM_BertNextSentence_en.json      masked; next-sentence head
+    gpt2_GPT2LM_GPT2LM_c_en.json                         causal; case c
+    gpt2_GPT2LM_ModelNSP_en.json                         causal; a next-sentence head that was fine-tuned
+    predictions_gpt2_ModelNSP_GPT2LM.json                the same in the first release, in reverse order
+
+Case d is the default of a run, so its protocol is called `published`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from tiltmeter.benchmarks.association import DEFAULT_CASE
+from tiltmeter.forms.association import PARTS
+from tiltmeter.measures.records import get_base_protocol
+from tiltmeter.questions import Kind
+from tiltmeter.runs.conditions import AnswerType
+
+PROTOCOL = "published"
+FINE_TUNED = "published/fine-tuned-head"
+
+_LANGUAGE_MODEL = re.compile(r"(?P<name>mT5|T5|GPT2|[A-Za-z]*BERTa?|[A-Za-z]*Bert)LM")
+_HEAD = re.compile(r"BertNextSentence|ModelNSP")
+_CASE = re.compile(r"LM_(?P<case>orig|[b-f])(?:_|$)")
+_KINDS: dict[str, Kind] = {"GPT2": "causal", "T5": "seq2seq", "mT5": "seq2seq"}
+# Masked models were asked in four templates, causal ones in two.
+_BY_TEMPLATES: dict[int, Kind] = {4: "masked", 2: "causal"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringMethod:
+    """How a part was scored: kind of model, family and protocol."""
+
+    kind: str | None
+    family: AnswerType
+    protocol: str
+
+
+def infer_scoring_methods(stem: str, kind: str | None = None, protocol: str | None = None) -> dict[str, ScoringMethod]:
+    """How both parts of StereoSet were scored, from the file name; `kind` and `protocol` override it.
+
+    >>> infer_scoring_methods("gpt2_GPT2LM_GPT2LM_c_en")["intersentence"]
+    ScoringMethod(kind='causal', family='likelihood', protocol='published/c')
+    >>> infer_scoring_methods("t5-base_T5LM_ModelNSP_en")["intersentence"]
+    ScoringMethod(kind='seq2seq', family='next-sentence', protocol='published/fine-tuned-head')
+    >>> infer_scoring_methods("mine")["intrasentence"]
+    ScoringMethod(kind=None, family='likelihood', protocol='published')
+    """
+    names = [match["name"] for match in _LANGUAGE_MODEL.finditer(stem)]
+    head, case = _HEAD.search(stem), _CASE.search(stem)
+    kind = kind or (_KINDS.get(names[0], "masked") if names else "masked" if head and "Bert" in head[0] else None)
+    between = f"{PROTOCOL}/{case['case']}" if case else PROTOCOL
+    if head is not None and head[0] == "ModelNSP":
+        between = FINE_TUNED
+    intersentence = (protocol or between).removesuffix(f"/{DEFAULT_CASE}")
+    # Masked models are scored between sentences by their next-sentence head.
+    by_head = head is not None or kind == "masked" or intersentence == FINE_TUNED
+    family: AnswerType = "next-sentence" if by_head else "likelihood"
+    within, after = PARTS
+    return {
+        within: ScoringMethod(kind, "likelihood", get_base_protocol(intersentence)),
+        after: ScoringMethod(kind, family, intersentence),
+    }
+
+
+def infer_gest_kind(folder: str, templates: int) -> Kind | None:
+    """The kind of a model of GEST, from the folder of its released scores or the number of templates; None if unclear.
+
+    >>> infer_gest_kind("english_glm", 1), infer_gest_kind("elsewhere", 4), infer_gest_kind("elsewhere", 1)
+    ('causal', 'masked', None)
+    """
+    if folder.endswith("_mlm") or folder.endswith("_glm"):
+        return "masked" if folder.endswith("_mlm") else "causal"
+    return _BY_TEMPLATES.get(templates)

@@ -1,0 +1,85 @@
+"""MT-GenEval's test: whether a translation has words that only the reference with the wrong gender has.
+
+The published metric (Currey et al. 2022, accuracy_metric.py): of two references that differ in gender, the words that
+only one of them has are taken. A translation is incorrect if it has a word of the wrong reference, else correct, also
+if it has no word of either.
+"""
+
+import re
+from collections.abc import Sequence
+
+from tiltmeter.benchmarks.benchmark import Score
+from tiltmeter.errors import UsageError
+from tiltmeter.forms.geneval import GenevalItem, extract_reference_words
+from tiltmeter.measures.geneval import CORRECT, MATCHED
+from tiltmeter.runs.translation.translation_test import Direction, ScoredTranslations, Scorer, TranslationTest
+
+PROTOCOL = "word-lists"
+OTHER_SENTENCES = "its translation has another number of sentences than its source, so its context cannot be cut off"
+# The end of a sentence: a full stop (in Hindi a danda), question or exclamation mark, closing quotes, space.
+_END = re.compile(r"(?<=[.!?…।؟])[\"'”’»)\]]*\s+")
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, by their punctuation.
+
+    >>> split_sentences("She sold roses. Was it May? It was.")
+    ['She sold roses.', 'Was it May?', 'It was.']
+    """
+    ends = [match.end() for match in _END.finditer(text.strip())]
+    return [text.strip()[start:end].strip() for start, end in zip([0, *ends], [*ends, None], strict=True)]
+
+
+def find_gender_words(item: GenevalItem, translation: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a translation that only the correct, and that only the incorrect reference has."""
+    correct, incorrect = extract_reference_words(item.correct), extract_reference_words(item.incorrect)
+    words = extract_reference_words(translation)
+    return words & (correct - incorrect), words & (incorrect - correct)
+
+
+def remove_context(item: GenevalItem, translation: str) -> str | None:
+    """The translation of the item's source without that of its context; None if they cannot be told apart."""
+    if not item.context:
+        return translation
+    own = len(split_sentences(item.source))
+    translated = split_sentences(translation)
+    if len(translated) != len(split_sentences(build_source_text(item))):
+        return None
+    return " ".join(translated[-own:])
+
+
+def build_source_text(item: GenevalItem) -> str:
+    """What is translated: the source, after its context where it has one."""
+    return f"{item.context} {item.source}" if item.context else item.source
+
+
+def _open_scorer(gender_from: str, _direction: Direction) -> Scorer:
+    if gender_from != "rules":
+        raise UsageError(
+            "MT-GenEval compares translations with the words of its references, so the gender is not found in another "
+            "way; leave out --gender-from."
+        )
+
+    def score(items: Sequence[GenevalItem], translations: Sequence[str]) -> ScoredTranslations:
+        return [_score_translation(item, translation) for item, translation in zip(items, translations, strict=True)]
+
+    return score
+
+
+def _score_translation(item: GenevalItem, translation: str) -> tuple[Score, ...] | str:
+    own = remove_context(item, translation)
+    if own is None:
+        return OTHER_SENTENCES
+    right, wrong = find_gender_words(item, own)
+    cue = " ".join(sorted(wrong or right))
+    return Score(cue, CORRECT, float(not wrong)), Score(cue, MATCHED, float(bool(right or wrong)))
+
+
+TEST = TranslationTest(
+    form="geneval",
+    measures="geneval",
+    text=build_source_text,
+    open=_open_scorer,
+    protocol=lambda _gender_from: PROTOCOL,
+    in_target=True,
+)

@@ -1,0 +1,47 @@
+"""The class `TranslationTest`, and what scoring a translation returns."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tiltmeter.benchmarks.benchmark import Score
+
+
+class Direction(NamedTuple):
+    """The languages of a translation.
+
+    >>> Direction("en", "sk").label, Direction("tr", "en").label
+    ('sk', 'tr-en')
+    """
+
+    source: str
+    target: str
+
+    @property
+    def label(self) -> str:
+        """The language in results: the target, or `tr-en` if the source is not English."""
+        return self.target if self.source == "en" else f"{self.source}-{self.target}"
+
+
+# For each item with its translation, in order: its scores, or the reason why it has none. The scores of items without a
+# result are NaN.
+ScoredTranslations = Sequence[tuple[Score, ...] | str]
+Scorer = Callable[[Sequence[Any], Sequence[str]], ScoredTranslations]
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationTest:
+    """How items of one form test a translation system.
+
+    `measures` is the module of measures of the scores. `text(item)` is what is translated. `open(gender_from,
+    direction)` returns the function that scores translations, or raises a UsageError for a language that it cannot
+    score. `protocol(gender_from)` is the name of the procedure. `in_target`: the items' language is that of the
+    translations, because they have references in it; else it is the language of the text.
+    """
+
+    form: str
+    measures: str
+    text: Callable[[Any], str]
+    open: Callable[[str, Direction], Scorer]
+    protocol: Callable[[str], str]
+    in_target: bool = False

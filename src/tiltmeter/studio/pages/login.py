@@ -1,0 +1,39 @@
+"""Letting reviewers in to a shared studio by their password."""
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tiltmeter.errors import UsageError
+from tiltmeter.studio import responses
+from tiltmeter.studio.pages.permissions import read_form_values
+from tiltmeter.studio.reviewer_accounts import check_password, find_studio_reviewer, get_session_key
+
+
+def _render_login(request: Request) -> Response:
+    studio = responses.get_studio(request)
+    session = request.scope["state"].get("session")
+    if session is not None and session.role == "reviewer":
+        return responses.redirect(request, "/")
+    guest = session or studio.sessions.new("guest")
+    request.scope["state"]["session"] = guest
+    return responses.set_session(request, responses.render_page(request, "login.html.jinja"), guest)
+
+
+async def _log_in(request: Request) -> Response:
+    studio, given = responses.get_studio(request), await read_form_values(request)
+    name, folder = given.get("name", ""), studio.workspace.folder
+    # Behind a proxy, the server takes the address from what the proxy says.
+    address = request.client.host if request.client else ""
+    studio.attempts.record_attempt(name, address)
+    if not await run_in_threadpool(check_password, folder, name, given.get("password", "")):
+        raise UsageError("Name and password do not belong together.")
+    studio.attempts.record_success(name, address)
+    reviewer = await run_in_threadpool(find_studio_reviewer, folder, name)
+    assert reviewer is not None, "whoever has a password is a reviewer"
+    session = studio.sessions.new("reviewer", reviewer.name, get_session_key(folder, reviewer.name))
+    return responses.set_session(request, responses.redirect(request, "/"), session)
+
+
+ROUTES = [Route("/login", _render_login), Route("/login", _log_in, methods=["POST"])]

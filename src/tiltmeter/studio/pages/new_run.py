@@ -1,0 +1,284 @@
+"""The room New run: choose models and benchmarks, see what that takes, start, watch, stop and go on."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tiltmeter.benchmarks import get_benchmarks
+from tiltmeter.cluster.time_estimates import format_duration
+from tiltmeter.datasets.dataset_definition import Dataset
+from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.measures import get_measure
+from tiltmeter.models.checkpoint import EMBEDDED, find_checkpoint
+from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.runs.run_files import MANIFEST
+from tiltmeter.studio import responses
+from tiltmeter.studio.item_counts import count_by_language
+from tiltmeter.studio.job_estimate import estimate_run
+from tiltmeter.studio.job_files import Job
+from tiltmeter.studio.job_queue import JobQueue
+from tiltmeter.studio.model_names import ENDPOINTS, format_endpoint_name, list_model_files, validate_model
+from tiltmeter.studio.pages import StudioPage
+from tiltmeter.studio.run_request import CHAT_PROTOCOLS, PUBLISHED, RunRequest, validate_request
+from tiltmeter.studio.run_summary import summarize_run
+
+if TYPE_CHECKING:
+    from tiltmeter.studio.app import Studio
+
+# Seconds between two messages to a page at least.
+_BETWEEN = 0.25
+# Seconds that a page may take to receive a message.
+_SEND_TIMEOUT = 30.0
+_MOST_FIELDS = 500
+# The data set that is chosen at first.
+_FIRST = "starter"
+_PLAIN = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedDataset:
+    """A data set with its languages: code, name, number of items if it is known, and whether the files are here."""
+
+    data: Dataset
+    languages: tuple[tuple[str, str, int | None, bool], ...]
+
+
+def _get_queue(request: Request) -> JobQueue:
+    return responses.get_studio(request).jobs
+
+
+def _render_page(request: Request) -> Response:
+    workspace = responses.get_studio(request).workspace
+    protocols = dict.fromkeys(name for benchmark in get_benchmarks().values() for name in benchmark.protocols)
+    return responses.render_page(
+        request,
+        "new_run.html.jinja",
+        embedded=EMBEDDED,
+        missing=_explain_missing_model(),
+        models=list_model_files(workspace),
+        sets=list(DATASETS.values()),
+        first=_build_offer(DATASETS[_FIRST]),
+        files=sorted(map(workspace.name_of, workspace.data_files())),
+        protocols=[name for name in protocols if name != PUBLISHED],
+        chat_protocols=CHAT_PROTOCOLS,
+        endpoints=ENDPOINTS,
+        **_list_jobs(request),
+    )
+
+
+def _explain_missing_model() -> str:
+    """Why the embedded model cannot be asked; empty if it can."""
+    try:
+        find_checkpoint(EMBEDDED)
+    except TiltmeterError as error:
+        return str(error)
+    return ""
+
+
+def _render_dataset(request: Request) -> Response:
+    """The languages of a data set with the number of items, which takes a moment to count the first time."""
+    found = _build_offer(get_dataset(request.path_params["name"]))
+    return responses.render_fragment(request, "new_run_set.html.jinja", set=found, chosen=False)
+
+
+def _build_offer(data: Dataset) -> OfferedDataset:
+    counts = count_by_language(data)
+    here = {code: all(source.is_local() for source in data.select(None, [code])) for code in data.languages}
+    return OfferedDataset(
+        data, tuple((code, get_language_name(code), counts[code], here[code]) for code in data.languages)
+    )
+
+
+async def _add_model(request: Request) -> Response:
+    form = await _read_form(request)
+    where, name, address = (_get_text(form, field) for field in ("where", "name", "address"))
+    workspace = responses.get_studio(request).workspace
+    if not name:
+        raise UsageError("Give the name of the model.")
+    if where in ENDPOINTS:
+        model = format_endpoint_name(where, name, address)
+    else:
+        model = await run_in_threadpool(validate_model, f"chat:{name}" if where == "chat-here" else name, workspace)
+    response = responses.render_fragment(request, "new_run_model.html.jinja", model=model)
+    response.headers["HX-Trigger-After-Swap"] = "estimate"
+    return response
+
+
+async def _render_estimate(request: Request) -> Response:
+    form = await _read_form(request)
+    return await run_in_threadpool(_estimate_form, request, form)
+
+
+def _estimate_form(request: Request, form: FormData) -> Response:
+    """What the run will take, or why it cannot be started; that is no error yet."""
+    workspace = responses.get_studio(request).workspace
+    try:
+        found = estimate_run(validate_request(_build_request(form, _get_queue(request)), workspace), workspace)
+    except TiltmeterError as error:
+        return responses.render_fragment(request, "new_run_estimate.html.jinja", estimate=None, problem=str(error))
+    return responses.render_fragment(request, "new_run_estimate.html.jinja", estimate=found, problem="")
+
+
+async def _start_run(request: Request) -> Response:
+    form = await _read_form(request)
+    queue = _get_queue(request)
+    job = await run_in_threadpool(lambda: queue.add(_build_request(form, queue)))
+    return responses.render_fragment(request, "new_run_jobs.html.jinja", **_list_jobs(request, job.id))
+
+
+def _change_job(request: Request) -> Response:
+    queue, job_id = _get_queue(request), request.path_params["job"]
+    actions = {"stop": queue.stop, "go-on": queue.resume, "remove": queue.remove}
+    action = request.path_params["action"]
+    if action not in actions:
+        raise UsageError("A job can be stopped, go on, or be removed.")
+    actions[action](job_id)
+    return responses.render_fragment(request, "new_run_jobs.html.jinja", **_list_jobs(request, job_id))
+
+
+async def _stream_jobs(request: Request) -> Response:
+    """The list of jobs whenever it has changed, at most four times a second."""
+    queue = _get_queue(request)
+
+    async def changes() -> AsyncIterator[ServerSentEvent]:
+        seen = -1
+        while True:
+            if queue.version != seen:
+                seen = queue.version
+                found = await run_in_threadpool(
+                    lambda: responses.render_fragment(request, "new_run_jobs.html.jinja", **_list_jobs(request))
+                )
+                yield ServerSentEvent(bytes(found.body).decode(), event="jobs")
+            await anyio.sleep(_BETWEEN)
+
+    return EventSourceResponse(changes(), send_timeout=_SEND_TIMEOUT)
+
+
+def _list_jobs(request: Request, focus: str = "") -> dict[str, Any]:
+    """What the list of jobs shows; `focus` is the job whose heading is focused."""
+    queue = _get_queue(request)
+    jobs = queue.shown()
+    return {
+        "jobs": jobs,
+        "trouble": queue.trouble,
+        "focus": focus,
+        "leads": {job.id: _list_verdicts(queue, job) for job in jobs if job.state == "finished"},
+        "duration": format_duration,
+        "language_name": get_language_name,
+        "number": lambda value: get_measure(value["measure"]).number(value["value"]),
+    }
+
+
+def _list_verdicts(queue: JobQueue, job: Job) -> tuple[str, ...]:
+    """The verdicts of a finished run; none if its folder is gone."""
+    manifest = queue.workspace.get_run_folder(job.request.name) / MANIFEST
+    try:
+        changed = manifest.stat().st_mtime_ns
+    except OSError:
+        return ()
+    return _read_verdicts(str(manifest.parent), changed)
+
+
+@lru_cache(maxsize=500)
+def _read_verdicts(folder: str, _changed: int) -> tuple[str, ...]:
+    return tuple(benchmark.lead for benchmark in summarize_run(Path(folder)).benchmarks)
+
+
+async def _read_form(request: Request) -> FormData:
+    return await request.form(max_files=0, max_fields=_MOST_FIELDS)
+
+
+def _build_request(form: FormData, queue: JobQueue) -> RunRequest:
+    """The request of a form."""
+    models = _get_texts(form, "model")
+    on = _build_specs(_get_texts(form, "on"))
+    return RunRequest(
+        name=_get_text(form, "name") or _find_free_name(models, on, queue),
+        models=tuple(models),
+        on=tuple(on),
+        protocol=_get_text(form, "protocol") or PUBLISHED,
+        limit=_get_number(form, "limit", "The number of items"),
+        tokenizer=_get_text(form, "tokenizer") or None,
+        price_in=_get_price(form, "price_in"),
+        price_out=_get_price(form, "price_out"),
+        max_requests=_get_number(form, "max_requests", "The number of requests"),
+    )
+
+
+def _build_specs(chosen: list[str]) -> list[str]:
+    """Languages of one data set as one specification.
+
+    >>> _build_specs(["starter:en", "starter:de", "my.jsonl"])
+    ['starter:en,de', 'my.jsonl']
+    """
+    languages: dict[str, list[str]] = {}
+    for spec in chosen:
+        name, colon, language = spec.partition(":")
+        languages.setdefault(name, []).extend([language] if colon else [])
+    return [f"{name}:{','.join(codes)}" if codes else name for name, codes in languages.items()]
+
+
+def _find_free_name(models: list[str], on: list[str], queue: JobQueue) -> str:
+    """A name from the first model and benchmark that no run has."""
+    first = [text[0].split("@")[0].removesuffix("/").rsplit("/", 1)[-1] for text in (models, on) if text]
+    plain = _PLAIN.sub("-", "-".join(first)).strip("-.")[:60] or "run"
+    taken = {job.request.name for job in queue.jobs()}
+    name, number = plain, 1
+    while name in taken or queue.workspace.get_run_folder(name).exists():
+        number += 1
+        name = f"{plain}-{number}"
+    return name
+
+
+def _get_texts(form: FormData, field: str) -> list[str]:
+    return [value.strip() for value in form.getlist(field) if isinstance(value, str) and value.strip()]
+
+
+def _get_text(form: FormData, field: str) -> str:
+    return next(iter(_get_texts(form, field)), "")
+
+
+def _get_number(form: FormData, field: str, what: str) -> int | None:
+    text = _get_text(form, field)
+    return responses.parse_whole_number(text, what) if text else None
+
+
+def _get_price(form: FormData, field: str) -> float | None:
+    text = _get_text(form, field)
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise UsageError(f"{text[:30]!r} is no price.") from None
+
+
+def _run_jobs(studio: "Studio") -> AbstractContextManager[None]:
+    return studio.jobs.running()
+
+
+STUDIO_PAGE = StudioPage(
+    "New run",
+    "/new-run",
+    [
+        Route("/new-run", _render_page),
+        Route("/new-run/sets/{name}", _render_dataset),
+        Route("/new-run/models", _add_model, methods=["POST"]),
+        Route("/new-run/estimate", _render_estimate, methods=["POST"]),
+        Route("/new-run/start", _start_run, methods=["POST"]),
+        Route("/new-run/events", _stream_jobs),
+        Route("/new-run/jobs/{job}/{action}", _change_job, methods=["POST"]),
+    ],
+    running=_run_jobs,
+)

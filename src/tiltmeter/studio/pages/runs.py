@@ -1,0 +1,284 @@
+"""The room Runs: all runs of the workspace, their reports, comparisons and downloads, and the trash."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+from weakref import WeakKeyDictionary
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
+
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.studio import responses
+from tiltmeter.studio.pages import StudioPage
+from tiltmeter.studio.request_guard import FRAMED_POLICY
+from tiltmeter.studio.run_comparison import ComparisonRequest, RunComparisons, build_comparison_request
+from tiltmeter.studio.run_downloads import DOWNLOADS, build_download
+from tiltmeter.studio.run_folders import find_run_folder
+from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, list_choices
+from tiltmeter.studio.run_reports import RunReports
+from tiltmeter.studio.run_summary import TONES
+from tiltmeter.studio.run_trash import DAYS, RunTrash
+
+if TYPE_CHECKING:
+    from tiltmeter.studio.app import Studio
+
+PAGE = 50  # runs at a time
+# Seconds that one request may read runs that are new; the next one goes on.
+_READING = 0.4
+# In what compared runs may differ, in words; the values of `comparing.ACROSS`.
+_ACROSS = {
+    "kinds": "kinds of model (masked, causal, encoder-decoder)",
+    "protocols": "protocols",
+    "editions": "files of the data",
+    "tokenizers": "tokenizers, in means over tokens",
+}
+
+
+@dataclass
+class _RunsState:
+    """What the room keeps while a studio runs."""
+
+    index: RunIndex
+    trash: RunTrash
+    reports: RunReports = field(default_factory=RunReports)
+    comparisons: RunComparisons = field(default_factory=RunComparisons)
+
+
+_SHELVES: "WeakKeyDictionary[Studio, _RunsState]" = WeakKeyDictionary()
+
+
+@contextmanager
+def _run_services(studio: "Studio") -> Iterator[None]:
+    """Empty the trash of what is old; at the end, stop making reports."""
+    index = RunIndex(studio.workspace, studio.jobs.list_busy_folders)
+    shelf = _SHELVES[studio] = _RunsState(index, RunTrash(index))
+    shelf.trash.empty()
+    try:
+        yield
+    finally:
+        shelf.reports.close()
+        del _SHELVES[studio]
+
+
+def _get_state(request: Request) -> _RunsState:
+    return _SHELVES[responses.get_studio(request)]
+
+
+def _render_runs(request: Request) -> Response:
+    values = _list_runs(request)
+    return responses.render_page(
+        request, "runs.html.jinja", **values, tones=TONES, workspace=_get_state(request).index.workspace
+    )
+
+
+def _render_list(request: Request) -> Response:
+    """The list alone, for filters; with `start`, the runs that "show more" appends."""
+    values = _list_runs(request)
+    if values["start"]:
+        return responses.render_fragment(request, "runs_more.html.jinja", **values)
+    response = responses.render_fragment(request, "runs_list.html.jinja", **values)
+    response.headers["HX-Replace-Url"] = f"/runs?{values['query']}" if values["query"] else "/runs"
+    return response
+
+
+def _list_runs(request: Request) -> dict[str, Any]:
+    given = request.query_params
+    wanted = RunFilter(**{name: given.get(name, "") for name in asdict(RunFilter())})
+    start = responses.parse_whole_number(given.get("start") or "0", "The first run of a list")
+    runs = _get_state(request).index.runs(_READING)
+    kept = [run for run in runs if wanted.is_listed(run)]
+    query = urlencode({name: value for name, value in asdict(wanted).items() if value})
+    return {
+        "runs": kept[start : start + PAGE],
+        "start": start,
+        "next": start + PAGE if len(kept) > start + PAGE else None,
+        "kept": len(kept),
+        "all": len(runs),
+        "unread": sum(not run.is_read for run in runs),
+        "wanted": wanted,
+        "query": query,
+        "choices": list_choices(runs),
+        "language_name": get_language_name,
+        "shown_time": format_time,
+    }
+
+
+def format_time(finished: str) -> str:
+    """A time for people.
+
+    >>> format_time("2026-01-02T03:04:05+00:00")
+    '2 January 2026, 03:04 UTC'
+    """
+    return f"{datetime.fromisoformat(finished):%d %B %Y, %H:%M} UTC".lstrip("0") if finished else ""
+
+
+def _render_run(request: Request) -> Response:
+    shelf = _get_state(request)
+    run = shelf.index.run(_get_run_name(request))
+    return responses.render_page(
+        request,
+        "runs_open.html.jinja",
+        run=run,
+        report=_get_report_state(shelf, run),
+        downloads=DOWNLOADS,
+        shown_time=format_time,
+        language_name=get_language_name,
+    )
+
+
+def _render_report_state(request: Request) -> Response:
+    """The frame with the report, or that it is being made."""
+    shelf = _get_state(request)
+    run = shelf.index.whole(_get_run_name(request))
+    return responses.render_fragment(request, "runs_report.html.jinja", run=run, report=_get_report_state(shelf, run))
+
+
+def _get_report_state(shelf: _RunsState, run: ListedRun) -> dict[str, Any]:
+    """Whether the report is ready, and the sentence if it cannot be made."""
+    if not run.is_whole:
+        return {"ready": False, "problem": ""}
+    try:
+        path = shelf.reports.of(shelf.index.workspace.path(run.path))
+    except TiltmeterError as error:
+        return {"ready": False, "problem": str(error)}
+    return {"ready": path is not None, "problem": ""}
+
+
+def _serve_report(request: Request) -> Response:
+    """The report itself, for the frame, or with `save` as a file."""
+    shelf = _get_state(request)
+    run = shelf.index.whole(_get_run_name(request))
+    path = shelf.reports.made(shelf.index.workspace.path(run.path))
+    response = FileResponse(path, media_type="text/html")
+    response.headers["Content-Security-Policy"] = FRAMED_POLICY
+    if "save" in request.query_params:
+        response.headers["Content-Disposition"] = _format_attachment(run, "html")
+    return response
+
+
+def _serve_download(request: Request) -> Response:
+    shelf = _get_state(request)
+    run = shelf.index.whole(_get_run_name(request))
+    model = request.query_params.get("model")
+    kind, text = build_download(request.query_params.get("as", ""), shelf.index.workspace.path(run.path), model)
+    return Response(
+        text,
+        media_type=f"{kind.media}; charset=utf-8",
+        headers={"Content-Disposition": _format_attachment(run, kind.suffix)},
+    )
+
+
+def _format_attachment(run: ListedRun, suffix: str) -> str:
+    name = "".join(letter if letter.isalnum() or letter in " .-_" else "-" for letter in run.name).strip(" .")
+    return f"attachment; filename*=UTF-8''{quote(f'{name}.{suffix}' if name else f'run.{suffix}', safe='')}"
+
+
+async def _describe_run(request: Request) -> Response:
+    """Set name and tags."""
+    given = await _read_form(request)
+    return await run_in_threadpool(_store_description, request, given)
+
+
+def _store_description(request: Request, given: Mapping[str, str]) -> Response:
+    index, path = _get_state(request).index, given.get("run", "")
+    index.describe(path, name=given.get("name"), tags=given.get("tags"))
+    return responses.render_fragment(request, "runs_described.html.jinja", run=index.run(path), saved=True)
+
+
+async def _delete_run(request: Request) -> Response:
+    given = await _read_form(request)
+    await run_in_threadpool(_get_state(request).trash.delete, given.get("run", ""))
+    return responses.redirect(request, "/runs")
+
+
+def _render_trash(request: Request) -> Response:
+    deleted = _get_state(request).trash.runs()
+    return responses.render_page(request, "runs_trash.html.jinja", deleted=deleted, days=DAYS)
+
+
+async def _restore_run(request: Request) -> Response:
+    given = await _read_form(request)
+    path = await run_in_threadpool(_get_state(request).trash.restore, given.get("deleted", ""))
+    return responses.redirect(request, f"/runs/open?{urlencode({'run': path})}")
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """The fields of a form, without files."""
+    async with request.form(max_files=0, max_fields=10) as form:
+        return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+def _render_compare(request: Request) -> Response:
+    comparison = _parse_comparison(request)
+    return responses.render_page(
+        request,
+        "runs_compare.html.jinja",
+        comparison=comparison,
+        paths=request.query_params.getlist("run"),
+        query=_build_query(request),
+        across_words=_ACROSS,
+    )
+
+
+def _render_comparison(request: Request) -> Response:
+    """What the comparison gave, once it is made."""
+    result = _get_state(request).comparisons.of(_parse_comparison(request))
+    return responses.render_fragment(request, "runs_compared.html.jinja", result=result, query=_build_query(request))
+
+
+def _serve_comparison(request: Request) -> Response:
+    """The page of the comparison, for the frame, or with `save` as a file."""
+    result = _get_state(request).comparisons.of(_parse_comparison(request))
+    if result.problem:
+        raise UsageError(result.problem)
+    response = HTMLResponse(result.page, headers={"Content-Security-Policy": FRAMED_POLICY})
+    if "save" in request.query_params:
+        response.headers["Content-Disposition"] = "attachment; filename=comparison.html"
+    return response
+
+
+def _build_query(request: Request) -> str:
+    """The query of a comparison, for the addresses of its parts."""
+    return urlencode([entry for entry in request.query_params.multi_items() if entry[0] in ("run", "by", "across")])
+
+
+def _parse_comparison(request: Request) -> ComparisonRequest:
+    index, given = _get_state(request).index, request.query_params
+    runs = [index.whole(path) for path in dict.fromkeys(given.getlist("run"))]
+    distinct = len({run.name for run in runs}) == len(runs)
+    folders = {run.name if distinct else run.path: index.workspace.path(run.path) for run in runs}
+    state = tuple(find_run_folder(folder) for folder in folders.values())
+    return build_comparison_request(folders, given.get("by", ""), tuple(given.getlist("across")), state)
+
+
+def _get_run_name(request: Request) -> str:
+    return request.query_params.get("run", "")
+
+
+STUDIO_PAGE = StudioPage(
+    "Runs",
+    "/runs",
+    [
+        Route("/runs", _render_runs),
+        Route("/runs/list", _render_list),
+        Route("/runs/open", _render_run),
+        Route("/runs/state", _render_report_state),
+        Route("/runs/report", _serve_report),
+        Route("/runs/download", _serve_download),
+        Route("/runs/describe", _describe_run, methods=["POST"]),
+        Route("/runs/delete", _delete_run, methods=["POST"]),
+        Route("/runs/trash", _render_trash),
+        Route("/runs/restore", _restore_run, methods=["POST"]),
+        Route("/runs/compare", _render_compare),
+        Route("/runs/compared", _render_comparison),
+        Route("/runs/comparison", _serve_comparison),
+    ],
+    running=_run_services,
+)

@@ -1,0 +1,145 @@
+"""Serve a studio."""
+
+import html
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import uvicorn
+
+from tiltmeter.errors import UsageError
+from tiltmeter.files import write_atomically
+from tiltmeter.studio.app import Studio, make_app
+from tiltmeter.studio.request_timeouts import TimedProtocol
+from tiltmeter.studio.reviewer_accounts import list_studio_reviewers
+from tiltmeter.studio.studio_config import StudioConfig
+
+PORT = 8765
+# Other ports are tried if the default one is taken.
+_TRIED = 20
+# The file that leads a browser to the studio.
+_OPENING = "open.html"
+
+
+def open_socket(host: str, port: int | None) -> socket.socket:
+    """A socket that listens; without a port, the default one or one of the next that are free."""
+    for number in [port] if port is not None else [*range(PORT, PORT + _TRIED), 0]:
+        listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, number))
+        except OSError as error:
+            listening.close()
+            if port is not None:
+                raise UsageError(f"Port {port} of {host} cannot be used ({error.strerror}); choose another.") from error
+            continue
+        return listening
+    raise UsageError(f"No port of {host} is free; name one with --port.")
+
+
+def serve(
+    config: StudioConfig,
+    listening: socket.socket,
+    *,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    behind_proxy: bool = False,
+    open_browser: bool = False,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serve a studio until it is interrupted."""
+    studio = Studio(config)
+    port = listening.getsockname()[1]
+    address = f"{config.scheme}://{min(config.hosts, key=len) if config.share else f'127.0.0.1:{port}'}/"
+    settings = uvicorn.Config(
+        make_app(studio),
+        http=TimedProtocol,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=behind_proxy,
+        forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else None,
+        ssl_certfile=None if certificate is None else str(certificate),
+        ssl_keyfile=None if key is None else str(key),
+        timeout_graceful_shutdown=2,
+    )
+    try:
+        settings.load()
+    except OSError as error:  # ssl.SSLError is one
+        raise UsageError(f"The certificate {certificate} with the key {key} cannot be used: {error}.") from error
+    if config.share:
+        for sentence in describe_sharing(studio, address):
+            tell(sentence)
+    else:
+        address = f"{address}start?token={studio.sessions.start_token}"
+        tell(f"The studio on {studio.workspace.folder} is at {address}")
+        tell("Only this machine can open it. Ctrl+C ends it; runs that were started go on.")
+    with (
+        _prepare_browser(studio.workspace.state, address)
+        if open_browser and not config.share
+        else nullcontext() as opened
+    ):
+        _Server(settings, opened or _do_nothing).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it listens."""
+
+    def __init__(self, settings: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(settings)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def _do_nothing() -> None:
+    pass
+
+
+def render_opening_page(address: str) -> str:
+    """A page that leads to an address."""
+    return (
+        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Tiltmeter</title>'
+        f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">'
+        f'<a href="{html.escape(address)}">Open the studio</a>'
+    )
+
+
+@contextmanager
+def _prepare_browser(state: Path, address: str) -> Iterator[Callable[[], None]]:
+    """What opens an address in a browser, by a file that leads there and that only its owner can read.
+
+    The address has the token, and the arguments of a process, such as the browser's, can be seen by all users.
+    """
+    page = state / _OPENING
+    with write_atomically(page, is_private=True) as part:
+        part.write_text(render_opening_page(address), encoding="utf-8")
+    # In a thread, since a browser in the terminal returns at its end.
+    thread = threading.Thread(target=webbrowser.open, args=(page.as_uri(),), name="browser", daemon=True)
+    try:
+        yield thread.start
+    finally:
+        page.unlink(missing_ok=True)
+
+
+def describe_sharing(studio: Studio, address: str) -> list[str]:
+    """Whom a shared studio lets in, and to what."""
+    workspace = studio.workspace
+    projects = sorted(map(workspace.name_of, workspace.list_projects()))
+    people = list_studio_reviewers(workspace.folder)
+    adjudicators = [person.name for person in people if person.is_adjudicator]
+    if not people:
+        return [f"{address} is open, but nobody has a password yet: tiltmeter studio FOLDER --add-reviewer NAME."]
+    sentences = [
+        f"Reviewers open {address} and give their password: {', '.join(person.name for person in people)}.",
+        f"Each of them can review, write and rate in every project here: {', '.join(projects) or 'none yet'}.",
+    ]
+    if adjudicators:
+        sentences.append(f"{', '.join(adjudicators)} can also settle conflicts, publish, and copy projects away.")
+    return [*sentences, "Nothing else is served: no runs, no data files."]

@@ -1,0 +1,114 @@
+"""The usable sentences of articles with their random numbers, in one process or several."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from multiprocessing import get_context
+from typing import NamedTuple
+
+from tiltmeter.training.articles import Article, UnreadableArticleError
+from tiltmeter.training.articles_text import split_article
+from tiltmeter.training.language_check import create_language_check
+from tiltmeter.training.sentences import MAX_CHARACTERS, compute_digest, get_base_language, select_usable_sentences
+
+# Articles that a process prepares at a time.
+_AT_ONCE = 64
+
+
+class PreparedSentence(NamedTuple):
+    """A sentence with what pairs need; the random numbers depend on seed, language, article and position only."""
+
+    position: int
+    digest: int
+    random_first: int
+    random_second: int
+    is_english: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class PreparedArticle:
+    """The usable sentences of an article, and counts for the summary."""
+
+    id: str
+    language: str
+    location: str
+    group_number: int
+    side_number: int
+    content_number: int
+    usable: list[PreparedSentence]
+    is_readable: bool
+    sentences: int
+    shortened: int
+    other_language: int
+
+
+@dataclass(frozen=True)
+class ArticlePreparation:
+    """How articles are prepared."""
+
+    seed: int
+    languages: frozenset[str]
+    check_language: bool = True
+
+    def prepare(self, article: Article) -> PreparedArticle:
+        """Split an article into sentences and describe each."""
+        check = create_language_check(article.language, self.languages) if self.check_language else None
+        try:
+            sentences, is_readable = [*split_article(article)], True
+        except UnreadableArticleError:
+            sentences, is_readable = [], False
+        usable, shortened, other = [], 0, 0
+        for sentence in select_usable_sentences(sentences):
+            foreign = check.other_language(sentence.text) if check else None
+            shortened += len(sentence.text) < len(sentences[sentence.position]) > MAX_CHARACTERS
+            is_english = foreign == "en" != get_base_language(article.language)
+            other += foreign is not None and not is_english
+            numbers = _draw_numbers(self.seed, article.language, article.id, str(sentence.position))
+            number = compute_digest(sentence.text)
+            usable.append(PreparedSentence(sentence.position, number, *numbers, is_english, sentence.text))
+        return PreparedArticle(
+            id=article.id,
+            language=article.language,
+            location=article.location,
+            group_number=_draw_numbers(0, article.group)[0],
+            side_number=_draw_numbers(self.seed, "side", article.group)[0],
+            content_number=_draw_numbers(0, article.id, article.language, *article.content)[0],
+            usable=usable,
+            is_readable=is_readable,
+            sentences=len(sentences),
+            shortened=shortened,
+            other_language=other,
+        )
+
+    def prepare_all(self, articles: Iterable[Article], processes: int = 1) -> Iterator[PreparedArticle]:
+        """Prepare articles in order; with several processes, only a few batches of them are in memory at a time."""
+        if processes == 1:
+            yield from map(self.prepare, articles)
+            return
+        rest = iter(articles)
+        waiting: deque[Future[list[PreparedArticle]]] = deque()
+        # Without `spawn`, a process could inherit a lock that another thread holds.
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            while True:
+                while len(waiting) < 2 * processes and (batch := list(islice(rest, _AT_ONCE))):
+                    waiting.append(pool.submit(self._prepare_batch, batch))
+                if not waiting:
+                    return
+                yield from waiting.popleft().result()
+
+    def _prepare_batch(self, articles: list[Article]) -> list[PreparedArticle]:
+        return [self.prepare(article) for article in articles]
+
+
+def _draw_numbers(seed: int, *texts: str) -> tuple[int, int]:
+    """Two signed 64-bit numbers that depend on the seed and on every text."""
+    hashed = blake2b(digest_size=16, key=str(seed).encode()[:64])
+    for text in texts:
+        encoded = text.encode("utf-8", "surrogatepass")
+        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
+    both = hashed.digest()
+    return int.from_bytes(both[:8], "big", signed=True), int.from_bytes(both[8:], "big", signed=True)

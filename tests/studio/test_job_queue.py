@@ -1,0 +1,293 @@
+"""The queue of runs: real processes, ended in all ways."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.studio.queued import MESSAGES, ended, pausing, until, wanted, workspace_with_items
+from tiltmeter.datasets.cache_folder import get_cache_folder
+from tiltmeter.errors import UsageError
+from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.runs.result import Result
+from tiltmeter.studio.job_files import (
+    LOCK,
+    OUTCOME,
+    PROGRESS,
+    QUEUED,
+    REQUEST,
+    STOP,
+    Job,
+    create_job_lock,
+    is_locked,
+    read_json,
+)
+from tiltmeter.studio.job_progress import JobProgress
+from tiltmeter.studio.job_queue import JobQueue
+
+
+def stored_replies() -> int:
+    with ReplyStore(get_cache_folder() / "replies.sqlite") as store:
+        (count,) = store._db.execute("SELECT count(*) FROM replies").fetchone()
+    return int(count)
+
+
+def holder(folder: Path) -> int:
+    """The process that has a job's lock open."""
+    (found,) = {
+        int(process.name)
+        for process in Path("/proc").iterdir()
+        if process.name.isdigit() and int(process.name) != os.getpid() and _has_open(process, folder / LOCK)
+    }
+    return found
+
+
+def _has_open(process: Path, path: Path) -> bool:
+    try:
+        return any(link.resolve() == path.resolve() for link in (process / "fd").iterdir())
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
+    """One run through all that can happen to it: only unconfirmed replies are asked for again."""
+    workspace = workspace_with_items(tmp_path / "work")
+    with pausing() as (server, model):
+        queue = JobQueue(workspace)
+        job = queue.add(wanted("mine", model))
+        other = queue.add(wanted("other", model, limit=1))
+        assert [queue.job(j.id).state for j in (job, other)] == ["queued", "queued"]
+        assert queue.list_busy_folders() == {workspace.folder / "runs" / "mine", workspace.folder / "runs" / "other"}
+        queue.start_due_jobs()
+        folder = queue.folder / job.id
+        until(lambda: read_json(folder / PROGRESS).get("answered", 0) >= 10)
+        # One at a time: the second waits.
+        queue.start_due_jobs()
+        assert [queue.job(j.id).state for j in (job, other)] == ["running", "queued"]
+        with pytest.raises(UsageError, match="stop it first"):
+            queue.remove(job.id)
+        # Another studio on the workspace sees the same.
+        assert [j.state for j in JobQueue(workspace).jobs()] == ["running", "queued"]
+
+        os.kill(holder(folder), signal.SIGKILL)
+        until(lambda: not is_locked(folder))
+        assert queue.job(job.id).state == "interrupted"
+        answered = stored_replies()
+        assert answered == 10
+        assert len(server.answered) > answered  # some were on their way
+
+        # A studio that starts again goes on with the queue, and the killed run can be taken up.
+        queue = JobQueue(workspace)
+        queue.stop(other.id)
+        assert queue.job(other.id).state == "stopped"
+        queue.resume(job.id)
+        server.answered.clear()
+        queue.start_due_jobs()
+        until(lambda: len(server.answered) > 0)
+        queue.stop(job.id)
+        assert queue.job(job.id).state in ("stopping", "stopped")
+        server.resume.set()
+        ended(queue, job.id)
+        stopped = queue.job(job.id)
+        assert stopped.state in ("stopped", "finished")
+        if stopped.state == "stopped":
+            assert not (workspace.folder / "runs" / "mine" / "manifest.json").exists()
+            queue.resume(job.id)
+        server.answered.clear()
+        before = stored_replies()
+        assert before >= answered
+        ended(queue, job.id)
+        assert queue.job(job.id).state == "finished", queue.job(job.id).sentence
+        # Replies of the killed call that were not confirmed are asked again, at most 16 of them.
+        assert len(server.answered) <= MESSAGES - before + min(16, before)
+    result = Result.load(workspace.folder / "runs" / "mine")
+    assert len(set(result.scores["item"])) == 5
+    with pytest.raises(UsageError, match="only a job that stopped"):
+        queue.resume(job.id)
+    queue.remove(job.id)
+    assert [j.id for j in queue.jobs()] == [other.id]
+    assert (workspace.folder / "runs" / "mine").is_dir()
+
+
+@pytest.mark.slow
+def test_a_run_that_fails_says_why(tmp_path: Path) -> None:
+    """It comes to nothing, and the next one has its turn."""
+    workspace = workspace_with_items(tmp_path)
+    # Modules in the workspace are not imported.
+    (tmp_path / "json.py").write_text("raise SystemExit(3)")
+    queue = JobQueue(workspace)
+    job = queue.add(wanted("mine", "embedded"))
+    (tmp_path / "association-5.en.jsonl").unlink()
+    ended(queue, job.id)
+    failed = queue.job(job.id)
+    assert (failed.state, failed.resumable) == ("failed", True)
+    assert "association-5.en.jsonl" in failed.sentence
+
+
+def test_a_process_that_cannot_start_is_not_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = JobQueue(workspace_with_items(tmp_path))
+    job = queue.add(wanted("mine", "embedded"))
+    started: list[object] = []
+    popen = subprocess.Popen
+
+    def broken(command: list[str], **options: object) -> object:
+        started.append(command)
+        return popen([sys.executable, "-c", "raise SystemExit('no memory')"], **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess, "Popen", broken)
+    ended(queue, job.id)
+    queue.start_due_jobs()
+    assert queue.job(job.id).state == "failed"
+    assert "no memory" in queue.job(job.id).sentence
+    assert len(started) == 1
+
+
+def test_states_follow_from_the_files(tmp_path: Path) -> None:
+    queue = JobQueue(workspace_with_items(tmp_path))
+    job = queue.add(wanted("mine", "embedded"))
+    folder = queue.folder / job.id
+    assert read_json(folder / REQUEST)["models"] == ["embedded"]
+    with create_job_lock(folder):
+        assert queue.job(job.id).state == "running"
+        (folder / QUEUED).unlink()
+        (folder / STOP).touch()
+        assert queue.job(job.id).state == "stopping"
+    assert queue.job(job.id).state == "interrupted"
+    (folder / OUTCOME).write_text(json.dumps({"state": "failed", "sentence": "So it is."}))
+    assert (queue.job(job.id).state, queue.job(job.id).sentence) == ("failed", "So it is.")
+    queue.resume(job.id)
+    assert queue.job(job.id).state == "queued"
+    assert not (folder / STOP).exists()
+    queue.stop(job.id)
+    assert queue.job(job.id).state == "stopped"
+
+
+def test_first_come_first_served_and_so_many_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = JobQueue(workspace_with_items(tmp_path), at_once=2)
+    jobs = [queue.add(wanted(name, "embedded")) for name in ("a", "b", "c", "d")]
+    queue.stop(jobs[0].id)
+    queue.resume(jobs[0].id)  # to the end of the queue
+    started: list[str] = []
+    monkeypatch.setattr(JobQueue, "_start", lambda self, job: started.append(job.request.name))
+    with create_job_lock(queue.folder / jobs[1].id):
+        queue.start_due_jobs()
+    assert started == ["c"]
+    started.clear()
+    queue.start_due_jobs()
+    assert started == ["b", "c"]
+
+
+def test_only_one_studio_starts_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = workspace_with_items(tmp_path)
+    tended: list[JobQueue] = []
+
+    def tend(queue: JobQueue) -> None:
+        tended.append(queue)
+
+    monkeypatch.setattr(JobQueue, "start_due_jobs", tend)
+    one, other = JobQueue(workspace), JobQueue(workspace)
+    with one.running():
+        until(lambda: one in tended)
+        with other.running():
+            job = one.add(wanted("mine", "embedded"))
+            until(lambda: [shown.id for shown in other.shown()] == [job.id])
+            assert other not in tended
+    with other.running():
+        until(lambda: other in tended)
+
+
+def test_the_version_grows_only_with_a_change(tmp_path: Path) -> None:
+    queue = JobQueue(workspace_with_items(tmp_path))
+    job = queue.add(wanted("mine", "embedded"))
+    version = queue.version
+    queue.reload_jobs()
+    assert queue.version == version
+    queue.stop(job.id)
+    assert queue.version == version + 1
+
+
+@pytest.mark.parametrize("name", ["", "..", "20260101-000000000000-abcdef", "../../x", "a/b"])
+def test_a_job_that_is_not_there(tmp_path: Path, name: str) -> None:
+    queue = JobQueue(workspace_with_items(tmp_path))
+    for action in (queue.job, queue.stop, queue.resume, queue.remove):
+        with pytest.raises(UsageError, match="no such job"):
+            action(name)
+
+
+def test_a_name_can_be_queued_once(tmp_path: Path) -> None:
+    queue = JobQueue(workspace_with_items(tmp_path))
+    queue.add(wanted("mine", "embedded"))
+    with pytest.raises(UsageError, match="in the queue already"):
+        queue.add(wanted("mine", "embedded"))
+
+
+def test_those_who_ask_do_not_take_each_other_for_the_process(tmp_path: Path) -> None:
+    """Threads of a studio, or two studios, may look at a job at the same moment."""
+    queue = JobQueue(workspace_with_items(tmp_path))
+    folder = queue.folder / queue.add(wanted("mine", "embedded")).id
+    with create_job_lock(folder):
+        assert is_locked(folder)
+    with ThreadPoolExecutor(8) as threads:
+        assert not any(threads.map(lambda _: is_locked(folder), range(2000)))
+
+
+def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_text("")
+    progress = JobProgress(tmp_path / "folder" / PROGRESS)
+    with progress.writing():
+        pass
+    (tmp_path / "folder").unlink()
+    progress.flush()
+    assert read_json(tmp_path / "folder" / PROGRESS)["phase"] == "starting"
+
+
+def test_a_model_that_is_asked_in_two_ways_counts_once(tmp_path: Path) -> None:
+    progress = JobProgress(tmp_path / "progress.json")
+    seen = []
+    for label in ("bert (masked)", "bert (next-sentence)", "gpt2 (causal)"):
+        with progress.watch(label):
+            progress.flush()
+            seen.append(read_json(tmp_path / "progress.json")["model"])
+    assert seen == [1, 1, 2]
+
+
+def test_a_job_whose_request_is_damaged_is_shown_and_can_be_removed(tmp_path: Path) -> None:
+    queue = JobQueue(workspace_with_items(tmp_path))
+    job, other = queue.add(wanted("mine", "embedded")), queue.add(wanted("other", "embedded"))
+    (queue.folder / job.id / REQUEST).write_text('{"models": ')
+    queue.reload_jobs()
+    assert {shown.id: shown.state for shown in queue.shown()} == {other.id: "queued", job.id: "damaged"}
+    assert REQUEST in queue.job(job.id).sentence
+    with pytest.raises(UsageError, match="damaged"):
+        queue.resume(job.id)
+    queue.remove(job.id)
+    assert [left.id for left in queue.jobs()] == [other.id]
+
+
+def test_a_queue_says_what_is_in_its_way_and_goes_on_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the disk is full for a while."""
+    monkeypatch.setattr("tiltmeter.studio.job_queue._PAUSE", 0.05)
+    queue = JobQueue(workspace_with_items(tmp_path))
+    started: list[str] = []
+    full = True
+
+    def start(job: Job) -> None:
+        if full:
+            raise OSError(28, "No space left on device")
+        started.append(job.id)
+        (queue.folder / job.id / QUEUED).unlink()
+
+    monkeypatch.setattr(queue, "_start", start)
+    with queue.running():
+        job = queue.add(wanted("mine", "embedded"))
+        until(lambda: "No space left" in queue.trouble)
+        full = False
+        until(lambda: started == [job.id] and not queue.trouble)

@@ -1,0 +1,159 @@
+import threading
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from tests.support.patience import PATIENCE
+from tests.translators.fake import FakeTranslator
+from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.translators.batch_translation import list_pending, translate_all
+from tiltmeter.translators.cost import count_characters, require_consent
+from tiltmeter.translators.translation_store import TranslationStore
+from tiltmeter.translators.translator_protocol import Price
+
+TEXTS = ["I sang.", "I waited for the bus.", "I sang.", "I baked bread.", "I ran."]
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with TranslationStore(tmp_path / "deep" / "translations.sqlite") as opened:
+        yield opened
+
+
+def test_each_sentence_is_sent_once(store: TranslationStore) -> None:
+    translator = FakeTranslator()
+    progress: list[tuple[int, int]] = []
+    translations = translate_all(translator, TEXTS, "sk", store, lambda done, wanted: progress.append((done, wanted)))
+    assert translations == {text: text.upper() for text in TEXTS}
+    assert sorted(translator.sent) == sorted(set(TEXTS))
+    assert progress == [(0, 4), (2, 4), (4, 4)]
+    assert translate_all(translator, [*TEXTS, "I slept."], "sk", store)["I slept."] == "I SLEPT."
+    assert len(translator.sent) == 5
+
+
+def test_what_a_translation_depends_on_keeps_it_apart(store: TranslationStore) -> None:
+    for translator, language in ((FakeTranslator(), "sk"), (FakeTranslator(), "uk"), (FakeTranslator(key="2"), "sk")):
+        assert list_pending(translator, TEXTS, language, store) == list(dict.fromkeys(TEXTS))
+        translate_all(translator, TEXTS, language, store)
+        assert not list_pending(translator, TEXTS, language, store)
+    assert store.find_creation_times("fake 1", "sk") is not None
+    assert store.find_creation_times("fake 1", "pl") is None
+
+
+def test_a_failure_loses_nothing(store: TranslationStore) -> None:
+    broken = FakeTranslator(breaks_at="I ran.")
+    with pytest.raises(ModelError, match=r"^The line went dead\. 2 of 4 sentences are translated and kept; the same"):
+        translate_all(broken, TEXTS, "sk", store)
+    mended = FakeTranslator()
+    assert len(translate_all(mended, TEXTS, "sk", store)) == 4
+    assert len(mended.sent) == 2
+    assert not set(mended.sent) & set(broken.sent)
+
+
+def test_a_killed_run_loses_nothing(tmp_path: Path) -> None:
+    def die(_done: int, _wanted: int) -> None:
+        if _done:
+            raise KeyboardInterrupt
+
+    first, second = FakeTranslator(), FakeTranslator()
+    with TranslationStore(tmp_path / "t.sqlite") as store, pytest.raises(KeyboardInterrupt):
+        translate_all(first, TEXTS, "sk", store, die)
+    with TranslationStore(tmp_path / "t.sqlite") as store:
+        translate_all(second, TEXTS, "sk", store)
+    assert sorted([*first.sent, *second.sent]) == sorted(set(TEXTS))
+
+
+def test_two_runs_at_once_pay_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, lock = threading.Semaphore(0), TranslationStore.lock
+
+    def counted(store: TranslationStore, system: str, language: str) -> FileLock:
+        both.release()
+        return lock(store, system, language)
+
+    def slowly(text: str) -> str:
+        # The first run goes on when the other has come to the lock.
+        for _ in range(2):
+            assert both.acquire(timeout=PATIENCE)
+        both.release(2)
+        return text.upper()
+
+    monkeypatch.setattr(TranslationStore, "lock", counted)
+
+    texts = [f"I counted to {number}." for number in range(40)]
+    translators = [FakeTranslator(batch_size=3, say=slowly), FakeTranslator(batch_size=3, say=slowly)]
+    translations: list[dict[str, str]] = []
+
+    def run(translator: FakeTranslator) -> None:
+        with TranslationStore(tmp_path / "t.sqlite") as store:
+            translations.append(translate_all(translator, texts, "sk", store))
+
+    threads = [threading.Thread(target=run, args=[translator]) for translator in translators]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(translators[0].sent + translators[1].sent) == sorted(texts)
+    assert translations[0] == translations[1] == {text: text.upper() for text in texts}
+
+
+def test_the_first_translation_stays(store: TranslationStore) -> None:
+    store.put("s", "sk", {"a": "first"})
+    store.put("s", "sk", {"a": "second", "b": "other"})
+    assert store.get("s", "sk", ["a", "b", "c"]) == {"a": "first", "b": "other"}
+    many = {f"text {number}": str(number) for number in range(1_203)}
+    store.put("s", "sk", many)
+    assert store.get("s", "sk", many) == many
+
+
+def test_too_few_translations_are_refused(store: TranslationStore) -> None:
+    class Lossy(FakeTranslator):
+        def translate(self, texts, language):
+            return super().translate(texts, language)[1:]
+
+    with pytest.raises(ModelError, match="fake was sent 2 sentences and gave 1 translations"):
+        translate_all(Lossy(), TEXTS, "sk", store)
+    assert len(list_pending(FakeTranslator(), TEXTS, "sk", store)) == 4
+
+
+def test_a_file_that_is_no_store_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite"
+    path.write_text("This is a text, and long enough not to be taken for an empty data base." * 10)
+    with TranslationStore(path) as store:
+        store.put("s", "sk", {"a": "b"})
+        assert store.get("s", "sk", ["a"]) == {"a": "b"}
+    assert (tmp_path / "t.sqlite.damaged-1").read_text().startswith("This is a text")
+
+
+def test_the_cost_is_reported_before_anything_is_sent() -> None:
+    translator = FakeTranslator(name="deepl", price=Price(25.0, "USD", "price list of 2024"))
+    left = {"sk": ["I sang."] * 2000, "uk": ["I ran."] * 1000, "pl": []}
+    assert count_characters(left) == 20_000
+    with pytest.raises(UsageError) as refused:
+        require_consent(False, translator, left)
+    assert str(refused.value) == (
+        "This would send 3,000 sentences, 20,000 characters, to deepl, for translations into sk, uk: about 0.50 USD at "
+        "25 USD per million characters (price list of 2024; your plan may differ). Nothing was sent; pass --yes to go "
+        "on."
+    )
+    require_consent(True, translator, left)
+    require_consent(False, translator, {"sk": []})
+    require_consent(False, FakeTranslator(), left)
+
+
+def test_what_is_no_translation_is_not_taken_for_one(store: TranslationStore) -> None:
+    """A service may answer null, or nothing: the sentence stays untranslated, and the next run sends it again."""
+    given = {"I sang.": None, "I ran.": "", "I baked bread.": " \n"}
+    translator = FakeTranslator(say=lambda text: given.get(text, text.upper()))  # type: ignore[arg-type, return-value]
+    assert translate_all(translator, TEXTS, "sk", store) == {"I waited for the bus.": "I WAITED FOR THE BUS."}
+    assert set(list_pending(translator, TEXTS, "sk", store)) == set(given)
+    assert len(translate_all(FakeTranslator(), TEXTS, "sk", store)) == 4
+    with pytest.raises(ModelError, match="fake gave int '7' for a translation, which is no text"):
+        translate_all(FakeTranslator(say=lambda _text: 7), TEXTS, "pl", store)  # type: ignore[arg-type, return-value]
+
+
+def test_an_empty_translation_of_an_earlier_version_is_asked_for_again(store: TranslationStore) -> None:
+    store.put("fake 1", "sk", {"I sang.": "", "I ran.": "BEHAL"})
+    assert list_pending(FakeTranslator(), ["I sang.", "I ran."], "sk", store) == ["I sang."]
+    made = translate_all(FakeTranslator(), ["I sang.", "I ran."], "sk", store)
+    assert made == {"I sang.": "I SANG.", "I ran.": "BEHAL"} == store.get("fake 1", "sk", made)
