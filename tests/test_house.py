@@ -14,13 +14,13 @@ ROOT = Path(tiltmeter.__file__).parent
 
 # The packages in the order of docs/explanation/architecture.md: each imports only packages before it.
 ROOMS = [
-    "printable",
+    "printable_text",
     "csv_text",
-    "addresses",
-    "guarded_output",
+    "redaction",
+    "safe_output",
     "errors",
     "files",
-    "reading",
+    "text_files",
     "database",
     "registry",
     "questions",
@@ -54,7 +54,8 @@ SAME_THING = {
     "geneval": {"forms", "datasets", "measures", "runs"},
     "winomt": {"forms", "datasets", "measures", "runs"},
     "translations": {"runs", "cli"},
-    "translate": {"translators", "making"},
+    "sensitivity": {"comparing", "cli"},
+    "items": {"runs", "cli"},
     "comparison": {"comparing", "reports"},
     "ranks": {"measures", "reports"},
     "controls": {"measures", "reports"},
