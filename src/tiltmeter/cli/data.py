@@ -50,7 +50,7 @@ def get(
     spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set.")],
     accept_no_licence: Annotated[
         bool,
-        typer.Option("--accept_notice-no-licence", help="Use the files although their repository states no licence."),
+        typer.Option("--accept-no-licence", help="Use the files although their repository states no licence."),
     ] = False,
 ) -> None:
     """Download the files of a data set, unless they are cached, and print their paths.
@@ -135,7 +135,7 @@ def validate(
     format: From = None,
     language: Language = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail on list_warning_codes too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
 ) -> None:
     """Check every item and report errors and warnings. The exit code is 2 if there are errors.
 
