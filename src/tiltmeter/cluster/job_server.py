@@ -26,7 +26,7 @@ from tiltmeter.cluster import model_job
 CAN_FORK = sys.platform == "linux"
 # What jobs import, and what those import whose model is in files.
 OF_ALL = ("tiltmeter.cluster.cell_run", "scipy.stats")
-OF_FILES = ("tiltmeter.models.qualify_subject", "transformers.modeling_utils")
+OF_FILES = ("tiltmeter.models.local_opener", "transformers.modeling_utils")
 # Whether there are GPUs is asked without opening them: a process that has opened one cannot be forked.
 _UNOPENED_GPUS = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _MESSAGE = 1 << 16

@@ -70,7 +70,7 @@ class DeepLTranslator:
 
     def _record_retry_after(self) -> None:
         """Record the Retry-After header of each response, which the package's errors do not have."""
-        session = getattr(getattr(self._client, "_client", None), "_read_session", None)
+        session = getattr(getattr(self._client, "_client", None), "_session", None)
         if session is None:
             return  # another version of the package: Retry-After is ignored
         send = session.send
