@@ -11,7 +11,7 @@ import tiltmeter
 FORM = """
 from dataclasses import dataclass
 from pathlib import Path
-from tiltmeter.benchmarks.benchmark import Asked, Benchmark
+from tiltmeter.benchmarks.benchmark import PartTrials, Benchmark
 from tiltmeter.datasets import Dataset
 from tiltmeter.datasets.dataset_definition import Source
 from tiltmeter.forms import Form, ItemText
@@ -43,7 +43,7 @@ FORM = Form(
     heading=lambda item: (f"{len(item.answer)} letters",),
     errors={"no-question": "a riddle that asks nothing"},
 )
-BENCHMARK = Benchmark(form="riddles", protocols={"x": ""}, measures="pairs", ask=lambda *a, **b: Asked("causal", "x"))
+BENCHMARK = Benchmark(form="riddles", protocols={"x": ""}, measures="pairs", ask=lambda *a, **b: PartTrials("causal", "x"))
 DATASET = Dataset("riddles", "riddles", "Riddles", "CC0", "nobody", "none", (),
     (Source("en", None, "jsonl", Path(__file__).with_name("riddles.jsonl")),))
 """
@@ -51,14 +51,14 @@ LINES = """{"id": "r", "language": "en", "riddle": "What has keys and no door?",
 {"id": "s", "language": "en", "riddle": "A mouth and no teeth", "answer": "A river."}
 """
 USE = """
-from tiltmeter.benchmarks import benchmark_for
+from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.cli import main
 from tiltmeter.datasets import DATASETS
-from tiltmeter.datasets.findings import errors
-from tiltmeter.forms import forms
-assert "riddles" in forms() and len(forms()) > 6, forms()
-assert benchmark_for("riddles").form == "riddles"
-assert errors()["no-question"] == "a riddle that asks nothing"
+from tiltmeter.datasets.findings import list_error_codes
+from tiltmeter.forms import get_forms
+assert "riddles" in get_forms() and len(get_forms()) > 6, get_forms()
+assert get_benchmark("riddles").form == "riddles"
+assert list_error_codes()["no-question"] == "a riddle that asks nothing"
 assert DATASETS["riddles"].form == "riddles"
 import sys
 sys.argv = ["tiltmeter", *sys.argv[1:]]

@@ -130,8 +130,8 @@ def test_messages_that_cannot_be_written_do_not_end_the_work(tmp_path: Path) -> 
 def test_a_file_does_not_take_the_place_of_a_closed_stream() -> None:
     """A library that prints would otherwise write into the next file that is opened."""
     script = (
-        "from tiltmeter.safe_output import guarded_output\n"
-        "with guarded_output(), open(__import__('os').devnull) as file:\n"
+        "from tiltmeter.safe_output import guard_output\n"
+        "with guard_output(), open(__import__('os').devnull) as file:\n"
         "    raise SystemExit(file.fileno() < 3)"
     )
     call = f"{shlex.quote(sys.executable)} -c {shlex.quote(script)} <&- >&- 2>&-"
