@@ -43,7 +43,9 @@ FORM = Form(
     heading=lambda item: (f"{len(item.answer)} letters",),
     errors={"no-question": "a riddle that asks nothing"},
 )
-BENCHMARK = Benchmark(form="riddles", protocols={"x": ""}, measures="pairs", ask=lambda *a, **b: PartTrials("causal", "x"))
+BENCHMARK = Benchmark(
+    form="riddles", protocols={"x": ""}, measures="pairs", ask=lambda *a, **b: PartTrials("causal", "x")
+)
 DATASET = Dataset("riddles", "riddles", "Riddles", "CC0", "nobody", "none", (),
     (Source("en", None, "jsonl", Path(__file__).with_name("riddles.jsonl")),))
 """

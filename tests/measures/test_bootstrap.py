@@ -30,7 +30,10 @@ def test_draws_count_n_items_per_resample() -> None:
 
 
 def test_resamples_are_the_same_in_every_process() -> None:
-    code = "from tiltmeter.measures.bootstrap import create_generator; print(create_generator('a', 'b').integers(0, 2**62))"
+    code = (
+        "from tiltmeter.measures.bootstrap import create_generator; "
+        "print(create_generator('a', 'b').integers(0, 2**62))"
+    )
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", code]
