@@ -1,8 +1,9 @@
-"""How the docs become a site, with `make docs`.
+"""The settings of the site that `make docs` builds.
 
-The source is the root of the repository, so that links between files are the links between pages.
+The source folder is the root of the repository, so that the links between files are also the links between pages.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -15,9 +16,9 @@ project = "Tiltmeter"
 copyright = "the authors of Tiltmeter, Apache-2.0"
 version = release = tiltmeter.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["docs/*.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "perf/README.md"]
+include_patterns = ["docs/*.md", "docs/*/*.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "perf/README.md"]
 exclude_patterns = [".*", "build", "dist", "examples", "runs", "site", "src", "tests"]
 templates_path = ["_templates"]
 # The address of the site's root leads to its first page.
@@ -31,10 +32,18 @@ myst_heading_anchors = 4
 # Indented blocks are commands, output and drawings.
 highlight_language = "none"
 
-default_role = "code"
-autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
-autodoc_preserve_defaults = True
-python_use_unqualified_type_names = True
-python_maximum_signature_line_length = 100
-toc_object_entries_show_parents = "hide"
+_PAGE = re.compile(r"^- \[(.+?)\]\((.+?)\.md\)", re.MULTILINE)
+
+
+def _add_contents(_app: object, name: str, source: list[str]) -> None:
+    """Add the tables of contents of the side bar to the first page, from the lists of links on it."""
+    if name == root_doc:
+        for section in source[0].split("\n## ")[1:]:
+            caption, _, text = section.partition("\n")
+            pages = "\n".join(f"{title} <{page}>" for title, page in _PAGE.findall(text))
+            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
+
+
+def setup(app) -> None:
+    """Register the function above with Sphinx."""
+    app.connect("source-read", _add_contents)

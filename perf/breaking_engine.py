@@ -18,7 +18,7 @@ NAMES = ("plain", "underscores", "letters", "braces", "hashes", "tag")
 TOKENS = {placeholder.name: placeholder.token for placeholder in select_placeholders("none", NAMES)}
 ANY_TOKEN = re.compile("|".join(map(re.escape, sorted(TOKENS.values(), key=len, reverse=True))))
 
-# What real systems do to a placeholder: research on issues of several systems, named in docs/making.md.
+# What real systems do to a placeholder: research on issues of several systems, named in docs/how-to/making.md.
 WAYS: dict[str, Callable[[str, str], str]] = {
     "kept": lambda text, _token: text,
     "translated": lambda text, token: text.replace(token, "en blanco"),

@@ -106,7 +106,7 @@ def instruct_gaps() -> dict[str, float]:
 
 
 def markdown() -> str:
-    """The slopes as the table of docs/comparing.md."""
+    """The slopes as the table of docs/evidence/comparisons.md."""
     lines = ["| family | models | slope of log g_s | 95% interval | p |", "| --- | ---: | ---: | --- | ---: |"]
     for slope in slopes():
         ends = "" if slope.interval is None else f"{slope.interval[0]:+.2f} to {slope.interval[1]:+.2f}"

@@ -68,15 +68,15 @@ _NO_MATTER |= {"non_blocking"}
 # numbers. What depends on them is tested with other values, or by a property such as "no batch is larger".
 ARBITRARY: dict[str, set[str]] = {
     "engine/__init__.py": {"ENGINE_VERSION"},
-    "engine/answerer.py": {"_PACK_WIDTH_ON_GPU", "_BATCHES_AHEAD", "pack_width_on_cpu", "example"},
+    "engine/answerer.py": {"_PACK_WIDTH_ON_GPU", "_BATCHES_AHEAD", "pack_width_on_cpu", "build_example_inputs"},
     "engine/causal.py": {"pack_width_on_cpu"},
     "engine/vocabulary_head.py": {"_LOGITS_AT_ONCE", "_LOGITS_AT_ONCE_ELSEWHERE"},
     "engine/row_groups.py": {"_BATCH_OVERHEAD"},
     "engine/batch_size.py": {"_MAX_ON_CPU", "_MAX_ON_GPU", "_ASSUMED_FREE"},
     "engine/batch_plan.py": {"LARGEST_TREE", "_MOST_TOKENS", "_SOURCES_PER_TOKEN"},
-    "engine/seq2seq.py": {"example"},
-    "engine/speedups/activations.py": {"_agrees"},
-    "engine/speedups/norms.py": {"_is_root_mean_square"},
+    "engine/seq2seq.py": {"build_example_inputs"},
+    "engine/speedups/activations.py": {"_is_equivalent"},
+    "engine/speedups/norms.py": {"_is_rms_norm"},
     "engine/speedups/wanted_positions.py": {"_TOLERANCE"},
 }
 

@@ -28,7 +28,7 @@ FOLDER = Path("slds-lmu/stereotypes-multi/create_dataset/data")
 PARTS = ("intrasentence", "intersentence")
 RAW = {("de", "intrasentence"): "de_v2_0", ("de", "intersentence"): "de_v1_0"}
 # Contexts without their term, and those left without a proposal: sections 3.1.4 of the thesis; counts of the released
-# files in docs/data.md.
+# files in docs/evidence/data-sets.md.
 EXPECTED = {
     "de": (562, 535),
     "fr": (372, 333),

@@ -1,9 +1,9 @@
-"""What 1,000 models on all benchmarks in 40 languages cost, from measured inputs; docs/scale.md has the result.
+"""Compute what 1,000 models on all benchmarks in 40 languages cost, as in docs/evidence/scale.md.
 
     python -m perf.scale_costs
 
-Items are counted in the catalogue. Times and sizes are those of docs/performance.md and of runs, as told beside each
-input; the mixture of models and the speed of a shared file system are assumptions.
+Items are counted in the catalogue. Times and sizes are from docs/evidence/performance.md and from runs, as noted at
+each input; the mixture of models and the speed of a shared file system are assumptions.
 """
 
 import argparse
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from tiltmeter.benchmarks import get_benchmarks
 from tiltmeter.datasets.catalogue import DATASETS
 
-# Measured (docs/performance.md, "A large model"): 7e9 weights in bfloat16 on an H200, 29,151 questions about 9,302
-# items of StereoSet, CrowS-Pairs and GEST in 6.3 s, from text to scores.
+# Measured (docs/evidence/performance.md, "A large model"): 7e9 weights in bfloat16 on an H200, 29,151 questions about
+# 9,302 items of StereoSet, CrowS-Pairs and GEST in 6.3 s, from text to scores.
 _SECONDS, _QUESTIONS, _ITEMS, _WEIGHTS = 6.3, 29_151, 9_302, 7e9
 # Measured there, too: BERT-base takes 0.14 s for 2,106 items; the host sets the pace of small models.
 _LEAST_SECONDS_PER_ITEM = 0.14 / 2_106

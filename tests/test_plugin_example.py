@@ -1,4 +1,4 @@
-"""The example package of docs/extending.md is read, validated, run, shown, compared, gated and exported unchanged."""
+"""Every command works with the example package of docs/how-to/extending.md."""
 
 import json
 import shutil
@@ -100,7 +100,7 @@ def test_its_components_conform(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_page_about_extending_shows_this_code() -> None:
-    page = (EXAMPLES.parent / "docs" / "extending.md").read_text(encoding="utf-8")
+    page = (EXAMPLES.parent / "docs" / "how-to" / "extending.md").read_text(encoding="utf-8")
     assert "examples/tiltmeter-blanks" in page
     for name in ("form.py", "benchmark.py", "measures.py", "data.py"):
         assert name in page

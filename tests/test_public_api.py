@@ -81,7 +81,7 @@ def test_commands_the_studio_and_runs_start_without_what_takes_seconds_to_import
     heavy = {"torch", "transformers", "altair", "scipy.stats", "scipy.optimize"}
     script = (
         "import sys, tiltmeter.cli, tiltmeter.studio.app, tiltmeter.runs.evaluate, tiltmeter.measures as measures; "
-        f"measures.measures(); print({heavy} & set(sys.modules))"
+        f"measures.list_measures(); print({heavy} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

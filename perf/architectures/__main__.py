@@ -22,7 +22,7 @@ from perf.architectures.making import LONGROPE, MIDDLE, SMALL, Variant
 from perf.architectures.short import list_short
 from perf.architectures.table import count, write_between_markers
 
-_PAGE = Path(__file__).resolve().parents[2] / "docs" / "architectures-tested.md"
+_PAGE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "architectures-tested.md"
 _FEW = 4
 Check = tuple[Architecture, Variant]
 

@@ -1,4 +1,6 @@
-"""Run the simulations of docs/statistics.md: `python -m perf.simulations [--data-sets 4000] [--jobs 2] [TABLE …]`.
+"""Run the simulations of docs/evidence/verdicts.md.
+
+python -m perf.simulations [--data-sets 4000] [--jobs 2] [TABLE …]
 
 NumPy, SciPy and pandas suffice, except for the gates, which need all dependencies of Tiltmeter.
 """

@@ -186,7 +186,7 @@ def no_worse_sense(margin: float) -> Simulate:
 
 
 TYPES = tuple(BIAS_TYPES)
-# The rules in docs/gates.md and README.md, and the records they are applied to.
+# The rules in docs/how-to/gates.md and README.md, and the records they are applied to.
 EXAMPLES: tuple[tuple[RuleKind, tuple[str, ...], Callable[[Rng], list[Record]]], ...] = (
     ("max", ("stereoset.SS distance 5",), lambda rng: _stereoset(rng, OVERALL, LANGUAGES)),
     ("max", ("stereoset.SS distance 8",), lambda rng: _stereoset(rng, OVERALL, LANGUAGES)),

@@ -1,4 +1,4 @@
-"""The counts of the upstream files in docs/data.md; these tests need a mirror."""
+"""The counts of the upstream files in docs/evidence/data-sets.md; these tests need a mirror."""
 
 import json
 from collections import Counter

@@ -365,6 +365,6 @@ def test_there_are_sixteen_stereotypes() -> None:
 
 
 def test_the_documentation_names_every_code() -> None:
-    page = Path(__file__).parents[2].joinpath("docs", "data.md").read_text(encoding="utf-8")
+    page = Path(__file__).parents[2].joinpath("docs", "reference", "file-formats.md").read_text(encoding="utf-8")
     for code, meaning in (list_error_codes() | list_warning_codes()).items():
         assert f"| `{code}` | {meaning} |" in page

@@ -50,7 +50,7 @@ def test_all_tensors_are_on_the_device(name: str) -> None:
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("way", ["_careful_log_probs", "_quick_log_probs"])
+@pytest.mark.parametrize("way", ["_compute_log_probs_sliced", "_compute_log_probs_whole"])
 def test_log_probabilities_are_on_the_device(way: str) -> None:
     states = torch.zeros((3, 40), dtype=torch.bfloat16, device=META)
     which = tokens = torch.zeros(5, dtype=torch.int64, device=META)

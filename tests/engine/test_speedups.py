@@ -259,7 +259,7 @@ def test_a_speed_up_that_does_not_apply_is_not_checked(monkeypatch: pytest.Monke
 
 def _state(answerer: Any) -> dict[str, Any]:
     """All that a speed-up may change."""
-    names = ("layout", "masks", "only_at", "head", "encodes_once", "encoder_at", "decoder_at")
+    names = ("layout", "masks", "restrict_to_positions", "head", "encodes_once", "encoder_at", "decoder_at")
     found = {name: getattr(answerer, name) for name in names if hasattr(answerer, name)}
     parts = {name: (type(part), "forward" in vars(part)) for name, part in answerer.model.named_modules()}
     return {**found, "parts": parts}

@@ -16,7 +16,7 @@ WHICH = torch.tensor([0, 3, 3, 6, 1, 5])
 TOKENS = torch.tensor([1, VOCABULARY - 1, 0, 20, 7, 33])
 
 
-@pytest.mark.parametrize("way", ["_careful_log_probs", "_quick_log_probs"])
+@pytest.mark.parametrize("way", ["_compute_log_probs_sliced", "_compute_log_probs_whole"])
 @pytest.mark.parametrize("scale", [0.1, 3.0, 40.0])  # from nearly uniform to nearly certain
 def test_log_probabilities_and_tops(way: str, scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary_head, "_LOGITS_AT_ONCE_ELSEWHERE", 2 * VOCABULARY)  # two states at a time
@@ -105,7 +105,10 @@ def test_logits_in_memory_at_once_are_limited(
     which, tokens = torch.tensor([0, 1, 2, 3, 3, 2, 1, 0]), torch.tensor([0, 1023, 1024, 2999, 1499, 1500, 7, 2047])
     which, tokens = torch.cat([which, torch.arange(4)]), torch.cat([tokens, states.argmax(dim=-1)])
     expected = torch.log_softmax(states.double(), dim=-1)[which, tokens]
-    ways = {"_careful_log_probs": [(4, size) for size in careful], "_quick_log_probs": [(size, 3000) for size in quick]}
+    ways = {
+        "_compute_log_probs_sliced": [(4, size) for size in careful],
+        "_compute_log_probs_whole": [(size, 3000) for size in quick],
+    }
     for way, sizes in ways.items():
         sliced = Sliced()
         values, tops = getattr(sliced, way)(states, which, tokens)
@@ -117,6 +120,6 @@ def test_logits_in_memory_at_once_are_limited(
 def test_states_are_not_overwritten() -> None:
     states = torch.randn((4, 30), generator=torch.Generator().manual_seed(1))
     before = states.clone()
-    for way in ("_careful_log_probs", "_quick_log_probs"):
+    for way in ("_compute_log_probs_sliced", "_compute_log_probs_whole"):
         getattr(VocabularyHead(nn.Identity()), way)(states, torch.tensor([0]), torch.tensor([3]))
         assert torch.equal(states, before)

@@ -101,10 +101,10 @@ def json_blocks(page: str) -> list[str]:
 
 
 def _data(folder: Path) -> None:
-    """Files of items: those that README and docs/data.md print."""
+    """Files of items: those that README and docs/reference/file-formats.md print."""
     (folder / "mine.jsonl").write_text(json_blocks("README.md")[0], encoding="utf-8")
     names = ["items", "pairs", "gest", "gendered-pairs", "winobias", "questions", "mt", "winomt"]
-    for name, text in zip(names, json_blocks("docs/data.md"), strict=True):
+    for name, text in zip(names, json_blocks("docs/reference/file-formats.md"), strict=True):
         (folder / f"my-{name}.jsonl").write_text(text, encoding="utf-8")
     (folder / "my-edition").mkdir()
     write_jsonl(folder / "my-edition" / "items.jsonl", own_items(THREE))

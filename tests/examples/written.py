@@ -14,7 +14,11 @@ from tests.test_docs import _CODE, _FENCE, _INDENTED
 from tiltmeter.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(page.relative_to(ROOT).as_posix() for page in sorted((ROOT / "docs").rglob("*.md"))),
+]
 
 # How lines of blocks begin that are commands: with a prompt, as a step of a workflow, or with a known program.
 _COMMAND = re.compile(r"^(?:\$ |- run: )?((?:\w+=\S+ )?(?:tiltmeter|pip|make|python|vllm)(?: .*)?)$")

@@ -8,7 +8,7 @@ from scipy import stats
 
 from perf.gest_sizes import FAMILIES, instruct_gaps, log_rates, markdown, slopes
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "comparing.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "comparisons.md"
 
 
 def test_slopes_are_those_of_a_plain_regression() -> None:

@@ -196,7 +196,7 @@ def test_reviewers_elsewhere_see_neither_paths_nor_commands(workspace: Path) -> 
     (workspace / "empty" / "project.toml").write_text(toml, encoding="utf-8")
     studio = studio_on(workspace, build_shared_config(workspace, "review.example.org"))
     zoe, ida = client_of(studio, "reviewer", "Zoe"), client_of(studio, "reviewer", "Ida")
-    lock = adjudication.publish_project.__globals__["step_lock"]
+    lock = adjudication.publish_project.__globals__["lock_project"]
     try:
         pages = [
             zoe.get("/review"),

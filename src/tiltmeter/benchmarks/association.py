@@ -1,7 +1,7 @@
 """StereoSet: does a model prefer the stereotypical, the anti-stereotypical or the unrelated candidate?
 
 Intrasentence candidates fill a BLANK inside a sentence; intersentence candidates follow it. The score of a candidate
-depends on the kind of model; `docs/stereoset.md` has the formulas. There are two protocols:
+depends on the kind of model; `docs/explanation/stereoset.md` has the formulas. There are two protocols:
 
 - `published`: as in the released code of Öztürk et al. (2023), which re-tokenises strings.
 - `in-context`: the candidate's tokens are located by character offsets in the tokenised sentence, so that byte-level

@@ -1,7 +1,7 @@
 """Sentence pairs: does a model assign a higher score to the more stereotypical of two sentences?
 
-The sentences of a pair differ in the group they mention. `docs/sentence-pairs.md` has the formulas and the limitations
-of each protocol. Masked models:
+The sentences of a pair differ in the group they mention. `docs/explanation/sentence-pairs.md` has the formulas and
+the limitations of each protocol. Masked models:
 
 - `published`: each shared token is masked in turn (Nangia et al. 2020, Steinborn et al. 2022).
 - `within-word-l2r`: the same, with the tokens to the right in the same word masked too (Kauf and Ivanova 2023).

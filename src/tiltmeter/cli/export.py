@@ -25,7 +25,7 @@ def export(
     """Write the results of a run in the format of another tool.
 
     For example `model-card`, the model-index of a model card, or `lm-eval`, a results file of the Language Model
-    Evaluation Harness. docs/exports.md describes all formats.
+    Evaluation Harness. docs/how-to/exports.md describes all formats.
 
     **Examples**
 

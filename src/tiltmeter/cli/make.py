@@ -210,7 +210,7 @@ def translate(
 def repair(
     folder: Folder,
     steps: Annotated[
-        str | None, typer.Option(metavar="STEP,...", help="Only these steps; see docs/making.md for all.")
+        str | None, typer.Option(metavar="STEP,...", help="Only these steps; see docs/how-to/repair.md for all.")
     ] = None,
     align: Annotated[bool, typer.Option("--align/--no-align", help="Use word alignment, if it is installed.")] = True,
 ) -> None:

@@ -59,7 +59,8 @@ def matrix(
 
     One job per model loads its weights once. Each cell becomes an ordinary run with the numbers of `tiltmeter run`, in
     OUT/MODEL/BENCHMARK.LANGUAGE.PROTOCOL. A cell that is finished is not run again; one that failed is retried by the
-    next call, and a job that was stopped or killed goes on where it was. docs/scale.md describes plans and engines.
+    next call, and a job that was stopped or killed goes on where it was. Plans and engines:
+    docs/how-to/matrices.md.
 
     **Examples**
 

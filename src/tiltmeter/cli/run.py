@@ -25,7 +25,7 @@ def run(
             metavar="MODEL",
             help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, an adapter or `BASE+ADAPTER`, "
             "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`, `anthropic:MODEL`); "
-            "docs/models.md has them all.",
+            "see docs/how-to/models.md.",
         ),
     ] = None,
     on: Annotated[

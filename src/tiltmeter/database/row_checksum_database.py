@@ -26,7 +26,7 @@ CREATE TABLE {SUMS} (
 """
 # Columns that say what a row is about, the first that a table has as a text.
 _OWNERS = ("item", "unit", "id")
-_REMEDY = "restore it from a copy; docs/failures.md says how to go on without one"
+_REMEDY = "restore it from a copy; docs/reference/failures.md says how to go on without one"
 # So many of the damaged places are named.
 _NAMED = 3
 

@@ -26,7 +26,7 @@ def get_language_facts(code: str) -> LanguageFacts:
     """The language with this code; a code with a region is the same language.
 
     >>> get_language_facts("sk")
-    Language(code='sk', name='Slovak', family='Slavic', script='Latin', gender='masculine, feminine, neuter')
+    LanguageFacts(code='sk', name='Slovak', family='Slavic', script='Latin', gender='masculine, feminine, neuter')
     >>> get_language_facts("pt-BR").name, get_language_facts("tlh").name
     ('Portuguese (BR)', 'tlh')
     """

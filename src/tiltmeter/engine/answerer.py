@@ -24,7 +24,7 @@ from tiltmeter.engine.vocabulary_head import RestrictPositions, VocabularyHead
 from tiltmeter.questions import Kind, WantedQuantity
 
 # The width of packed rows on a GPU. Wider rows are filled better but cost more attention; with this width, padding is
-# at most 3% (docs/performance.md).
+# at most 3% (docs/evidence/performance.md).
 _PACK_WIDTH_ON_GPU = 128
 # While a GPU computes one batch, the next ones are prepared; on a CPU this would only compete with the computation.
 _BATCHES_AHEAD = 2
@@ -41,7 +41,7 @@ class Answerer(ABC):
     kind: Kind
     # The width of packed rows on a CPU. Narrower than on a GPU, because attention is over the whole row and is a larger
     # part of the time there. Together with larger batches, T5 took 7 to 12% less time than with unpacked rows
-    # (docs/performance.md).
+    # (docs/evidence/performance.md).
     pack_width_on_cpu = 64
 
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
@@ -153,7 +153,7 @@ class Answerer(ABC):
             return torch.from_numpy(array).to(self.device)
         pinned = torch.empty(array.shape, dtype=torch.int64, pin_memory=True)
         # Copied by numpy: torch would use all its threads, and on a busy host waking them took up to 80 of 150 ms
-        # (docs/performance.md).
+        # (docs/evidence/performance.md).
         pinned.numpy()[...] = array
         return pinned.to(self.device, non_blocking=True)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tiltmeter.engine.answerer import Answerer
 
 # The largest difference between log-probabilities that counts as rounding. The values of half precision are just above
-# the largest differences from float32 that were measured on a GPU (0.012 and 0.095, docs/performance.md).
+# the largest differences from float32 that were measured on a GPU (0.012 and 0.095, docs/evidence/performance.md).
 _TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 _TOLERANCE_OTHERWISE = 1e-4
 # Deep models differ by more between two batches of equal length. Up to three times that difference is tolerated, within

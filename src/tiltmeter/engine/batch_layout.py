@@ -28,8 +28,8 @@ class BatchLayout:
     def combine(cls, layouts: Iterable[Self]) -> Self:
         """The layout that suits all of these.
 
-        >>> BatchLayout.common([BatchLayout(pack=64, longest=192), BatchLayout(pack=128, longest=1024, pads=False)])
-        Layout(pack=64, shares_prefixes=False, pads=False, batches=True, truncates=True, longest=192)
+        >>> BatchLayout.combine([BatchLayout(pack=64, longest=192), BatchLayout(pack=128, longest=1024, pads=False)])
+        BatchLayout(pack=64, shares_prefixes=False, pads=False, batches=True, truncates=True, longest=192)
         """
         every = list(layouts)
         return cls(

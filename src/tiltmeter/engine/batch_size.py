@@ -9,7 +9,7 @@ from torch import nn
 from tiltmeter.questions import Kind
 
 # Maximum tokens per batch. On a CPU, 2,048 tokens instead of 1,024, in wider packed rows, took GPT-2 2 to 7% and T5 7
-# to 12% less time (docs/performance.md); larger batches were not faster per token.
+# to 12% less time (docs/evidence/performance.md); larger batches were not faster per token.
 _MAX_ON_CPU = 2048
 # On a GPU (an H200, `perf.answering`), larger batches use the device better until it has to wait for the host to
 # prepare them. Next-sentence batches are quick to prepare (one number is read per input), and an encoder-decoder sends

@@ -16,7 +16,8 @@ class CausalAnswerer(OneStackAnswerer):
 
     kind = "causal"
     # Prefix trees are long; two or three of them fill such a row, while narrower rows leave gaps. With this width and
-    # batches of 2,048 tokens, GPT-2 took 2 to 7% less time than with rows of 64 and 1,024 tokens (docs/performance.md).
+    # batches of 2,048 tokens, GPT-2 took 2 to 7% less time than with rows of 64 and 1,024 tokens
+    # (docs/evidence/performance.md).
     pack_width_on_cpu = 96
 
     def inputs(self, batch: Batch) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
 # The fixed cost of a batch, as a share of a full one: the higher, the more padding is accepted for fewer batches. With
-# this value padding is 0 to 3% of the tokens of StereoSet, CrowS-Pairs and GEST (docs/performance.md); what other
-# values would cost in time was not recorded.
+# this value padding is 0 to 3% of the tokens of StereoSet, CrowS-Pairs and GEST (docs/evidence/performance.md). The
+# time for other values was not recorded.
 _BATCH_OVERHEAD = 1 / 32
 
 

@@ -17,7 +17,8 @@ from tiltmeter.forms.visible_text import INVISIBLE, extract_visible_text
 from tiltmeter.forms.word_difference import compute_word_difference, is_unspaced
 
 # Consecutive changed words from which a pair gets a warning. A group is mostly named by one or two words, so a longer
-# difference suggests that the sentences differ in more than the group. Chosen by hand; docs/data.md has the counts.
+# difference suggests that the sentences differ in more than the group. Chosen by hand;
+# docs/evidence/data-sets.md has the counts.
 _WIDE = 3
 
 DUPLICATE = {"duplicate-pair": "a pair that an earlier item has too"}

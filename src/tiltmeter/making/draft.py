@@ -34,7 +34,7 @@ class Draft:
         """The translated fields of this kind, in the form's order.
 
         >>> draft = Draft("a", "association", "en", "de", {}, {"target_term": "Koch", "context": "Der Koch war BLANK."})
-        >>> draft.fields("context")
+        >>> draft.list_fields("context")
         ['context']
         """
         text_kind = get_form(self.form).text_kind

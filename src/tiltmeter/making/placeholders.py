@@ -57,7 +57,7 @@ class Placeholder:
         """The translation of a text in which the token was sent `wanted` times, with BLANK in its place.
 
         >>> Placeholder("letters", "XBLANKX").find("El cocinero era x blankX.", 1)
-        Found(text='El cocinero era BLANK.', outcome='respelled')
+        PlaceholderMatch(text='El cocinero era BLANK.', outcome='respelled')
         """
         pattern = _compile_respellings(self.token)
         if translation.count(self.token) == wanted and not pattern.search(

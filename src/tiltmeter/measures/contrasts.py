@@ -90,8 +90,8 @@ def compute_contrast(
     difference is exactly 0. Scores that are all close together, as those of a saturated head, say so of two models that
     prefer different candidates; where outcomes differ, they are compared.
 
-    >>> from tiltmeter.measures.measure import quantities_for
-    >>> ss = quantities_for(["stereotype", "anti-stereotype"], [])[0]
+    >>> from tiltmeter.measures.measure import list_quantities
+    >>> ss = list_quantities(["stereotype", "anti-stereotype"], [])[0]
     >>> left = 100.0 * np.array([[1, 1, 1, 1, 1, 1, 1, 1, 0, 0]])
     >>> right = 100.0 * np.array([[1, 1, 0, 0, 0, 0, 0, 0, 1, 0]])
     >>> comparison = compute_contrast(ss, left, right)

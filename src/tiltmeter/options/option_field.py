@@ -68,7 +68,7 @@ def list_options(*groups: Any) -> list[OptionField]:
     """The options of dataclasses, in the order of their fields; fields without `define_option` are internal.
 
     >>> from tiltmeter.options import ChatOptions
-    >>> [define_option.flag for define_option in list_options(ChatOptions)][:2]
+    >>> [option.flag for option in list_options(ChatOptions)][:2]
     ['--full-design', '--max-tokens']
     """
     return [

@@ -11,7 +11,7 @@ from torch.utils.data import Dataset
 from tiltmeter.training.tokenised_pairs import TokenisedPairs
 
 # So many batches of random pairs are sorted by length together: more leave less padding, but make batches less random.
-# With 50, padding is 1 to 4% of the tokens (docs/next-sentence.md).
+# With 50, padding is 1 to 4% of the tokens (docs/evidence/next-sentence.md).
 WINDOW = 50
 Rows = NDArray[np.int64]
 

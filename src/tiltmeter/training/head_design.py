@@ -52,7 +52,7 @@ def design_head(
     if base.kind == "causal":
         if published:
             return HeadConfig(**common, reading="mean", joined=False, activations=False)
-        # A token between the sentences gains 0.4 points of accuracy over a space (docs/next-sentence.md).
+        # A token between the sentences gains 0.4 points of accuracy over a space (docs/evidence/next-sentence.md).
         return HeadConfig(**common, reading="mean", separator=base.tokenizer.eos_token or " ")
     find_decoder_start(base.tokenizer, base.config, base.name)  # an error before anything is written
     prefixed = not (published and base.config.model_type == "mt5")

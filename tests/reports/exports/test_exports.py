@@ -21,7 +21,7 @@ def test_every_module_with_an_export_is_a_format_and_documented() -> None:
     folder = Path(exports.__file__).parent
     written = [path for path in folder.glob("*.py") if re.search("^def export", path.read_text(), re.MULTILINE)]
     assert {path.stem.removeprefix("to_").replace("_", "-") for path in written} == set(FORMATS)
-    page = (Path(__file__).parents[3] / "docs" / "exports.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "exports.md").read_text(encoding="utf-8")
     assert set(re.findall("^[|] `(.+?)` [|]", page, re.MULTILINE)) == set(FORMATS)
 
 

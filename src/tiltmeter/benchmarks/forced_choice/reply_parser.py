@@ -71,9 +71,9 @@ def parse_reply(reply: str, options: Sequence[str], labels: Sequence[str], langu
     """Read a reply to a message with these options, in the order in which they were shown.
 
     >>> parse_reply("I would say B.", ["gentle", "gruff"], ["A", "B"], "en")
-    Reading(kind='choice', place=1)
+    ParsedReply(kind='choice', place=1)
     >>> parse_reply("I'm sorry, but I can't choose between A and B.", ["gentle", "gruff"], ["A", "B"], "en")
-    Reading(kind='refusal', place=None)
+    ParsedReply(kind='refusal', place=None)
     """
     text, words = clean_reply(reply), load_reply_words(language)
     if (place := parse_bare_reply(text, options, len(labels), words)) is not None:

@@ -21,7 +21,7 @@ from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
 from tiltmeter.engine.tensors import flatten_states
 
 # Above this share of positions read, gathering them takes longer than computing the others. Not measured by itself; in
-# all, the speed-up gains 0.96 to 1.12 (`perf.speedups`, docs/performance.md).
+# all, the speed-up gains 0.96 to 1.12 (`perf.speedups`, docs/evidence/performance.md).
 _MOST_READ = 0.75
 
 

@@ -71,7 +71,7 @@ def _join_bias_and_mask(
     """Add the mask to the bias once instead of in each layer, since layers share the bias.
 
     The sum is as large as the attention weights of a batch. Computing it in each of 36 attentions took a sixth of the
-    GPU's time for T5 within sentences (docs/performance.md).
+    GPU's time for T5 within sentences (docs/evidence/performance.md).
     """
     bias, mask = named.get("position_bias"), named.get("mask")
     if bias is None or mask is None or not mask.is_floating_point():

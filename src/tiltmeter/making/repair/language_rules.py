@@ -84,7 +84,7 @@ def parse_rules(text: str, name: str) -> LanguageRules:
     try:
         return _build_rules(tomllib.loads(text))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, re.error) as error:
-        raise DataError(f"{name} is not a file of repair rules: {error}; see docs/repair.md.") from error
+        raise DataError(f"{name} is not a file of repair rules: {error}; see docs/how-to/repair.md.") from error
 
 
 def _build_rules(table: dict[str, Any]) -> LanguageRules:
