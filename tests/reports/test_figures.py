@@ -11,11 +11,11 @@ from tests.reports import made
 from tests.runs.made import chosen_scores, pair_scores, run
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.verdict import Verdict
+from tiltmeter.reports.benchmark_sections import list_models
 from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.figure_files import save_figures
 from tiltmeter.reports.figures import Figure, FigureData, build_figures
 from tiltmeter.reports.record_rows import build_rows
-from tiltmeter.reports.report_sections import list_models
 from tiltmeter.reports.verdict_text import list_summary_verdicts
 from tiltmeter.runs.result import Result
 

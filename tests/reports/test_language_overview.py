@@ -9,10 +9,10 @@ from tests.reports import made
 from tests.reports.chromium import chromium, why_not
 from tiltmeter.datasets import DATASETS
 from tiltmeter.datasets.language_facts import get_language_facts
+from tiltmeter.reports.benchmark_sections import build_sections
 from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.language_overview import FEWEST_LANGUAGES, LanguageOverview
 from tiltmeter.reports.report_page import make_report
-from tiltmeter.reports.report_sections import build_sections
 
 FORTY = [
     "ar",

@@ -11,11 +11,11 @@ from tests.reports.test_figures import figures, rows, texts
 from tests.runs.made import pair_scores, run
 from tiltmeter.measures.pairs import compute_pair_differences
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.benchmark_sections import CompiledFigure, build_sections
 from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.figures import FigureData
 from tiltmeter.reports.figures.differences import draw_differences
 from tiltmeter.reports.figures.validity_map import draw_validity_figure
-from tiltmeter.reports.report_sections import CompiledFigure, build_sections
 from tiltmeter.runs.result import Result
 
 FIVE = ["ada", "bea", "cleo", "dora", "eve"]

@@ -92,7 +92,7 @@ def show(
 def _print_one(result: "Result", by: str | None, top: int) -> None:
     from tiltmeter.comparing.strongest_items import select_strongest_items
     from tiltmeter.datasets.name_suggestions import suggest_name
-    from tiltmeter.reports.figures.target_terms import SINGLE_TERMS
+    from tiltmeter.reports.figures.target_forest import SINGLE_TERMS
     from tiltmeter.reports.item_tables import print_strongest
 
     views = list(dict.fromkeys(record.view for record in result.records))

@@ -7,11 +7,11 @@ from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import get_measure
 from tiltmeter.printable_text import escape_row
+from tiltmeter.reports.benchmark_sections import list_models
 from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.figures import Figure, FigureData, build_figures
 from tiltmeter.reports.formatting import format_interval, format_reported_p
 from tiltmeter.reports.record_rows import build_rows
-from tiltmeter.reports.report_sections import list_models
 from tiltmeter.reports.verdict_text import list_verdicts
 from tiltmeter.runs.result import Result
 

@@ -10,10 +10,10 @@ import vl_convert
 from markupsafe import Markup
 
 import tiltmeter
+from tiltmeter.reports.benchmark_sections import build_sections, list_models, pack_figures
 from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.page_templates import load_template, read_template_file
-from tiltmeter.reports.report_sections import build_sections, list_models, pack_figures
 from tiltmeter.reports.sections import ReportContent, render_sections
 from tiltmeter.runs.result import Result
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from tiltmeter.reports.figures.target_terms import SINGLE_TERMS
+from tiltmeter.reports.figures.target_forest import SINGLE_TERMS
 from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p
 from tiltmeter.reports.group_names import get_display_group
 from tiltmeter.reports.page_templates import load_template

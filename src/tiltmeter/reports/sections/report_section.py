@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from tiltmeter.reports.benchmark_sections import BenchmarkSection
 from tiltmeter.reports.combined_runs import CombinedRuns
-from tiltmeter.reports.report_sections import BenchmarkSection
 from tiltmeter.runs.result import Result
 
 
