@@ -69,8 +69,8 @@ def test_explanations_are_of_mutants_that_there_are() -> None:
 
 def test_a_mutant_is_shown_with_what_is_around_its_number() -> None:
     changes = {mutant.scope: mutant.change for mutant in mutants_of(PACKAGE / "engine" / "tensors.py")}
-    assert changes["flat"].startswith("`states.shape[-1]` → ")
-    shown = {mutant.change for mutant in mutants_of(PACKAGE / "engine" / "tensors.py") if mutant.scope == "same"}
+    assert changes["flatten_states"].startswith("`states.shape[-1]` → ")
+    shown = {mutant.change for mutant in mutants_of(PACKAGE / "engine" / "tensors.py") if mutant.scope == "is_close"}
     assert "`8 * torch.finfo(expected.dtype).eps` → `9 * torch.finfo(expected.dtype).eps`" in shown
 
 
