@@ -176,7 +176,8 @@ def test_the_item_before_is_found_among_any_number(workspace: Path) -> None:
         for _ in range(3):
             page = decide(ana, page).text
         with open_project(workspace / "project") as project, project.store.begin_transaction():
-            names = ", ".join(sorted(project.store._columns("decisions") - {"id", "item"}))
+            columns = {row[1] for row in project.store._db.execute("PRAGMA table_info(decisions)")}
+            names = ", ".join(sorted(columns - {"id", "item"}))
             project.store._db.executemany(
                 f"INSERT INTO decisions (item, {names}) SELECT ?, {names} FROM decisions WHERE item = 'i2'",
                 [(f"gone {number}",) for number in range(1200)],
