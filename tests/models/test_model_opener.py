@@ -119,14 +119,14 @@ def test_a_package_provides_a_source_of_models_by_its_scheme(tmp_path: Path) -> 
 def test_a_module_of_the_package_provides_its_scheme(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
     from tiltmeter.models import model_kinds
 
-    assert model_opener._load_opener("kinds") is None  # a module, but not a source of models
+    assert model_opener._load_opener("model_kinds") is None  # a module, but not a source of models
     monkeypatch.setattr(model_kinds, "open_scheme", lambda rest, _options: (rest, fake), raising=False)
-    assert open_given("kinds:x", ModelOptions()) == ("x", fake)
+    assert open_given("model_kinds:x", ModelOptions()) == ("x", fake)
 
 
 def test_a_run_uses_only_the_protocol() -> None:
     imported = set()
-    for name in ("evaluate", "preparing", "asking_models", "finishing"):
+    for name in ("evaluate", "preparation", "language_model_run", "result_assembly"):
         source = Path(tiltmeter.__file__).with_name("runs").joinpath(f"{name}.py").read_text(encoding="utf-8")
         nodes = ast.walk(ast.parse(source))
         imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
