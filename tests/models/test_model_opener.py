@@ -131,7 +131,7 @@ def test_a_run_uses_only_the_protocol() -> None:
         nodes = ast.walk(ast.parse(source))
         imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     models = {name.removeprefix("tiltmeter.models.") for name in imported if name.startswith("tiltmeter.models")}
-    assert models == {"opening", "option_scope", "protocol", "reply_store"}
+    assert models == {"model_opener", "option_scope", "model_protocol", "reply_store"}
     assert "tiltmeter.engine.device_workers" not in imported
 
 
