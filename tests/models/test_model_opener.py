@@ -124,10 +124,10 @@ def test_a_package_provides_a_source_of_models_by_its_scheme(tmp_path: Path) -> 
 def test_a_module_of_the_package_provides_its_scheme(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
     from tiltmeter.models import model_kinds
 
-    assert find_scheme("kinds:x") is None  # a module, but not a source of models
+    assert find_scheme("model_kinds:x") is None  # a module, but not a source of models
     scheme._find_scheme.cache_clear()
     monkeypatch.setattr(model_kinds, "SCHEME", Scheme(open=lambda rest, _options: {"x": fake}[rest]), raising=False)
-    assert open_given("kinds:x", ModelOptions()) is fake
+    assert open_given("model_kinds:x", ModelOptions()) is fake
     scheme._find_scheme.cache_clear()
 
 
@@ -140,12 +140,12 @@ def test_a_scheme_that_opens_another_kind_of_model_is_named(monkeypatch: pytest.
 
 def test_a_run_uses_only_the_protocol() -> None:
     imported = set()
-    for name in ("evaluate", "preparing", "asking_models", "finishing"):
+    for name in ("evaluate", "preparation", "language_model_run", "result_assembly"):
         source = Path(tiltmeter.__file__).with_name("runs").joinpath(f"{name}.py").read_text(encoding="utf-8")
         nodes = ast.walk(ast.parse(source))
         imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     models = {name.removeprefix("tiltmeter.models.") for name in imported if name.startswith("tiltmeter.models")}
-    assert models == {"opening", "option_scope", "protocol", "reply_store"}
+    assert models == {"model_opener", "option_scope", "model_protocol", "reply_store"}
     assert "tiltmeter.engine.device_workers" not in imported
 
 
