@@ -33,10 +33,10 @@ from perf.bad_input_cases import boards, data, finished, folders, many_runs, mat
 from perf.bad_input_cases.calls import Ending, called, import_what_it_imports, in_fork  # noqa: E402
 from perf.bad_input_cases.judging import FAILURES, GOOD, judged  # noqa: E402
 from perf.bad_input_cases.scene import Case, Scene, make_scene  # noqa: E402
-from tiltmeter.datasets import download  # noqa: E402
+from tiltmeter.datasets import http_download  # noqa: E402
 from tiltmeter.making.project import create_project  # noqa: E402
 from tiltmeter.models import client  # noqa: E402
-from tiltmeter.reports import html  # noqa: E402
+from tiltmeter.reports import report_page  # noqa: E402
 from tiltmeter.translators import retries  # noqa: E402
 
 
@@ -65,7 +65,7 @@ def prepared(root: Path, *, many: bool) -> Scene:
     os.environ.update(TILTMETER_CACHE=str(root / "cache"), HF_HUB_OFFLINE="1", COLUMNS="200")
     client.LONGEST_WAIT = 0.01
     retries.PAUSES = (0.01,)
-    download.PAUSES = (0.01,)
+    http_download.PAUSES = (0.01,)
     scene = Scene(root)
     in_fork(lambda: make_scene(scene))
     in_fork(lambda: _make_project(scene))
@@ -74,8 +74,8 @@ def prepared(root: Path, *, many: bool) -> Scene:
         return scene
     import_what_it_imports(lambda: _use(scene))
     # The scripts of reports are the same for all; getting them starts threads.
-    scripts = in_fork(html._bundle_vega)
-    html._bundle_vega = lambda: scripts  # type: ignore[assignment]
+    scripts = in_fork(report_page._bundle_vega)
+    report_page._bundle_vega = lambda: scripts  # type: ignore[assignment]
     return scene
 
 
