@@ -30,7 +30,7 @@ def compute_checksum(*values: bytes | str | int | None) -> int:
 
 
 class CacheDatabase(Database):
-    """A database with a table whose column `compute_checksum` is the SQL function `checksum_of` of its other columns.
+    """A database with a table whose column `checksum` is the SQL function `checksum_of` of its other columns.
 
     Texts are to be given to `checksum_of` as BLOB: after damage they may not be valid UTF-8.
     """
