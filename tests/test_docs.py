@@ -167,6 +167,29 @@ def test_signatures_in_the_reference_have_the_parameters_of_the_functions() -> N
             assert found == [p.name for p in parameters if not inspect.isfunction(p.default)], name
 
 
+def test_methods_in_the_reference_exist() -> None:
+    text = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    sections = {
+        title.strip("` "): body for title, body in re.findall(r"^### ([^\n]+)\n(.*?)(?=^##|\Z)", text, re.M | re.S)
+    }
+    classes = {name: body for name, body in sections.items() if isinstance(getattr(tiltmeter, name, None), type)}
+    assert len(classes) > 5
+    for name, body in classes.items():
+        for method in re.findall(r"`(\w+)\([^`]*\)`", body):
+            assert hasattr(getattr(tiltmeter, name), method), f"{name}.{method}"
+
+
+def test_folders_and_modules_of_the_architecture_page_exist() -> None:
+    text = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    paths = {
+        path
+        for path in re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", text)
+        if (path.count("/") > 1 or ".py" in path) and "xx" not in path
+    }
+    assert len(paths) > 15
+    assert {path for path in paths if not any((ROOT / base / path).exists() for base in ("", "src/tiltmeter"))} == set()
+
+
 def test_every_command_is_in_the_reference() -> None:
     page = (ROOT / "docs/reference/command-line.md").read_text(encoding="utf-8")
     assert [name for name in command_names() if f"| `{name}` |" not in page] == []

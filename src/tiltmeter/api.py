@@ -196,11 +196,8 @@ def report(
     >>> tiltmeter.report(["runs/bert", "runs/roberta"], out="both.html").stat().st_size > 100_000
     True
     """
-    from tiltmeter.reports.report_files import (
-        get_report_path,
-        reject_unwritable_report,
-        write_report,
-    )  # altair takes a second to import
+    # Imported here because altair takes a second to import.
+    from tiltmeter.reports.report_files import get_report_path, reject_unwritable_report, write_report
 
     if isinstance(runs, str | Path | Result):
         runs = [runs]

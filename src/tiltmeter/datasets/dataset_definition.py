@@ -36,9 +36,8 @@ class Source:
 
     def paths(self) -> list[Path]:
         """The local paths of the files, which are downloaded if necessary."""
-        from tiltmeter.datasets.file_fetcher import (
-            fetch_file,
-        )  # what downloads and reads files is not needed to list them
+        # Imported here because listing data sets does not need the code that downloads files.
+        from tiltmeter.datasets.file_fetcher import fetch_file
 
         return [file if isinstance(file, Path) else fetch_file(file, dataset=self.dataset) for file in self.files]
 

@@ -1,4 +1,4 @@
-"""The step `repair_drafts` of a project: run the repair steps on its drafts, and store changes and findings."""
+"""The step `repair` of a project: run the repair steps on its drafts, and store changes and findings."""
 
 import time
 from collections import Counter

@@ -24,7 +24,7 @@ FEWEST_DF = 3
 class Slope:
     """The slope of a measure per tenfold size: `low` to `high` is over items, for these models.
 
-    `infer_over_members` is over models and items; None with too few models.
+    `over_members` is over models and items; None with too few models.
     """
 
     value: float

@@ -53,7 +53,7 @@ def validate_quantization(
 
 
 def build_quantization_config(quantize: Quantization, dtype: torch.dtype) -> Any:
-    """The argument `build_quantization_config` of `from_pretrained`."""
+    """The argument `quantization_config` of `from_pretrained`."""
     if quantize == "8bit":
         from torchao.quantization import Int8WeightOnlyConfig
 
