@@ -45,7 +45,7 @@ class ModelEntry:
     parameters: int | float | None = None
     layers: int | float | None = None
     vocabulary: int | float | None = None
-    bytes: int | float | None = None
+    bytes: int | None = None
     compute: ComputeUse | None = None
     quantized: Mapping[str, Any] | None = None
     adapter: Mapping[str, Any] | None = None
