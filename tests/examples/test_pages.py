@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import tiltmeter
 from tests.conftest import SHARED
 from tests.examples.reader import Reader
 from tests.examples.readers_folder import fill_in, json_blocks, make_folder, words_of
@@ -187,6 +188,8 @@ def test_printed_rules_of_repair_and_entry_points_are_valid(tmp_path: Path) -> N
     (tmp_path / "de.toml").write_text(rules, encoding="utf-8")
     assert read_rules(tmp_path / "de.toml")
     (points,) = (block.text for block in blocks("docs/how-to/extending.md") if block.kind == "toml")
-    for group, named in tomllib.loads(points)["project"]["entry-points"].items():
-        assert group.removeprefix("tiltmeter.") in ("forms", "benchmarks", "measures", "datasets", "models")
-        assert named
+    printed = tomllib.loads(points)["project"]["entry-points"]
+    source = "".join(file.read_text(encoding="utf-8") for file in Path(tiltmeter.__file__).parent.rglob("*.py"))
+    groups = re.findall(r'(?:list_plugins|load_components)\(\s*"(\w+)"', source)
+    assert set(printed) == {f"tiltmeter.{group}" for group in groups}
+    assert all(printed.values())
