@@ -45,12 +45,15 @@ def scores(asked: PartTrials, answerer: BatchAnswerer) -> dict[str, dict[str, fl
 @pytest.mark.parametrize("name", MODELS)
 def test_scores_equal_those_of_the_released_code(name: str, language: str, fixtures_dir: Path) -> None:
     expected = json.loads((fixtures_dir / f"expected/pairs-{name}-{language}.json").read_text())
+    assert len(expected) == (120 if language == "crows-en" else 212)
+    if language in SLOW:
+        expected = dict(list(expected.items())[::4])
     model = open_model(str(fixtures_dir / name))
     benchmark = ("crows-pairs", "en") if language == "crows-en" else ("gender-pairs", language)
     asked = put(model, *benchmark, set(expected))
     assert not asked.skipped
     found = scores(asked, model.get_answerer("masked"))
-    assert len(found) == len(expected) == (120 if language == "crows-en" else 212)
+    assert len(found) == len(expected)
     for pair, numbers in expected.items():
         ours = found[pair]
         assert ours["shared_tokens"] == numbers["shared_tokens"], pair
