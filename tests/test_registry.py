@@ -190,8 +190,8 @@ def test_two_components_of_one_name_are_an_error_that_names_both_packages(tmp_pa
     # A module of measures and a single measure.
     install(tmp_path, "of_measures", MEASURES, "[tiltmeter.measures]\npairs = of_measures")
     statements += [
-        "import tiltmeter.measures as m; m.measures_for('pairs')",
-        "import tiltmeter.measures as m; m.measures()",
+        "import tiltmeter.measures as m; m.get_measure_module('pairs')",
+        "from tiltmeter.measures.measure import list_measures; list_measures()",
     ]
     expected += [("of_measures", "pairs", "measures"), ("of_measures", "SS", "measures")]
     done = python(tmp_path, "-c", LOOK_UP, *statements)
