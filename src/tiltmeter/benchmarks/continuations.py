@@ -70,11 +70,12 @@ def _encode_whole_texts(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> 
 def _join_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
     """The first text of each prompt as a whole, the others joined from it and their own last lines."""
     endings = _encode_endings(text, prompts)
-    wholes = text.encode([prompt.texts[0] for prompt in prompts], offsets=True)
+    wholes = text.encode([prompt.texts[0] for prompt in prompts])
     for prompt, whole in zip(prompts, wholes, strict=True):
         line = prompt.last_line
-        cut = _find_token_from(whole, len(prompt.text) - len(line))
-        if len(line) == len(prompt.text) or whole.ids[cut:] != endings[line, prompt.continuations[0]].ids:
+        first = endings[line, prompt.continuations[0]].ids
+        cut = len(whole.ids) - len(first)
+        if len(line) == len(prompt.text) or whole.ids[cut:] != first:
             yield from _encode_whole_texts(text, [prompt])
             continue
         before = whole.ids[:cut]
