@@ -62,7 +62,7 @@ class NumberRequests:
 
     @classmethod
     def of(cls, batch: Batch) -> "NumberRequests":
-        """The requested numbers of all rows, in order."""
+        """Return the requested numbers of all rows, in order."""
         reads = [read for row in batch for read in row.reads]
         counts = [len(question.wanted) for question, _ in reads]
         lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])
@@ -77,7 +77,7 @@ class NumberRequests:
         )
 
     def among(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "NumberRequests"]:
-        """The requests of some rows: their indices here, and as the requests of a batch of these rows in this order."""
+        """Return the requests of some rows: their indices here, and as the requests of a batch of these rows in this order."""
         new_lines = np.full(self.lines.max() + 1, -1)
         new_lines[list(lines)] = np.arange(len(lines))
         chosen = np.flatnonzero(new_lines[self.lines] >= 0)

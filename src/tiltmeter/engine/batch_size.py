@@ -32,7 +32,7 @@ _ASSUMED_FREE = 4 << 30
 def estimate_batch_tokens(
     model: nn.Module, kind: Kind, device: torch.device, *, logits_everywhere: bool = False
 ) -> int:
-    """The maximum number of tokens per batch: a power of two, so that small changes of free memory change no batch.
+    """Return the maximum number of tokens per batch: a power of two, so that small changes of free memory change no batch.
 
     `logits_everywhere`: whether the model projects every position onto the vocabulary.
     """
@@ -49,7 +49,7 @@ def estimate_batch_tokens(
 
 
 def _list_inner_layers(model: nn.Module) -> list[nn.Linear]:
-    """All linear layers except the vocabulary projection."""
+    """Return all linear layers except the vocabulary projection."""
     projection = getattr(model, "get_output_embeddings", lambda: None)()
     return [m for m in model.modules() if isinstance(m, nn.Linear) and m is not projection]
 

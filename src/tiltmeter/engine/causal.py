@@ -21,7 +21,7 @@ class CausalAnswerer(OneStackAnswerer):
     pack_width_on_cpu = 96
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call."""
+        """Return the keyword arguments of the model's forward call."""
         inputs: dict[str, Any] = {"input_ids": self.pad_rows([row.ids for row in batch]), "use_cache": False}
         if any(row.has_several for row in batch):
             depths, ends = self.compute_depths_and_ends(batch)

@@ -62,7 +62,7 @@ class _WorkerShare:
     workers: int
 
     def can_take(self, batch: Batch) -> bool:
-        """Whether a batch is this worker's: decided by a question's hash, so that all shares are similar."""
+        """Return whether a batch is this worker's: decided by a question's hash, so that all shares are similar."""
         return int.from_bytes(batch[0].questions[0]) % self.workers == self.rank
 
 
@@ -88,7 +88,7 @@ class DeviceWorkers:
         names: Mapping[bytes, str] | None = None,
         report: ReportProgress = ignore_progress,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions; the processes are started when the first one is not stored."""
+        """Return the answers to all questions; the processes are started when the first one is not stored."""
         asked = {question.digest: question for question in questions}
         answers = store.get(fingerprint, asked)
         report(Progress(len(answers), len(asked)))
@@ -156,7 +156,7 @@ class DeviceWorkers:
 
 
 def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) -> Any:
-    """The next message of a worker; raises its error, if it sent one."""
+    """Return the next message of a worker; raises its error, if it sent one."""
     try:
         message = connection.recv()
     except EOFError:

@@ -74,7 +74,7 @@ class EquivalenceCheck:
         self._rows[rows] = questions
 
     def passes(self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False) -> bool:
-        """Whether the model still gives the numbers of the reference.
+        """Return whether the model still gives the numbers of the reference.
 
         With `few`, only the questions that read few positions are compared; with `rows`, the long inputs of
         `prepare_rows` too.
@@ -94,7 +94,7 @@ class EquivalenceCheck:
         self._reference = self._reference | self._latest
 
     def _compute_logit_size(self, log_prob: Question, logit: Question) -> float:
-        """The larger of a token's logit and its log-normaliser (the logit minus the log-probability), in size."""
+        """Return the larger of a token's logit and its log-normaliser (the logit minus the log-probability), in size."""
         logits = self._reference[logit.digest]
         return float(max(np.abs(logits).max(), np.abs(logits - self._reference[log_prob.digest]).max()))
 

@@ -45,7 +45,7 @@ def answer_all(
     names: Mapping[bytes, str] | None = None,
     report: ReportProgress = ignore_progress,
 ) -> Mapping[bytes, Answer]:
-    """The answers to all questions, by digest.
+    """Return the answers to all questions, by digest.
 
     `load` is called only if an answer is not stored. `batch_tokens` overrides the model's batch size. `names` maps
     questions to item ids, for error messages.
@@ -68,7 +68,7 @@ def answer_all(
 def plan_model_batches(
     model: BatchAnswerer, questions: Iterable[Question], kind: Kind, batch_tokens: int | None = None
 ) -> tuple[list[Batch], float]:
-    """The batches in which a model answers questions, and their share of padding."""
+    """Return the batches in which a model answers questions, and their share of padding."""
     # Set on the model too: an encoder-decoder divides a batch again by this size.
     size = model.batch_tokens = batch_tokens or model.batch_tokens
     batches = plan_batches(questions, kind, size, model.layout)
@@ -101,7 +101,7 @@ def _reject_non_finite(answers: Mapping[bytes, Answer], names: Mapping[bytes, st
 
 
 def _select_unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> Iterator[Batch]:
-    """The batches without rows that are fully answered; batches left empty are dropped."""
+    """Yield the batches without rows that are fully answered; batches left empty are dropped."""
     if not answers:
         yield from batches
         return

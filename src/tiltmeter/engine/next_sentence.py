@@ -29,7 +29,7 @@ class NextSentenceAnswerer(Answerer):
         self._pooler = getattr(self.model.base_model, "pooler", None)
 
     def accepts_positions(self) -> bool:
-        """Whether the model accepts positions, and has a pooler to be given the first token of each input."""
+        """Return whether the model accepts positions, and has a pooler to be given the first token of each input."""
         return self._pooler is not None and super().accepts_positions()
 
     def numbers(self, batch: Batch) -> Tensor:

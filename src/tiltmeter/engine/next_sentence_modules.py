@@ -48,7 +48,7 @@ class MeanHead(nn.Module):
     def forward(
         self, input_ids: Tensor, lengths: Tensor, token_type_ids: Tensor | None = None, labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """The logits, and with labels (1: next sentence) the cross entropy."""
+        """Return the logits, and with labels (1: next sentence) the cross entropy."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         inputs: dict[str, Any] = {"input_ids": input_ids, **self._options}
         if self.masked:
@@ -96,7 +96,7 @@ class LabelHead(nn.Module):
         token_type_ids: Tensor | None = None,  # noqa: ARG002
         labels: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """The logits, and with labels (1: next sentence) the cross entropy."""
+        """Return the logits, and with labels (1: next sentence) the cross entropy."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         written = input_ids.new_full((len(input_ids), 1), self.start)
         inputs = {"attention_mask": real.long(), "use_cache": False}

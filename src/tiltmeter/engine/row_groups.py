@@ -135,7 +135,7 @@ def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
 
 
 def _group_by_length(lengths: Sequence[int]) -> dict[int, list[int]]:
-    """The indices of the rows of each length."""
+    """Return the indices of the rows of each length."""
     indices: dict[int, list[int]] = {}
     for index, length in enumerate(lengths):
         indices.setdefault(length, []).append(index)

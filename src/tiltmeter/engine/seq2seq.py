@@ -44,15 +44,15 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         self.decoder_at: SetPositions = keep_positions
 
     def accepts_positions(self) -> bool:
-        """Whether the positions of tokens can be set."""
+        """Return whether the positions of tokens can be set."""
         return self.encodes_once and self.decoder_at is not keep_positions
 
     def build_example_inputs(self) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call for a small input."""
+        """Return the keyword arguments of the model's forward call for a small input."""
         return self._whole([Row((0, 1, 2), ((1, 2, 3),))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """The requested numbers of a batch, in the order of `NumberRequests`: first numbers, then second ones."""
+        """Return the requested numbers of a batch, in the order of `NumberRequests`: first numbers, then second ones."""
         asks = NumberRequests.of(batch)
         numbers = torch.zeros((2, len(asks)), device=self.device)
         lengths = [len(row.ids) for row in batch]
@@ -74,7 +74,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return numbers
 
     def _whole(self, rows: Batch) -> dict[str, Any]:
-        """The inputs of a complete forward pass: a source and a target in each row."""
+        """Return the inputs of a complete forward pass: a source and a target in each row."""
         sources = [source for row in rows for source in row.sources]
         return {
             "input_ids": self.pad_rows(sources),
@@ -85,7 +85,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         }
 
     def _encode_sources(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
-        """The hidden states of the tokens of all sources as one sequence, and the index at which each source begins.
+        """Return the hidden states of the tokens of all sources as one sequence, and the index at which each source begins.
 
         The first state is zero and stands for padding.
         """
@@ -108,7 +108,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return torch.cat([torch.zeros_like(states[0][:1]), *states]), starts
 
     def _encode(self, rows: Sequence[Sequence[Ids]]) -> Tensor:
-        """The hidden states of a batch whose rows are one or several sources."""
+        """Return the hidden states of a batch whose rows are one or several sources."""
         joined = [tuple(chain.from_iterable(row)) for row in rows]
         depths, mask = None, self.mask(joined)
         if any(len(row) > 1 for row in rows):
@@ -121,7 +121,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     def _build_decoder_inputs(
         self, rows: Batch, states: Tensor, starts: dict[Ids, int], ends: Tensor | None = None
     ) -> dict[str, Any]:
-        """The inputs of the decoder: its rows, the states of their sources, and the mask of cross-attention."""
+        """Return the inputs of the decoder: its rows, the states of their sources, and the mask of cross-attention."""
         lengths = [[len(source) for source in row.sources] for row in rows]
         positions, numbers = self.locate_packed_tokens(lengths)
         begins = self.to_device(np.array([starts[source] for row in rows for source in row.sources]))

@@ -33,12 +33,12 @@ class SyntheticInputs:
         self._decoder_start = _find_decoder_start(model.config) if kind == "seq2seq" else None
 
     def build_mixed_input(self, length: int, start: int = 0) -> Ids:
-        """An input in which neighbours differ and whose order is irregular; another `start` gives another one."""
+        """Return an input in which neighbours differ and whose order is irregular; another `start` gives another one."""
         pool = self._pool
         return tuple(pool[(start + 7 * index + index * index // 3) % len(pool)] for index in range(length))
 
     def repeated(self, length: int, start: int) -> Ids:
-        """An input of one token repeated, after a first token that depends on `start`.
+        """Return an input of one token repeated, after a first token that depends on `start`.
 
         All such inputs repeat the same token, which a mixture of experts sends to one expert.
         """
@@ -101,7 +101,7 @@ def select_ordinary_ids(config: Any, size: int) -> Ids:
 
 
 def _list_special_ids(config: Mapping[str, Any]) -> Iterator[int]:
-    """The ids of special tokens in a config and in the configs inside it."""
+    """Yield the ids of special tokens in a config and in the configs inside it."""
     for name, value in config.items():
         if isinstance(value, Mapping):
             yield from _list_special_ids(value)
@@ -110,12 +110,12 @@ def _list_special_ids(config: Mapping[str, Any]) -> Iterator[int]:
 
 
 def _find_decoder_start(config: Any) -> int | None:
-    """The first token of the decoder's inputs: the one in the config, or that of padding."""
+    """Return the first token of the decoder's inputs: the one in the config, or that of padding."""
     start = read_decoder_start(config)
     return getattr(config, "pad_token_id", None) if start is None else start
 
 
 def _find_vocabulary_size(model: Any) -> int:
-    """The number of tokens that a model has embeddings for; at least the ids that checks use."""
+    """Return the number of tokens that a model has embeddings for; at least the ids that checks use."""
     size = getattr(model.config.get_text_config(), "vocab_size", None)
     return size if isinstance(size, int) else int(model.get_input_embeddings().num_embeddings)

@@ -33,7 +33,7 @@ class VocabularyHead:
         self._model = model
 
     def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
-        """The states at the positions with these flat indices, for the methods below."""
+        """Return the states at the positions with these flat indices, for the methods below."""
         with only_at(rows):
             logits: Tensor = self._model(**inputs).logits
         width = inputs["decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"].shape[1]
@@ -41,23 +41,23 @@ class VocabularyHead:
         return flatten_states(logits[:, :width])[rows]
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
-        """The logit of each token at state `which`, in float32."""
+        """Return the logit of each token at state `which`, in float32."""
         return states[which, tokens].float()
 
     def vocabulary(self, states: Tensor) -> int:
-        """The number of logits of a state."""
+        """Return the number of logits of a state."""
         return states.shape[1]
 
     def slice(self, states: Tensor, start: int, end: int) -> Tensor:
-        """The logits of part of the vocabulary, as a tensor that may be overwritten."""
+        """Return the logits of part of the vocabulary, as a tensor that may be overwritten."""
         return states[:, start:end].clone()
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """The logits of half-precision states in float32; columns beyond the vocabulary, if any, are minus infinity."""
+        """Return the logits of half-precision states in float32; columns beyond the vocabulary, if any, are minus infinity."""
         return states.float()
 
     def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """The log-probability of each token at state `which`, and 1 if no token has a higher one, in float32."""
+        """Return the log-probability of each token at state `which`, and 1 if no token has a higher one, in float32."""
         if states.device.type == "cuda" and states.dtype != torch.float32:
             return self._compute_log_probs_whole(states, which, tokens)
         return self._compute_log_probs_sliced(states, which, tokens)
@@ -110,7 +110,7 @@ class VocabularyHead:
 
 
 def _sum_without_largest(terms: Tensor, largest: Tensor) -> Tensor:
-    """The sum of each row of terms without its largest term."""
+    """Return the sum of each row of terms without its largest term."""
     if terms.device.type != "cpu":
         return _sum_others(terms)
     # Argmax is slow on a CPU. Subtracting the largest term is as good, unless little remains: a rest below 1% of the
@@ -123,5 +123,5 @@ def _sum_without_largest(terms: Tensor, largest: Tensor) -> Tensor:
 
 
 def _sum_others(terms: Tensor) -> Tensor:
-    """The sum of each row of terms without its largest term, which is overwritten."""
+    """Return the sum of each row of terms without its largest term, which is overwritten."""
     return terms.scatter_(1, terms.argmax(dim=1, keepdim=True), 0.0).sum(dim=1)

@@ -45,14 +45,14 @@ ALL = frozenset(index_components("speedups", (Component(name, OWN_PACKAGE, name)
 
 
 def validate_names(without: Collection[str]) -> frozenset[str]:
-    """The names of speed-ups to leave out; raises ValueError for an unknown name."""
+    """Return the names of speed-ups to leave out; raises ValueError for an unknown name."""
     if unknown := set(without) - ALL:
         raise ValueError(f"{', '.join(sorted(unknown))} is no speed-up; there are {', '.join(NAMES)}.")
     return frozenset(without)
 
 
 def load_speedup(name: str) -> SpeedUp:
-    """The speed-up of that name; its module is imported now, since some import transformers, which takes seconds."""
+    """Return the speed-up of that name; its module is imported now, since some import transformers, which takes seconds."""
     speedup: SpeedUp = import_module(f"{__name__}.{name}").SPEEDUP
     return speedup
 
@@ -112,7 +112,7 @@ def apply_process_speedups(without: Collection[str] = ()) -> Iterator[None]:
 
 
 def _has_mkldnn() -> bool:
-    """Whether torch uses oneDNN, as it does at first."""
+    """Return whether torch uses oneDNN, as it does at first."""
     torch = sys.modules.get("torch")
     return torch is None or bool(torch.backends.mkldnn.enabled)
 

@@ -32,7 +32,7 @@ class TanhGelu(nn.Module):
     """
 
     def forward(self, states: Tensor) -> Tensor:
-        """The activations."""
+        """Return the activations."""
         if states.device.type != "cpu" or states.dtype != torch.float32:
             return gelu(states, approximate="tanh")
         factor = torch.addcmul(states.new_tensor(_LINEAR), states, states, value=_CUBIC)
@@ -53,7 +53,7 @@ def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]
 
 @torch.inference_mode()
 def _is_equivalent(plain: nn.Module, fused: nn.Module, like: Tensor) -> bool:
-    """Whether both agree on values in the device and precision of `like`, overall and near zero."""
+    """Return whether both agree on values in the device and precision of `like`, overall and near zero."""
     values = torch.linspace(-60, 60, 4801, device=like.device).to(like.dtype)
     near_zero = values[(values.abs() < 6)]
     return is_close(plain(values), fused(values)) and is_close(plain(near_zero), fused(near_zero))

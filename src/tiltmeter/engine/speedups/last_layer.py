@@ -100,12 +100,12 @@ def _find_last_layer(model: nn.Module) -> nn.Module | None:
 
 
 def _list_matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
-    """The matrices of a layer, each with its input and output width."""
+    """Return the matrices of a layer, each with its input and output width."""
     return [(m, *_get_shape(m)) for m in layer.modules() if isinstance(m, nn.Linear | Conv1D)] if layer else []
 
 
 def _find_feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
-    """The feed-forward matrices: those that widen the hidden states, and the one that narrows them again."""
+    """Return the feed-forward matrices: those that widen the hidden states, and the one that narrows them again."""
     # The last matrix with such a counterpart; attention may come before or after the feed-forward part.
     for narrowing, inside, outside in reversed(matrices):
         widening = [m for m, width_in, width_out in matrices if (width_in, width_out) == (outside, inside)]

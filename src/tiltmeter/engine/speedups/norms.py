@@ -31,7 +31,7 @@ def fuse_norms(model: nn.Module) -> list[nn.Module]:
 
 
 def find_rms_norms(model: nn.Module) -> list[tuple[nn.Module, float]]:
-    """The RMS norms of a model, each with its epsilon."""
+    """Return the RMS norms of a model, each with its epsilon."""
     found = []
     for module in model.modules():
         if (epsilon := _find_epsilon(module)) is not None and _is_rms_norm(module, epsilon):
@@ -53,7 +53,7 @@ SPEEDUP = SpeedUp(name="norms", apply=_apply)
 
 
 def _find_epsilon(module: nn.Module) -> float | None:
-    """The epsilon of a module that looks like an RMS norm: a leaf with a weight vector and no other parameter."""
+    """Return the epsilon of a module that looks like an RMS norm: a leaf with a weight vector and no other parameter."""
     if isinstance(module, nn.LayerNorm | nn.RMSNorm) or [*module.children()] or "forward" in vars(module):
         return None
     shapes = {name: parameter.dim() for name, parameter in module.named_parameters()}
@@ -63,7 +63,7 @@ def _find_epsilon(module: nn.Module) -> float | None:
 
 @torch.inference_mode()
 def _is_rms_norm(module: nn.Module, epsilon: float) -> bool:
-    """Whether the module and our RMS norm agree on states of three magnitudes.
+    """Return whether the module and our RMS norm agree on states of three magnitudes.
 
     In float32 with weights other than 1, which reveals any other formula; and in the module's own precision, which
     reveals an intermediate result that overflows.
@@ -100,7 +100,7 @@ def _fuse(module: Any, epsilon: float) -> None:
 
 
 def _normalise(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
-    """The RMS norm: one kernel on a GPU, three passes on a CPU."""
+    """Return the RMS norm: one kernel on a GPU, three passes on a CPU."""
     if states.device.type != "cpu" or states.dtype != torch.float32:
         return rms_norm(states, weight.shape, weight, epsilon)
     squares = torch.linalg.vector_norm(states, dim=-1, keepdim=True).square_()

@@ -53,14 +53,14 @@ class RelativePositions:
 def _compute_bias(
     depths: Tensor, plain: Callable[..., Tensor], queries: int, keys: int, *args: Any, **kwargs: Any
 ) -> Tensor:
-    """The bias of each head for all pairs of tokens of each row, by the given positions."""
+    """Return the bias of each head for all pairs of tokens of each row, by the given positions."""
     # Positions are never larger than the index in the row, so the bias of the row's length covers them.
     by_depth = plain(queries, keys, *args, **kwargs)[0]
     return by_depth[:, depths[:, :, None], depths[:, None]].transpose(0, 1)
 
 
 def _accepts_keywords(attention: nn.Module) -> bool:
-    """Whether the module passes further keyword arguments such as `is_causal` on to the attention function."""
+    """Return whether the module passes further keyword arguments such as `is_causal` on to the attention function."""
     parameters = inspect.signature(attention.forward).parameters.values()
     return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 

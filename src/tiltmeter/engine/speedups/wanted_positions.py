@@ -45,7 +45,7 @@ class ProjectingHead(VocabularyHead):
         self._backbone = backbone if backbone is not model else None
 
     def matches_model(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether our projection gives the logits of the whole model on an input."""
+        """Return whether our projection gives the logits of the whole model on an input."""
         whole = self._model(**inputs).logits.float()
         hidden = self._compute_hidden_states(inputs)
         ours = linear(hidden, self._projection.weight, self._projection.bias).float()
@@ -63,27 +63,27 @@ class ProjectingHead(VocabularyHead):
         return True
 
     def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
-        """The hidden states in front of the projection at the positions with these flat indices."""
+        """Return the hidden states in front of the projection at the positions with these flat indices."""
         with only_at(rows), self._limit_backbone_output(rows):
             states = flatten_states(self._compute_hidden_states(inputs))
         return states if len(states) == len(rows) else states[rows]
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
-        """The logit of each token at state `which`, in float32; no other logits are computed."""
+        """Return the logit of each token at state `which`, in float32; no other logits are computed."""
         logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=1)
         return logits if self._projection.bias is None else logits + self._projection.bias[tokens].float()
 
     def vocabulary(self, _states: Tensor) -> int:
-        """The number of logits of a state."""
+        """Return the number of logits of a state."""
         return self._projection.weight.shape[0]
 
     def slice(self, states: Tensor, start: int, end: int) -> Tensor:
-        """The logits of part of the vocabulary."""
+        """Return the logits of part of the vocabulary."""
         bias = self._projection.bias
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """The logits of half-precision states in float32; columns beyond the vocabulary, if any, are minus infinity."""
+        """Return the logits of half-precision states in float32; columns beyond the vocabulary, if any, are minus infinity."""
         size, bias = self._projection.out_features, self._projection.bias
         weight = self._aligned_weight
         try:
@@ -117,7 +117,7 @@ class ProjectingHead(VocabularyHead):
             handle.remove()
 
     def _compute_hidden_states(self, inputs: Mapping[str, Any]) -> Tensor:
-        """The input of the model's vocabulary projection."""
+        """Return the input of the model's vocabulary projection."""
 
         def stop(_module: nn.Module, args: tuple[Tensor, ...]) -> None:
             raise _ProjectionReached(args[0])
