@@ -39,8 +39,8 @@ class Answerer(ABC):
     """
 
     kind: Kind
-    # Narrower than on a GPU, because attention to the whole row takes a larger part of the time on a CPU. With this width
-    # and larger batches, T5 took 7 to 12% less time than with unpacked rows (docs/evidence/performance.md).
+    # Narrower than on a GPU, because attention to the whole row takes a larger part of the time on a CPU. With this
+    # width and larger batches, T5 took 7 to 12% less time than with unpacked rows (docs/evidence/performance.md).
     pack_width_on_cpu = 64
 
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
@@ -64,6 +64,7 @@ class Answerer(ABC):
 
     def prepare(self) -> None:
         """Initialise attributes of a subclass, before speed-ups are applied."""
+        return
 
     @torch.inference_mode()
     def check_and_speed_up(self, without: Collection[str]) -> None:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-# Names in transformers' configs. For a causal model, a window is the number of tokens that a token attends to, including
-# itself; for a bidirectional model, it is the largest distance. Tokens of a chunk attend only to the same chunk.
+# Names in transformers' configs. For a causal model, a window is the number of tokens that a token attends to (with
+# itself); for a bidirectional model, it is the largest distance. Tokens of a chunk attend only to the same chunk.
 _WINDOW_NAMES = ("sliding_window", "sliding_window_size")
 _CHUNK_NAMES = ("attention_chunk_size",)
 

@@ -35,11 +35,11 @@ _TOLERANCE_OTHERWISE = 1e-4
 _TIMES_ROUNDING = 3
 _MAX_TOLERANCE = {torch.float16: 0.5, torch.bfloat16: 0.5}
 _MAX_TOLERANCE_OTHERWISE = 1e-3
-# Maximum length of the checked inputs; longer inputs are sent alone. On a CPU, a batch with this many tokens is about as
-# fast per token as a larger one.
+# Maximum length of the checked inputs; longer inputs are sent alone. On a CPU, a batch with this many tokens is about
+# as fast per token as a larger one.
 _LONGEST_ON_CPU = LARGEST_TREE
 _LONGEST_ON_GPU = 1024
-# About how often each token of the short inputs may be repeated, since models that shorten inputs need a minimum length.
+# About how often the tokens of the short inputs may be repeated, since models that shorten inputs need some length.
 _MAX_STRETCH = 10
 # Number of short inputs that are compared in one batch.
 _NEIGHBOURS = 16
@@ -106,8 +106,8 @@ class BatchEffects:
         # Numbers that are not finite are reported later, with the name of an item.
         if self._max_tolerance < find_largest_difference(self._alone, again) < float("inf"):
             raise ModelError(
-                f"{type(self._answerer.model).__name__} gives different numbers for the same input, so its scores would "
-                "be random; if its config has a seed, such as hash_seed, set it in config.json."
+                f"{type(self._answerer.model).__name__} gives different numbers for the same input, so its scores "
+                "would be random; if its config has a seed, such as hash_seed, set it in config.json."
             )
 
     def _measure_truncation(self) -> float:

@@ -18,14 +18,14 @@ from tiltmeter.questions import Ids, Kind, Question, WantedQuantity, count_commo
 LARGEST_TREE = 192
 # Minimum length of a shared prefix; a shorter prefix saves less than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
-# Minimum shared part of an input in a tree that is wider than packed rows. There are few such trees, and they make small
-# batches. Without them, the padding of GPT-2 between sentences (GPU settings) was 1.6% instead of 2.3%, but long
+# Minimum shared part of an input in a tree that is wider than packed rows. There are few such trees, and they make
+# small batches. Without them, the padding of GPT-2 between sentences (GPU settings) was 1.6% instead of 2.3%, but long
 # prefixes were computed several times.
 _SHARED_IN_WIDE_TREES = 0.5
 # Size of an encoder-decoder's batch, as a multiple of `batch_tokens`: a larger batch has more sources and targets of
 # equal length, which the model batches separately. The maximum avoids that a GPU waits for the next batch.
 _ENCODER_BATCHES = 4
-_MAX_TOKENS = 131_072
+_MOST_TOKENS = 131_072
 # Maximum tokens of sources per token of a packed row's width, since cross-attention is over all sources of the row.
 _SOURCES_PER_TOKEN = 8
 
@@ -213,7 +213,7 @@ def _build_source_batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
     lengths = [sum(map(len, sources)) for sources in by_sources]
     clusters = list(by_sources.values())
     tokens = [sum(len(row.ids) for row in cluster) for cluster in clusters]
-    limit = min(batch_tokens * _ENCODER_BATCHES, _MAX_TOKENS)
+    limit = min(batch_tokens * _ENCODER_BATCHES, _MOST_TOKENS)
     divided: Iterable[list[int]]
     if any(row.lengths for row in rows):
         # Packed rows have similar lengths; the larger side determines their size.

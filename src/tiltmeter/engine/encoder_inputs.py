@@ -1,4 +1,4 @@
-"""The inputs of a bidirectional encoder: rows of one input, or packed rows separated by an attention mask."""
+"""The inputs of a bidirectional encoder, for rows with one input and packed rows."""
 
 from typing import Any
 

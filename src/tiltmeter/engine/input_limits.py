@@ -25,7 +25,7 @@ def read_config_positions(config: Any) -> int | None:
 
 
 def find_max_positions(model: nn.Module) -> int | None:
-    """Return the maximum length of an input in tokens, from the config and the table of positions; None if unlimited."""
+    """Return the maximum length of an input in tokens, by the config and the table of positions; None if unlimited."""
     limit = read_config_positions(model.config)
     limits = [] if limit is None else [limit - find_first_position(model)]
     for name, module in model.named_modules():

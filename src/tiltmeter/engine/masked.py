@@ -9,7 +9,7 @@ from tiltmeter.engine.input_limits import find_first_position
 
 
 class MaskedAnswerer(OneStackAnswerer):
-    """Reads the distribution at masks or at any other position."""
+    """Reads the distribution at masks or other positions."""
 
     kind = "masked"
 

@@ -1,4 +1,4 @@
-"""Small helpers on tensors of hidden states."""
+"""Helpers for tensors of hidden states."""
 
 import torch
 from torch import Tensor
