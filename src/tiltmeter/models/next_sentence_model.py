@@ -90,8 +90,8 @@ class NextSentenceModel(LocalModel):
                 ) from error
             if base.weights != self.head.base_weights:
                 raise ModelError(
-                    f"The next-sentence head {self.name} was trained from weights of {self.head.base} that differ from "
-                    f"those of {base.name}; name the base model of the training as BASE+HEAD."
+                    f"The next-sentence head {self.name} was trained from other weights of {self.head.base} than those "
+                    f"of {base.name}; name the base model of the training as BASE+HEAD."
                 )
             self._opened_base.append(base)
         return self._opened_base[0]
