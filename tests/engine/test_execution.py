@@ -9,6 +9,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.batch_layout import BatchLayout
 from tiltmeter.engine.batch_rows import Batch, NumberRequests
@@ -112,7 +113,7 @@ def test_too_little_memory_for_one_row_is_an_error() -> None:
 
 def test_a_non_finite_answer_is_not_stored_and_the_error_names_its_item() -> None:
     store = AnswerStore(":memory:")
-    with pytest.raises(ModelError, match=r"item nurse-7 .*float32"):
+    with raises_mentioning(ModelError, "item nurse-7", "--dtype float32"):
         ask(Fake(answer=float("nan")), store, questions(1), names={questions(1)[0].digest: "nurse-7"})
     assert store.get("f", [questions(1)[0].digest]) == {}
 
@@ -123,22 +124,22 @@ def test_the_most_probable_token_is_reported_if_requested() -> None:
 
 
 def test_progress_ends_with_all_questions_answered() -> None:
-    told: list[Progress] = []
-    ask(Fake(), AnswerStore(":memory:"), questions(), report=told.append)
-    assert told[0] == Progress(0, 20)  # before anything is planned
-    assert [p.done for p in told] == sorted(p.done for p in told)
-    assert (told[-1].done, told[-1].total) == (20, 20)
+    reports: list[Progress] = []
+    ask(Fake(), AnswerStore(":memory:"), questions(), report=reports.append)
+    assert reports[0] == Progress(0, 20)  # before anything is planned
+    assert [p.done for p in reports] == sorted(p.done for p in reports)
+    assert (reports[-1].done, reports[-1].total) == (20, 20)
 
 
 def test_progress_has_the_share_of_padding() -> None:
-    told: list[Progress] = []
+    reports: list[Progress] = []
     asked = [Question((1,), ((0, 1),)), Question((2, 3), ((0, 2),))]
 
     class Wide(Fake):
         batch_tokens = 1000
 
-    ask(Wide(), AnswerStore(":memory:"), asked, report=told.append)
-    assert (told[-1].done, told[-1].padding) == (2, 0.25)
+    ask(Wide(), AnswerStore(":memory:"), asked, report=reports.append)
+    assert (reports[-1].done, reports[-1].padding) == (2, 0.25)
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
@@ -169,7 +170,7 @@ def test_other_errors_do_not_count_as_out_of_memory() -> None:
         def answer(self, _batch: Batch) -> NDArray[np.float32]:
             raise RuntimeError("index out of range")
 
-    with pytest.raises(RuntimeError, match="index out of range"):
+    with raises_mentioning(RuntimeError, "index out of range"):
         ask(Broken(), AnswerStore(":memory:"), questions())
 
 
@@ -190,7 +191,7 @@ def test_errors_that_count_as_out_of_memory(error: Exception) -> None:
 
 def test_the_error_for_an_unnamed_question_has_its_digest() -> None:
     (question,) = questions(1)
-    with pytest.raises(ModelError, match=question.digest.hex()):
+    with raises_mentioning(ModelError, question.digest.hex()):
         ask(Fake(answer=float("inf")), AnswerStore(":memory:"), [question])
 
 

@@ -12,10 +12,10 @@ from safetensors.torch import load_file, save_file
 import tiltmeter
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import word_level, word_piece
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.batch_rows import Batch
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models.checkpoint import find_checkpoint
 from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.manifest import ModelEntry
@@ -66,22 +66,22 @@ def test_both_heads_of_a_checkpoint_answer(tmp_path: Path) -> None:
 
 def test_the_error_for_a_model_without_a_language_model_head_lists_possible_kinds(tmp_path: Path) -> None:
     folder = saved(made(lambda: t.BertForSequenceClassification(BERT)), tmp_path / "m")
-    with pytest.raises(ModelError, match="masked or causal: choose with --kind"):
+    with raises_mentioning(ModelError, folder, "masked or causal", "--kind"):
         open_model(folder)
-    with pytest.raises(ModelError, match=r"lacks \d+ tensors.*random"):
+    with raises_mentioning(ModelError, folder, "tensors (cls.", "--kind"):
         open_model(folder, kind="masked").get_answerer("masked")
 
 
 def test_a_model_type_without_a_kind_is_an_error(tmp_path: Path) -> None:
     vit = t.ViTModel(t.ViTConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24))
-    with pytest.raises(ModelError, match="none of the kinds masked, causal or seq2seq"):
+    with raises_mentioning(ModelError, "ViTModel", "causal or seq2seq"):
         open_model(saved(vit, tmp_path / "m"))
 
 
 def test_a_kind_can_be_chosen_among_those_possible(tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
     assert open_model(folder, kind="causal").kind == "causal"
-    with pytest.raises(ModelError, match="cannot be used as seq2seq; it can be used as masked or causal"):
+    with raises_mentioning(ModelError, folder, "as seq2seq", "masked or causal"):
         open_model(folder, kind="seq2seq")
 
 
@@ -104,45 +104,27 @@ def test_the_longest_input(name: str, limit: int | None, tmp_path: Path) -> None
             model.get_answerer(model.kind).model(torch.full((1, limit + 1), 5))
 
 
-def test_the_fingerprint_follows_weights_config_kind_and_dtype(tmp_path: Path) -> None:
-    folder = saved(made(MASKED["bert"]), tmp_path / "m")
-    first = open_model(folder)
-    assert open_model(folder).fingerprint("masked") == first.fingerprint("masked")
-    assert open_model(folder, dtype="float16").fingerprint("masked") != first.fingerprint("masked")
-    assert first.fingerprint("next-sentence") != first.fingerprint("masked")
-    weights = load_file(tmp_path / "m/model.safetensors")
-    name = sorted(weights)[0]
-    weights[name].view(-1)[0] += 1
-    save_file(weights, tmp_path / "m/model.safetensors", metadata={"format": "pt"})
-    assert open_model(folder).fingerprint("masked") != first.fingerprint("masked")
-
-
-def test_safetensors_come_before_pickles(tmp_path: Path) -> None:
-    folder = saved(made(MASKED["bert"]), tmp_path / "m")
-    (tmp_path / "m/pytorch_model.bin").write_bytes(b"not to be read")
-    assert [file.name for file in find_checkpoint(folder).weight_files] == ["model.safetensors"]
-
-
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "part"),
     [
-        ("missing.gguf", "There is no file missing.gguf"),
-        ("no such model!", "neither a folder"),
-        ("EMPTY", "holds no config.json"),
+        ("missing.gguf", "missing.gguf"),
+        ("no such model!", "'no such model!'"),
+        ("EMPTY", "config.json"),
     ],
 )
-def test_names_of_no_model(name: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=message):
+def test_names_that_are_not_models(name: str, part: str, tmp_path: Path) -> None:
+    with raises_mentioning(ModelError, part):
         open_model(str(tmp_path) if name == "EMPTY" else name)
 
 
-def test_an_unreachable_hub_is_an_error_of_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_an_error_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_network(*args: object, **kwargs: object) -> str:
         raise ConnectionError("Name or service not known\nand a long trace")
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", no_network)
-    with pytest.raises(ModelError, match=r"'some/model' is no folder.*Name or service not known.*give the folder"):
+    with raises_mentioning(ModelError, "'some/model'", "Name or service", "hub") as caught:
         open_model("some/model")
+    assert "long trace" not in str(caught.value)
 
 
 def test_a_model_comes_from_the_hub_with_its_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +148,7 @@ def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
     change_config(folder, model_type="mine", auto_map={"AutoConfig": "mine.Config"}, architectures=["Mine"])
     trace = tmp_path / "ran"
     (folder / "mine.py").write_text(f"import pathlib\npathlib.Path({str(trace)!r}).touch()\nclass Config: pass\n")
-    with pytest.raises(ModelError, match="--trust-remote-code"):
+    with raises_mentioning(ModelError, str(folder), "--trust-remote-code"):
         open_model(str(folder))
     assert not trace.exists()
 
@@ -174,7 +156,7 @@ def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", [{"device": "tpu:9"}, {"device": "cuda:77"}, {"dtype": "int8"}, {"dtype": "x"}])
 def test_unavailable_devices_and_dtypes(option: dict[str, str], tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
-    with pytest.raises(ModelError, match=r"cannot be used here|is not known"):
+    with raises_mentioning(ModelError, *(f"{name} {value!r}" for name, value in option.items())):
         open_model(folder, **option)
 
 
@@ -187,22 +169,22 @@ def test_half_precision_weights_are_loaded_as_float32_on_a_cpu_by_default(tmp_pa
 def test_damaged_weights_are_named_in_the_error(tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
     (tmp_path / "m/model.safetensors").write_bytes(b"\x00" * 40)
-    with pytest.raises(ModelError, match=r"model\.safetensors is not a sound safetensors file"):
+    with raises_mentioning(ModelError, "model.safetensors", "download it again"):
         open_model(folder)
 
 
-def test_weights_that_may_not_be_read_are_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their library says that such a file does not exist; root may read all files, so permission is taken away here."""
+def test_weights_without_read_permission_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """safetensors would report a missing file. Root may read all files, so `os.access` is replaced."""
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
     monkeypatch.setattr("tiltmeter.models.checkpoint.os.access", lambda file, _mode: file.suffix != ".safetensors")
-    with pytest.raises(ModelError, match=r"model\.safetensors cannot be read; check its permissions"):
+    with raises_mentioning(ModelError, "model.safetensors", "check its permissions"):
         open_model(folder)
 
 
 def test_a_folder_without_weights_is_named_in_the_error(tmp_path: Path) -> None:
     folder = saved(made(MASKED["bert"]), tmp_path / "m")
     (tmp_path / "m/model.safetensors").unlink()
-    with pytest.raises(ModelError, match="has no weights"):
+    with raises_mentioning(ModelError, folder, "no weights"):
         open_model(folder)
 
 
@@ -221,7 +203,7 @@ def test_tensors_of_layers_that_the_config_leaves_out_are_an_error(
     assert model.get_answerer(model.kind)
     change_config(tmp_path / "m", **change)
     truncated = open_model(str(tmp_path / "m"))
-    with pytest.raises(ModelError, match=rf"tensors of layers that its config\.json leaves out, {first}\."):
+    with raises_mentioning(ModelError, f"({first}.", "config.json"):
         truncated.get_answerer(truncated.kind)
 
 
@@ -235,11 +217,11 @@ def test_modules_that_are_not_loaded_are_named(tmp_path: Path) -> None:
     unused = ["bert.encoder.layer.0.adapter", "bert.pooler.dense", "cls.seq_relationship"]
     assert model.unused == {"masked": unused}
     (note,) = describe_models([ModelEntry(name="m", unused_modules=model.unused)])
-    assert note.startswith("The checkpoint of m has 1 modules in its layers that its config has no place for, bert.enc")
+    assert_mentions(note, "checkpoint of m", unused[0])
     assert not describe_models([ModelEntry(name="m", unused_modules={"masked": unused[1:]})])
 
 
-def test_what_was_not_loaded_is_in_the_manifest_of_a_run_that_loads_nothing(tmp_path: Path, fixtures_dir: Path) -> None:
+def test_unused_modules_are_in_the_manifest_of_a_run_that_loads_nothing(tmp_path: Path, fixtures_dir: Path) -> None:
     for _ in range(2):
         result = tiltmeter.evaluate(str(fixtures_dir / "bert-tiny"), "starter/intrasentence:en", limit=3)
         (entry,) = [model.details for model in result.manifest.models]
@@ -255,7 +237,7 @@ def test_disabled_padding_is_in_the_manifest_of_a_run_that_loads_nothing(tmp_pat
         result = tiltmeter.evaluate(folder, "starter/intrasentence:en", limit=3)
         (entry,) = [model.details for model in result.manifest.models]
         assert "padding" in entry["disabled"]["masked"]
-        assert sum("without padding" in note for note in result.manifest.notes) == 1
+        assert sum("padding" in note for note in result.manifest.notes) == 1
 
 
 def test_plain_runs_use_no_stored_answers(fixtures_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,24 +259,24 @@ def test_plain_runs_use_no_stored_answers(fixtures_dir: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "electra"])
-def test_an_encoder_that_sees_the_future_is_not_causal(name: str, tmp_path: Path) -> None:
+def test_a_bidirectional_encoder_is_not_causal(name: str, tmp_path: Path) -> None:
     folder = saved(made(MASKED[name]), tmp_path / "m")
-    with pytest.raises(ModelError, match="reads the tokens after the one that it is asked about"):
+    with raises_mentioning(ModelError, folder, "as causal", "is_decoder"):
         open_model(folder, kind="causal").get_answerer("causal")
     change_config(tmp_path / "m", is_decoder=True)
     assert open_model(folder, kind="causal").get_answerer("causal")
-    with pytest.raises(ModelError, match="is not a masked model"):
+    with raises_mentioning(ModelError, folder, "not a masked model"):
         open_model(folder, kind="masked").get_answerer("masked")
 
 
 @pytest.mark.parametrize("name", ["bert-tiny", "gpt2-tiny", "t5-tiny", "xlmr-tiny"])
 @pytest.mark.parametrize("kept", [(), ("tokenizer_config.json",)])
-def test_a_folder_without_a_vocabulary_is_refused(
+def test_a_folder_without_a_vocabulary_is_an_error(
     name: str, kept: tuple[str, ...], fixtures_dir: Path, tmp_path: Path
 ) -> None:
     for file in ("config.json", "model.safetensors", *kept):
         (tmp_path / file).symlink_to(fixtures_dir / name / file)
-    with pytest.raises(ModelError, match=r"tokenizer"):
+    with raises_mentioning(ModelError, "tokenizer", str(tmp_path)):
         open_model(str(tmp_path))
 
 
@@ -310,12 +292,12 @@ def test_models_of_bytes_need_no_vocabulary(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [-4, 0])
 def test_a_batch_that_holds_nothing_is_an_error_before_a_model_is_opened(size: int) -> None:
-    with pytest.raises(UsageError, match=f"A batch of {size} tokens holds nothing"):
+    with raises_mentioning(UsageError, f"{size} tokens", "--batch-tokens"):
         evaluate("no-such-model", "starter:en", batch_tokens=size)
 
 
-def test_more_layers_than_any_model_has_are_refused_at_once(tmp_path: Path) -> None:
+def test_an_absurd_number_of_layers_is_an_error(tmp_path: Path) -> None:
     name = saved(made(lambda: t.BertForMaskedLM(BERT)), tmp_path)
     change_config(tmp_path, num_hidden_layers=10**12)
-    with pytest.raises(ModelError, match="1,000,000,000,000 layers, which no model has"):
+    with raises_mentioning(ModelError, name, "1,000,000,000,000 layers"):
         open_model(name)

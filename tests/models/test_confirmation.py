@@ -8,6 +8,7 @@ import pytest
 
 import tiltmeter
 from tests.models.served import Served, serving, train
+from tests.support.messages import raises_mentioning
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
 from tiltmeter.models import confirmation
@@ -38,7 +39,7 @@ def store() -> Iterator[AnswerStore]:
 @pytest.fixture
 def short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confirmation, "WINDOW", 30)
-    monkeypatch.setattr(confirmation, "AGAIN", 8)
+    monkeypatch.setattr(confirmation, "REPEATED", 8)
 
 
 def opened(address: str, folder: Path, cache: Path, concurrency: int = 4) -> EndpointModel:
@@ -82,7 +83,7 @@ def test_a_model_that_changes_in_a_run_stops_it(
         model = opened(address, folder, tmp_path, concurrency)
         model.fingerprint("causal")
         served.changes_after = len(served.bodies) + after
-        with pytest.raises(ModelError, match=r"no longer answers as before.*discarded.*kept"):
+        with raises_mentioning(ModelError, address, "changed", "discarded", "kept"):
             answers(model, store)
         kept = stored(model, store)
         served.changes_after = None
@@ -108,7 +109,7 @@ def test_a_model_that_changes_on_some_texts_only(folder: Path, tmp_path: Path, s
         model.fingerprint("causal")
         served.changes_after = len(served.bodies) + 20
         model._confirmation._random.seed(1)
-        with pytest.raises(ModelError, match="no longer answers as before"):
+        with raises_mentioning(ModelError, address, "changed", "discarded"):
             answers(model, store)
         assert not stored(model, store)
 
@@ -169,7 +170,7 @@ def test_answers_before_a_failure_are_confirmed_by_the_next_run(
         model = opened(address, folder, tmp_path, concurrency=1)
         model.fingerprint("causal")
         served.dies_after = len(served.bodies) + after
-        with pytest.raises(ModelError, match="failed 2 times in a row"):
+        with raises_mentioning(ModelError, address, "2 times"):
             answers(model, store)
         assert not stored(model, store)
         served.dies_after = None
@@ -192,7 +193,7 @@ def test_answers_before_a_failure_are_discarded_if_the_last_ones_differ(
         model.fingerprint("causal")
         served.changes_after = len(served.bodies) + 20
         served.dies_after = len(served.bodies) + 23
-        with pytest.raises(ModelError, match="failed 2 times in a row"):
+        with raises_mentioning(ModelError, address, "2 times"):
             answers(model, store)
         served.dies_after = served.changes_after = None
         found = answers(opened(address, folder, tmp_path), store)
@@ -206,8 +207,8 @@ def test_the_manifest_says_what_was_confirmed(folder: Path, tmp_path: Path, monk
         result = tiltmeter.evaluate(name, "starter/intrasentence:en", tokenizer=str(folder))
     described = result.manifest.models[0].details["confirmation"]
     assert described["confirmations"] >= 1
-    assert described["items"] == confirmation.AGAIN
-    assert described["noticed"]["10%"] == round(compute_detection_probability(0.1, confirmation.AGAIN), 3)
+    assert described["items"] == confirmation.REPEATED
+    assert described["noticed"]["10%"] == round(compute_detection_probability(0.1, confirmation.REPEATED), 3)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
@@ -215,5 +216,5 @@ def test_the_probability_of_noticing_a_change(share: float) -> None:
     """Against a simulation of what a confirmation does: a random sample of a run's questions."""
     draws = np.random.default_rng(1)
     changed = np.arange(2000) < share * 2000
-    noticed = [draws.choice(changed, confirmation.AGAIN, replace=False).any() for _ in range(4000)]
-    assert abs(np.mean(noticed) - compute_detection_probability(share, confirmation.AGAIN)) < 0.03
+    noticed = [draws.choice(changed, confirmation.REPEATED, replace=False).any() for _ in range(4000)]
+    assert abs(np.mean(noticed) - compute_detection_probability(share, confirmation.REPEATED)) < 0.03

@@ -1,33 +1,18 @@
 """Loaded transformers models give the numbers of the same model in a folder, and are left unchanged."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 import transformers as t
 
+from tests.models.asking import answers
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import word_level, word_piece
-from tiltmeter.engine.answer_store import AnswerStore
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import ModelError
 from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.models.in_memory_model import wrap_loaded_model
-from tiltmeter.questions import Question
-
-QUESTIONS = [Question((1, 5, 9, 7), ((1, 4), (2, 3))), Question((1, 5, 9), ((2, 8),))]
-
-
-def answers(model: Any) -> list[list[float]]:
-    with AnswerStore(":memory:") as store:
-        found = model.answer(
-            [q if model.kind != "seq2seq" else Question(q.ids, q.wanted, source=(4, 6)) for q in QUESTIONS],
-            kind=model.kind,
-            store=store,
-            names={},
-            report=lambda _progress: None,
-        )
-    return sorted(answer.tolist() for answer in found.values())
 
 
 # Speed-ups replace an activation of gpt2, norms of llama, and positions of t5.
@@ -49,7 +34,7 @@ def test_a_loaded_model_answers_as_the_same_model_in_a_folder_and_is_left_as_it_
     assert ours == theirs  # no second copy of the weights
 
 
-def test_the_fingerprint_is_that_of_weights_config_and_tokenizer() -> None:
+def test_the_fingerprint_depends_on_weights_config_and_tokenizer() -> None:
     module, tokenizer = made(MASKED["bert"]), word_piece()
     first = wrap_loaded_model(module, tokenizer).fingerprint("masked")
     assert wrap_loaded_model(made(MASKED["bert"]), word_piece(), name="other").fingerprint("masked") == first
@@ -90,17 +75,17 @@ def test_models_that_cannot_be_used() -> None:
     tokenizer = word_piece()
     bert = t.BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24)
     for module in (t.BertModel(bert), t.BertForNextSentencePrediction(bert), torch.nn.Linear(2, 2)):
-        with pytest.raises(ModelError, match=r"has no language-model head.*AutoModelForMaskedLM"):
+        with raises_mentioning(ModelError, type(module).__name__, "AutoModelForMaskedLM"):
             wrap_loaded_model(module, tokenizer)
-    with pytest.raises(ModelError, match="used as masked, not as causal"):
+    with raises_mentioning(ModelError, "BertForMaskedLM", "as masked", "as causal"):
         wrap_loaded_model(made(MASKED["bert"]), tokenizer, kind="causal")
     spread = made(MASKED["bert"])
     spread.get_input_embeddings().to("meta")
-    with pytest.raises(ModelError, match="spread over cpu, meta; put it on one device"):
+    with raises_mentioning(ModelError, "cpu, meta", "one device"):
         wrap_loaded_model(spread, tokenizer)
 
 
-def test_the_fingerprint_is_that_of_an_adapter_s_settings_too() -> None:
+def test_the_fingerprint_depends_on_the_settings_of_an_adapter() -> None:
     """The scale of an adapter that is not merged, and whether it is used, are not among the weights."""
     peft = pytest.importorskip("peft", reason="PEFT is not installed: pip install 'tiltmeter[peft]'")
     model = made(CAUSAL["gpt2"])
@@ -114,7 +99,7 @@ def test_the_fingerprint_is_that_of_an_adapter_s_settings_too() -> None:
     assert wrap_loaded_model(model, word_level()).fingerprint("causal") == prints[-1]
 
 
-def test_the_fingerprint_is_that_of_buffers_that_are_not_saved() -> None:
+def test_the_fingerprint_depends_on_buffers_that_are_not_saved() -> None:
     model = made(CAUSAL["llama"])
     before = wrap_loaded_model(model, word_level()).fingerprint("causal")
     model.model.rotary_emb.inv_freq *= 2

@@ -1,4 +1,4 @@
-"""What can be passed to a run as a model."""
+"""The types of objects that a run accepts as models."""
 
 import ast
 from pathlib import Path
@@ -10,6 +10,7 @@ import pytest
 import tiltmeter
 from tests.models.tiny import CAUSAL, made
 from tests.models.tiny_tokenizers import word_level
+from tests.support.messages import raises_mentioning
 from tests.test_registry import install, python
 from tiltmeter.errors import UsageError
 from tiltmeter.models import model_opener, scheme
@@ -89,18 +90,18 @@ def test_another_loaded_model_does_not_overwrite_a_run(tmp_path: Path) -> None:
     tokenizer = word_level(bos_token="<s>")
     for seed in (1, 1):
         tiltmeter.evaluate((made(CAUSAL["gpt2"], seed), tokenizer), "starter:en", limit=2, out=tmp_path / "run")
-    with pytest.raises(UsageError, match="already holds another run"):
+    with raises_mentioning(UsageError, str(tmp_path / "run"), "--force"):
         tiltmeter.evaluate((made(CAUSAL["gpt2"], 2), tokenizer), "starter:en", limit=2, out=tmp_path / "run")
 
 
 def test_two_models_with_the_same_name(fake: Any) -> None:
-    with pytest.raises(UsageError, match="Two models are called fake:one"):
+    with raises_mentioning(UsageError, "Two models", "fake:one"):
         tiltmeter.evaluate([fake, fake], "starter-pairs:en")
 
 
 def test_objects_that_are_not_models() -> None:
     for given in (3, [3], ("bert", 3)):
-        with pytest.raises(UsageError, match="int is no model: give a name, a path, a loaded transformers model"):
+        with raises_mentioning(UsageError, "int is not", "(model, tokenizer)"):
             to_model_list(given, ModelOptions())  # type: ignore[arg-type]
     assert to_model_list(("bert", "gpt2"), ModelOptions()) == [
         "bert",
@@ -134,7 +135,7 @@ def test_a_module_of_the_package_provides_its_scheme(monkeypatch: pytest.MonkeyP
 def test_a_scheme_that_opens_another_kind_of_model_is_named(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
     wrong = Scheme(open=lambda _rest, _options: fake, is_chat=True)
     monkeypatch.setattr(model_opener, "find_scheme", lambda _name: wrong)
-    with pytest.raises(UsageError, match=r"'wrong' has is_chat=True, but opens Fake.*ChatModel"):
+    with raises_mentioning(UsageError, "'wrong'", "is_chat=True", "Fake", "ChatModel"):
         open_given("wrong:x", ModelOptions())
 
 

@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from tests.models.tiny_tokenizers import word_level
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import ModelError
 from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.runs.evaluate import evaluate
@@ -88,7 +89,7 @@ def test_it_runs_if_it_is_trusted(folder: str) -> None:
 
 
 def test_it_is_not_run_otherwise(folder: str) -> None:
-    with pytest.raises(ModelError, match="--trust-remote-code"):
+    with raises_mentioning(ModelError, folder, "--trust-remote-code"):
         evaluate(folder, "starter/intrasentence:en", limit=4, device="cpu")
 
 

@@ -1,6 +1,5 @@
-"""Texts inside a model's chat template: the right tokens in front, a protocol of its own, and who is told about it."""
+"""Texts inside a model's chat template: their tokens, their protocol, and notes about instruct models."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from tests.models.tiny import CAUSAL, made, saved
 from tests.models.tiny_tokenizers import word_level
 from tests.support.command import command
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.api import compare
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.checkpoint_model import open_model
@@ -24,9 +24,6 @@ from tiltmeter.questions import Question
 from tiltmeter.runs.evaluate import evaluate
 
 TEMPLATE = "<s>{% for turn in messages %}{{ turn.role }}: {{ turn.content }} . {% endfor %}"
-INSTRUCT = (
-    "is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it as it is used."
-)
 
 
 def instruct_tokenizer(template: str = TEMPLATE) -> Any:
@@ -81,7 +78,8 @@ def test_every_benchmark_of_causal_models(on: str, instruct: str) -> None:
     assert templated.manifest.models[0].details["chat_template"] == {
         "text in front of each item": f"<s>user: {USER_TURN} . assistant: "
     }
-    assert plain_notes == [f"{instruct} {INSTRUCT}"]
+    (note,) = plain_notes
+    assert_mentions(note, instruct, "instruct model", "--chat-template")
 
 
 def test_a_run_says_that_it_is_an_instruct_model(
@@ -89,8 +87,8 @@ def test_a_run_says_that_it_is_an_instruct_model(
 ) -> None:
     words = ("--on", "starter-pairs:en", "--limit", "4", "--out", str(tmp_path / "run"), "--report")
     assert command(monkeypatch, "run", instruct, *words) == 0
-    assert capsys.readouterr().err.count(INSTRUCT) == 1
-    assert "measured as a plain language model" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
+    assert capsys.readouterr().err.count("instruct model") == 1
+    assert "instruct model" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
     assert command(monkeypatch, "run", causal, "--on", "starter-pairs:en", "--limit", "4") == 0
     assert "instruct" not in capsys.readouterr().err
 
@@ -102,7 +100,7 @@ def test_a_comparison_of_both_ways_warns(
         evaluate(instruct, "starter-pairs:en", out=tmp_path / name, **options)  # type: ignore[arg-type]
     folders = (str(tmp_path / "plain"), str(tmp_path / "inside"))
     assert command(monkeypatch, "compare", *folders) == 2
-    assert "asked by different protocols (likelihood, likelihood; likelihood/chat-template" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "protocols", "likelihood/chat-template")
     assert command(monkeypatch, "compare", *folders, "--across", "protocols") == 0
     assert "Compared across protocols" in "".join(capsys.readouterr())
 
@@ -133,32 +131,31 @@ def test_the_longest_text_is_shorter_by_the_template(instruct: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "message"),
+    ("template", "part"),
     [
-        ("{{ raise_exception('no such turn') }}", r"The chat template of \S+ cannot be used: no such turn"),
-        ("<s>{{ messages[0].content }}", r"leaves out the assistant's turn"),
-        ("{% for turn in messages %}x{{ turn.content }}{% endfor %}", r"splits a text differently inside its chat"),
-        (None, r"has no chat template; leave out --chat-template"),
+        ("{{ raise_exception('no such turn') }}", "no such turn"),
+        ("<s>{{ messages[0].content }}", "the assistant's turn"),
+        ("{% for turn in messages %}x{{ turn.content }}{% endfor %}", "splits a text"),
+        (None, "no chat template"),
     ],
 )
-def test_templates_that_cannot_be_used(template: str | None, message: str, tmp_path: Path) -> None:
+def test_templates_that_cannot_be_used(template: str | None, part: str, tmp_path: Path) -> None:
     folder = saved(tmp_path / "m", made(CAUSAL["gpt2"]), instruct_tokenizer(template))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=message):
+    with raises_mentioning(ModelError, folder, part):
         open_given(folder, ModelOptions(chat_template=True))
 
 
-def test_a_masked_model_is_refused(
+def test_a_masked_model_is_an_error(
     masked: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command(monkeypatch, "run", masked, "--on", "starter-pairs:en", "--chat-template") == 2
-    error = capsys.readouterr().err
-    assert re.search(r"is a masked model: --chat-template is for causal models", error), error
+    assert_mentions(capsys.readouterr().err, masked, "masked model", "--chat-template")
 
 
 def test_a_templated_model_and_one_of_another_kind(instruct: str, masked: str, tmp_path: Path) -> None:
-    """Across kinds, where only the families of protocols have to be equal, the template still counts."""
+    """A comparison across kinds allows other protocols, but not another use of the template."""
     one = evaluate(masked, "starter/intrasentence:en", limit=20)
     inside = evaluate(instruct, "starter/intrasentence:en", limit=20, chat_template=True)
-    with pytest.raises(UsageError, match="asked by different protocols"):
+    with raises_mentioning(UsageError, "protocols", "chat-template"):
         compare([one, inside], across=["kinds"])
     assert "Compared across protocols" in " ".join(compare([one, inside], across=["kinds", "protocols"]).notes)

@@ -1,4 +1,4 @@
-"""The store of answers on disk, so that no question is asked of a model twice."""
+"""The store of answers on disk, so that no question is computed twice."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -26,8 +26,8 @@ CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (model, question)
 ) STRICT, WITHOUT ROWID;
 """
-# Inserts many answers of one length in one statement, which is twice as fast as one by one. A sound answer that exists
-# is kept: those of two concurrent runs may differ in the last bit, and a score must not change.
+# Inserts many answers of one length in one statement, which is twice as fast as single inserts. An existing undamaged
+# answer is kept: two concurrent runs may differ in the last bit, and a score must not change.
 _INSERT = """
 WITH RECURSIVE indices (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM indices WHERE i + 1 < :count),
 new (question, answer) AS (
@@ -61,10 +61,10 @@ _MERGE = (
 
 @dataclass(frozen=True, slots=True)
 class LoadFindings:
-    """What was found when a model was loaded.
+    """Observations from loading a model.
 
-    `unused_modules` are modules of its checkpoint that have no place in the model. `disabled` names speed-ups and
-    batches that would change its numbers and are not used, with the reasons.
+    `unused_modules` are modules of the checkpoint that are not in the model. `disabled` maps speed-ups and forms of
+    batches that are not used, because they would change numbers, to the reasons.
     """
 
     unused_modules: list[str] = field(default_factory=list)
@@ -74,7 +74,7 @@ class LoadFindings:
 class AnswerStore(CacheDatabase):
     """Answers by model fingerprint and question digest, in one SQLite file that several runs can use at once.
 
-    Each `put` is one transaction: a process killed at any moment loses only answers that it had not put yet.
+    Each `put` is one transaction, so a killed process loses only answers that were not put yet.
     """
 
     def __init__(self, path: Path | str, *, journal: Journal = "WAL") -> None:
@@ -83,23 +83,23 @@ class AnswerStore(CacheDatabase):
         super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy=remedy, journal=journal)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
-        """The answers to those of these questions (digests) that are stored and undamaged."""
+        """Return the answers to those of these questions (digests) that are stored and undamaged."""
         wanted = list(questions)
         return self.retry_if_damaged(lambda: self._get(fingerprint, wanted))
 
     def _get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
-        found = self._db.execute("SELECT id FROM models WHERE fingerprint = ?", [fingerprint]).fetchone()
-        if not found:
+        model = self._db.execute("SELECT id FROM models WHERE fingerprint = ?", [fingerprint]).fetchone()
+        if not model:
             return {}
         query = (
             "SELECT question, answer FROM answers "
             "WHERE model = ? AND checksum = checksum_of(?, question, answer) AND question IN"
         )
-        rows = self.select_in(query, [found[0], fingerprint.encode()], questions)
+        rows = self.select_in(query, [model[0], fingerprint.encode()], questions)
         return {question: np.frombuffer(answer, NUMBER) for question, answer in rows}
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
-        """Store answers: all of them or, if the process is killed, none."""
+        """Store answers; if the process is killed, either all or none are stored."""
         self.retry_if_damaged(lambda: self._put(fingerprint, answers))
 
     def _put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
@@ -122,11 +122,11 @@ class AnswerStore(CacheDatabase):
                 self._db.execute(query, [fingerprint, question])
 
     def merge(self, path: Path | str) -> None:
-        """Add the answers of another store; of a question that is answered in both, the sound answer here is kept."""
+        """Add the answers of another store; existing answers are kept unless they are damaged."""
         self._merge(path, _MERGE)
 
     def put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
-        """Keep what was found when the model was loaded, for runs that do not load it again."""
+        """Store the observations from loading a model, for runs that do not load it."""
         self.retry_if_damaged(lambda: self._put_loading(fingerprint, loading))
 
     def _put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
@@ -135,11 +135,11 @@ class AnswerStore(CacheDatabase):
             self._db.execute("UPDATE models SET loading = ? WHERE id = ?", values)
 
     def get_loading(self, fingerprint: str) -> LoadFindings:
-        """What was found when the model was loaded; nothing if that is not known, or damaged."""
+        """Return the observations from loading a model; empty if they are unknown or damaged."""
         query = "SELECT CAST(loading AS BLOB) FROM models WHERE fingerprint = ? AND loading IS NOT NULL"
-        for (found,) in self.retry_if_damaged(lambda: self._db.execute(query, [fingerprint]).fetchall()):
+        for (content,) in self.retry_if_damaged(lambda: self._db.execute(query, [fingerprint]).fetchall()):
             with suppress(ValueError, TypeError, AttributeError, KeyError):
-                values = json.loads(found)
+                values = json.loads(content)
                 disabled = {str(name): str(reason) for name, reason in values["disabled"].items()}
                 return LoadFindings([str(name) for name in values["unused_modules"]], disabled)
         return LoadFindings()

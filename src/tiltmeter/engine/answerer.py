@@ -1,4 +1,4 @@
-"""Base classes of the answerers: they turn a batch of rows into the requested numbers."""
+"""Base classes of answerers, which compute the requested numbers of a batch of rows."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -23,25 +23,24 @@ from tiltmeter.engine.speedups import apply_speedups
 from tiltmeter.engine.vocabulary_head import RestrictPositions, VocabularyHead
 from tiltmeter.questions import Kind, WantedQuantity
 
-# The width of packed rows on a GPU. Wider rows are filled better but cost more attention; with this width, padding is
-# at most 3% (docs/evidence/performance.md).
+# The width of packed rows on a GPU. Wider rows have less padding, but attention costs more; with this width, padding
+# is at most 3% (docs/evidence/performance.md).
 _PACK_WIDTH_ON_GPU = 128
-# While a GPU computes one batch, the next ones are prepared; on a CPU this would only compete with the computation.
+# Number of batches that are prepared while a GPU computes; on a CPU this would slow down the computation.
 _BATCHES_AHEAD = 2
 
 
 class Answerer(ABC):
     """A loaded model that answers batches.
 
-    At first it is plain: one input per row, complete forward passes. The constructor finds the batches in which each
-    input gets the numbers that it gets alone, and then applies the speed-ups, except those named in `without`.
-    `speedups` names those in use; `disabled` gives the reason for each that was tried and is not used.
+    The constructor determines the batches in which each input gets the same numbers as alone, and then applies the
+    speed-ups, except those in `without`. `speedups` are the names of those in use; `disabled` has the reason for each
+    one that was tried and is not used.
     """
 
     kind: Kind
-    # The width of packed rows on a CPU. Narrower than on a GPU, because attention is over the whole row and is a larger
-    # part of the time there. Together with larger batches, T5 took 7 to 12% less time than with unpacked rows
-    # (docs/evidence/performance.md).
+    # Narrower than on a GPU, because attention to the whole row takes a larger part of the time on a CPU. With this
+    # width and larger batches, T5 took 7 to 12% less time than with unpacked rows (docs/evidence/performance.md).
     pack_width_on_cpu = 64
 
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
@@ -49,12 +48,12 @@ class Answerer(ABC):
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
         self.batches_ahead = 0 if device.type == "cpu" else _BATCHES_AHEAD
-        # Any id serves as padding: it is masked, or comes after every position that is read.
+        # Any id can be the padding, because it is masked or comes after all positions that are read.
         self.pad = 0
-        # A context in which the last layer need be computed at the given positions only.
+        # A context in which the last layer is needed only at the given positions.
         self.restrict_to_positions: RestrictPositions = lambda _rows: nullcontext()
         self.batch_tokens = estimate_batch_tokens(model, self.kind, device)
-        # The longest input, in tokens; None if there is no limit.
+        # Maximum length of an input in tokens; None if there is no limit.
         self.positions = find_max_positions(model)
         self.masks = AttentionMasks.from_config(model.config, causal=self.kind in ("causal", "seq2seq"))
         self.layout = BatchLayout(batches=False)
@@ -64,19 +63,19 @@ class Answerer(ABC):
         self.check_and_speed_up(without)
 
     def prepare(self) -> None:
-        """Look up what a kind of model needs to answer; called before speed-ups are applied."""
+        """Initialise attributes of a subclass, before speed-ups are applied."""
         return
 
     @torch.inference_mode()
     def check_and_speed_up(self, without: Collection[str]) -> None:
-        """Find the batches that do not change numbers, then apply the speed-ups that do not."""
+        """Determine the batches that do not change numbers, then apply the speed-ups that do not."""
         effects = BatchEffects(self)
         self.layout, self.disabled = effects.find_layout()
         self.speedups = apply_speedups(self, effects, without)
 
     @abstractmethod
     def numbers(self, batch: Batch) -> Tensor:
-        """The requested numbers of a batch, in the order of `NumberRequests`: first numbers, then second ones."""
+        """Return two rows with the first and second numbers of all requests, in the order of `NumberRequests`."""
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
@@ -93,47 +92,47 @@ class Answerer(ABC):
 
         def wait() -> NDArray[np.float32]:
             copied.synchronize()
-            array: NDArray[np.float32] = host.numpy().copy()  # answers are kept, and pinned memory is scarce
+            array: NDArray[np.float32] = host.numpy().copy()  # frees the pinned memory, which is scarce
             return array
 
         return wait
 
     def answer(self, batch: Batch) -> NDArray[np.float32]:
-        """The numbers of a batch."""
+        """Return the numbers of a batch."""
         return self.start(batch)()
 
     def compute_pack_width(self) -> int:
-        """The width of packed rows: what suits the device, but no more positions than the model has."""
+        """Return the width of packed rows for the device, at most the number of positions of the model."""
         width = self.pack_width_on_cpu if self.device.type == "cpu" else _PACK_WIDTH_ON_GPU
         return min(width, self.positions or width)
 
     def accepts_positions(self) -> bool:
-        """Whether the model accepts the positions of tokens as an argument."""
+        """Return whether the model accepts the positions of tokens as an argument."""
         return "position_ids" in inspect.signature(self.model.forward).parameters
 
     def pad_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Token ids as one tensor, padded on the right."""
+        """Return token ids as one tensor, padded on the right."""
         lengths = np.array([len(row) for row in rows])
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
         return self._pad_to_rectangle(flat, lengths, self.pad)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
-        """1 for tokens, 0 for padding; None if there is no padding, which allows faster attention kernels."""
+        """Return 1 for tokens and 0 for padding; None without padding, which allows faster attention kernels."""
         lengths = np.array([len(row) for row in rows])
         if lengths.min() == lengths.max():
             return None
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
     def compute_depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The position of each token in its own input, and the end of its subtree; see `Row`."""
+        """Return the position of each token in its own input, and the end of its subtree (see `Row`)."""
         depths = [row.depths or range(len(row.ids)) for row in batch]
         ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
         return self.pad_rows(depths), self.pad_rows(ends)
 
     def locate_packed_tokens(self, lengths: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """For each token of packed rows with these input lengths: its position in its input, and the input's number.
+        """Return for each token of packed rows its position in its input, and the number of the input.
 
-        Inputs are numbered through all rows; the number of padding is -1.
+        `lengths` are those of the inputs of each row. Inputs are numbered across all rows; padding has the number -1.
         """
         of_inputs = np.fromiter(chain.from_iterable(lengths), dtype=np.int64)
         of_rows = np.array([sum(row) for row in lengths])
@@ -152,14 +151,14 @@ class Answerer(ABC):
         if self.device.type != "cuda":
             return torch.from_numpy(array).to(self.device)
         pinned = torch.empty(array.shape, dtype=torch.int64, pin_memory=True)
-        # Copied by numpy: torch would use all its threads, and on a busy host waking them took up to 80 of 150 ms
+        # numpy copies with one thread; on a busy host, waking all threads of torch took up to 80 of 150 ms
         # (docs/evidence/performance.md).
         pinned.numpy()[...] = array
         return pinned.to(self.device, non_blocking=True)
 
 
 class VocabularyAnswerer(Answerer):
-    """Answers from distributions over the vocabulary: masked, causal and encoder-decoder models."""
+    """Base class for models with distributions over the vocabulary: masked, causal and encoder-decoder models."""
 
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
         self.head = VocabularyHead(model)
@@ -169,19 +168,19 @@ class VocabularyAnswerer(Answerer):
 
     @abstractmethod
     def build_example_inputs(self) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call for a small input."""
+        """Return the keyword arguments of the model's forward call for a small input."""
 
-    def read(self, inputs: dict[str, Any], width: int, asks: NumberRequests) -> Tensor:
-        """The requested numbers from one forward pass; `width` is the (decoder's) padded row length."""
-        positions = asks.lines * width + asks.positions
+    def read(self, inputs: dict[str, Any], width: int, requests: NumberRequests) -> Tensor:
+        """Return the requested numbers from one forward pass; `width` is the padded length of the (decoder's) rows."""
+        positions = requests.lines * width + requests.positions
         rows, which = np.unique(positions, return_inverse=True)
         states = self.head.read(inputs, self.to_device(rows), self.restrict_to_positions)
-        numbers = torch.zeros((2, len(asks)), device=self.device)
-        logits = asks.wants == WantedQuantity.LOGIT
+        numbers = torch.zeros((2, len(requests)), device=self.device)
+        logits = requests.wants == WantedQuantity.LOGIT
         for chosen, normalised in ((~logits, True), (logits, False)):
             if not chosen.any():
                 continue
-            states_and_tokens = (self.to_device(which[chosen]), self.to_device(asks.tokens[chosen]))
+            states_and_tokens = (self.to_device(which[chosen]), self.to_device(requests.tokens[chosen]))
             if normalised:
                 values = torch.stack(self.head.log_probs(states, *states_and_tokens))
             else:
@@ -190,7 +189,7 @@ class VocabularyAnswerer(Answerer):
                 numbers[: len(values)] = values
             else:
                 numbers[: len(values), self.to_device(np.flatnonzero(chosen))] = values
-        attended = np.flatnonzero(asks.wants == WantedQuantity.LOG_PROB_AND_ATTENTION)
+        attended = np.flatnonzero(requests.wants == WantedQuantity.LOG_PROB_AND_ATTENTION)
         if len(attended):
             attention = compute_mean_attention(self.model, inputs).ravel()
             numbers[1, self.to_device(attended)] = attention[self.to_device(positions[attended])]
@@ -198,16 +197,16 @@ class VocabularyAnswerer(Answerer):
 
 
 class OneStackAnswerer(VocabularyAnswerer):
-    """Encoder-only and decoder-only models: outputs are read at positions of the input itself."""
+    """Base class for encoder-only and decoder-only models, whose outputs are read at positions of the input."""
 
     @abstractmethod
     def inputs(self, batch: Batch) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call."""
+        """Return the keyword arguments of the model's forward call."""
 
     def build_example_inputs(self) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call for a small input."""
+        """Return the keyword arguments of the model's forward call for a small input."""
         return self.inputs([Row(ids=(1, 2, 3))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """The requested numbers of a batch, in the order of `NumberRequests`: first numbers, then second ones."""
+        """Return two rows with the first and second numbers of all requests, in the order of `NumberRequests`."""
         return self.read(self.inputs(batch), max(len(row.ids) for row in batch), NumberRequests.of(batch))

@@ -12,14 +12,14 @@ from tiltmeter.errors import ModelError
 
 @torch.inference_mode()
 def compute_mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
-    """The attention to each position (inputs × positions): the mean over layers, heads and attending positions.
+    """Return the mean attention to each position (inputs × positions) over layers, heads and attending positions.
 
-    This is the weight of a token in AULA (Kaneko and Bollegala 2022). Padding does not count as attending.
+    This is the weight of a token in AULA (Kaneko and Bollegala 2022). Padding does not count as an attending position.
     """
     with _use_eager_attention(model):
         layers = model.base_model(**inputs, output_attentions=True).attentions  # type: ignore[operator]
     if not layers or any(layer is None for layer in layers):
-        raise ModelError("The model does not give its attention weights, so protocol aula is not available; use aul.")
+        raise ModelError("The model returns no attention weights, which the protocol aula needs; use --protocol aul.")
     mask = inputs.get("attention_mask")
     attending = torch.ones_like(inputs["input_ids"]) if mask is None else mask
     weights = attending.float() / attending.sum(dim=1, keepdim=True)
@@ -30,7 +30,7 @@ def compute_mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tenso
 
 @contextmanager
 def _use_eager_attention(model: Any) -> Iterator[None]:
-    """Use eager attention within the context: fused kernels do not return attention weights."""
+    """Use eager attention within the context, since fused kernels return no attention weights."""
     before = model.config._attn_implementation
     model.set_attn_implementation("eager")
     try:

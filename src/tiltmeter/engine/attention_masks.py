@@ -1,7 +1,7 @@
 """Attention masks of rows with several inputs, including the windows and chunks of local attention.
 
-transformers builds the masks of rows with one input. A four-dimensional mask is passed to attention unchanged, so for
-rows with several inputs the windows of a model's config have to be part of the mask.
+transformers builds the masks of rows with one input, but uses a four-dimensional mask as it is. Masks of rows with
+several inputs must therefore include the windows of the model's config.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-# Names in transformers' configs. A window counts the tokens that a causal model attends to, itself included; for
-# bidirectional models it is the largest distance. Chunks are consecutive parts of an input that attend to themselves.
+# Names in transformers' configs. For a causal model, a window is the number of tokens that a token attends to (with
+# itself); for a bidirectional model, it is the largest distance. Tokens of a chunk attend only to the same chunk.
 _WINDOW_NAMES = ("sliding_window", "sliding_window_size")
 _CHUNK_NAMES = ("attention_chunk_size",)
 
@@ -22,9 +22,9 @@ MaskForm = Literal["full", "local", "by layer type"]
 
 
 def build_tree_mask(ends: Tensor) -> Tensor:
-    """The pairs (query, key) of tokens of prefix trees that attend: a token attends to itself and its ancestors.
+    """Return which (query, key) pairs of tokens of prefix trees attend: a token attends to itself and its ancestors.
 
-    `ends` are the ends of the tokens' subtrees, see `Row`. Padding attends to itself, too.
+    `ends` are the ends of the tokens' subtrees (see `Row`). Padding attends to itself.
     """
     indices = torch.arange(ends.shape[1], device=ends.device)
     follows = (indices[:, None] >= indices) & (indices[:, None] < ends[:, None])
@@ -32,17 +32,17 @@ def build_tree_mask(ends: Tensor) -> Tensor:
 
 
 def to_additive_mask(seen: Tensor, dtype: torch.dtype) -> Tensor:
-    """An additive attention mask (batch, 1, query, key), which all attention implementations accept."""
+    """Return an additive attention mask (batch, 1, query, key), which all implementations of attention accept."""
     mask = torch.zeros(seen.shape, dtype=dtype, device=seen.device)
     return mask.masked_fill_(~seen, torch.finfo(dtype).min)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionMasks:
-    """Builds the attention masks of rows with several inputs for one model.
+    """The attention masks of one model for rows with several inputs.
 
-    `window` and `chunk` are those of the config, 0 if it has none. `layer_types` are the names of the types of its
-    layers, such as `full_attention` and `sliding_attention`.
+    `window` and `chunk` are sizes from the config, or 0. `layer_types` are the types of the model's layers, such as
+    `full_attention` and `sliding_attention`.
     """
 
     causal: bool
@@ -53,7 +53,7 @@ class AttentionMasks:
 
     @classmethod
     def from_config(cls, config: Any, *, causal: bool) -> "AttentionMasks":
-        """The masks of a model with this config, at first without windows."""
+        """Return the masks of a model with this config, in the form "full"."""
         text = config.get_text_config()
         return cls(
             causal=causal,
@@ -63,14 +63,14 @@ class AttentionMasks:
         )
 
     def forms(self, longest_row: int) -> list[MaskForm]:
-        """The forms of mask to try for rows of up to so many tokens, the most likely one first."""
+        """Return the forms of mask to try for rows of up to `longest_row` tokens, the most likely one first."""
         sizes = [size for size in (self.window, self.chunk) if size]
         if not sizes or min(sizes) > longest_row:
             return ["full"]
         return ["by layer type", "local", "full"] if self.layer_types else ["local", "full"]
 
     def build(self, seen: Tensor, positions: Tensor, dtype: torch.dtype) -> Tensor | Mapping[str, Tensor]:
-        """The mask for attention: the pairs of `seen`, as far as they are within the model's windows.
+        """Return the mask for the pairs of `seen` that are within the model's windows.
 
         `positions` are those of the tokens in their own inputs.
         """
@@ -82,7 +82,7 @@ class AttentionMasks:
         return {name: local if "slid" in name or "chunk" in name else full for name in self.layer_types}
 
     def _find_near_pairs(self, positions: Tensor) -> Tensor:
-        """Which pairs of positions (query, key) are within the window, or in the same chunk."""
+        """Return which (query, key) pairs of positions are within the window and in the same chunk."""
         distances = positions[:, :, None] - positions[:, None]
         near = torch.ones_like(distances, dtype=torch.bool)
         if self.window:
@@ -94,7 +94,7 @@ class AttentionMasks:
 
 def _read_first_size(config: Any, names: tuple[str, ...]) -> int:
     for name in names:
-        # A config whose layers have windows of their own raises an error; the checks show whether masks are right.
+        # Some configs raise an error here; the equivalence check detects wrong masks.
         with suppress(Exception):
             size = getattr(config, name, None)
             if isinstance(size, int) and size > 0:

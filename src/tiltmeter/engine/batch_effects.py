@@ -1,13 +1,13 @@
 """Check whether a loaded model's numbers for an input depend on padding or on the other inputs of a batch.
 
-Most models give the same numbers, up to rounding. Models that mix positions without regard to the attention mask do not
-ignore padding; experts with a limited capacity, and position encodings that depend on the longest input of a batch, do
-not ignore neighbours. Such models get batches without padding, or one input at a time. This applies without speed-ups,
-too: the numbers are those of each input alone.
+For most models they differ only by rounding. But models that mix positions without the attention mask depend on
+padding, and models with experts of limited capacity, or with position encodings that depend on the longest input of a
+batch, depend on the other inputs. Such models get batches without padding, or one input at a time, with or without
+speed-ups.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import torch
 from tiltmeter.engine.batch_layout import BatchLayout
 from tiltmeter.engine.batch_plan import LARGEST_TREE, plan_batches
 from tiltmeter.engine.batch_rows import split_by_question
+from tiltmeter.engine.input_limits import list_config_entries
 from tiltmeter.engine.synthetic_inputs import SyntheticInputs
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Answer, Question
@@ -25,32 +26,32 @@ from tiltmeter.questions import Answer, Question
 if TYPE_CHECKING:
     from tiltmeter.engine.answerer import Answerer
 
-# The largest difference between log-probabilities that counts as rounding. The values of half precision are just above
+# Maximum difference between log-probabilities that counts as rounding. The values for half precision are slightly above
 # the largest differences from float32 that were measured on a GPU (0.012 and 0.095, docs/evidence/performance.md).
 _TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 _TOLERANCE_OTHERWISE = 1e-4
-# Deep models differ by more between two batches of equal length. Up to three times that difference is tolerated, within
-# a limit that a wrong mask or position exceeds.
+# Deep models differ more, even between two batches of equal length. Up to three times that difference is tolerated,
+# with a maximum that a wrong mask or position exceeds.
 _TIMES_ROUNDING = 3
 _MAX_TOLERANCE = {torch.float16: 0.5, torch.bfloat16: 0.5}
 _MAX_TOLERANCE_OTHERWISE = 1e-3
-# The length of the longest input that is checked; longer ones are sent alone. On a CPU, a batch of that many tokens is
-# about as fast per token as a larger one.
+# Maximum length of the checked inputs; longer inputs are sent alone. On a CPU, a batch with this many tokens is about
+# as fast per token as a larger one.
 _LONGEST_ON_CPU = LARGEST_TREE
 _LONGEST_ON_GPU = 1024
-# Each token of the short inputs may be repeated up to about so often: models that shorten inputs need a few tokens.
+# About how often the tokens of the short inputs may be repeated, since models that shorten inputs need some length.
 _MAX_STRETCH = 10
-# How many short inputs are compared in one batch.
+# Number of short inputs that are compared in one batch.
 _NEIGHBOURS = 16
-# Entries of a config that reveal a mixture of experts, whose checks need batches of full size.
+# Config entries of a mixture of experts, whose checks need batches of full size.
 _EXPERTS = re.compile("expert|capacity|router|moe")
 
-# Why a model's inputs are laid out in a slower way, by the name of what is not done.
+# Maps "padding" or "batches", if it is not used, to the reason.
 Reasons = dict[str, str]
 
 
 class BatchEffects:
-    """Compares a plain model's numbers for inputs alone with those in batches, and finds the layout that keeps them.
+    """Compares the numbers for inputs alone with those in batches, for a model without speed-ups.
 
     `longest` is the length of the longest input that is checked.
     """
@@ -63,26 +64,26 @@ class BatchEffects:
         self._has_measured_rounding = False
         longest = _LONGEST_ON_CPU if answerer.device.type == "cpu" else _LONGEST_ON_GPU
         self.longest = min(longest, answerer.positions or longest)
-        # Short inputs come first: some models change their attention for good when they meet a short input.
+        # Short inputs come first, because some models change their attention permanently at a short input.
         self.inputs, self._short, self._alone = self._ask_short_inputs()
 
     def _ask_short_inputs(self) -> tuple[SyntheticInputs, list[Question], dict[bytes, Answer]]:
-        """The inputs of the checks, the questions about the short ones, and their numbers alone.
+        """Return the inputs of the checks, the questions about the short inputs, and their numbers alone.
 
-        If the model fails on short inputs, longer ones are tried.
+        If the model fails on short inputs, longer inputs are tried.
         """
         for stretch in count(1, 5):
             inputs = SyntheticInputs(self._answerer.model, self._answerer.kind, stretch)
             short = inputs.questions(inputs.short())
             try:
                 return inputs, short, self._numbers(short, BatchLayout(batches=False))
-            except Exception:  # whatever a model raises for an input that is too short
+            except Exception:  # models raise various classes for an input that is too short
                 if stretch > _MAX_STRETCH:
                     raise
         raise AssertionError("unreachable")
 
     def find_layout(self) -> tuple[BatchLayout, Reasons]:
-        """The plain layout that keeps the numbers, and the reasons if it is not the fastest."""
+        """Return the layout that does not change numbers, and the reasons if it is not the fastest layout."""
         long = self.inputs.questions([self.inputs.build_mixed_input(self.longest)], self._build_long_sources(0))
         self._alone |= self._numbers(long, BatchLayout(batches=False))
         self._reject_random_numbers()
@@ -102,48 +103,48 @@ class BatchEffects:
 
     def _reject_random_numbers(self) -> None:
         again = self._numbers(self._short, BatchLayout(batches=False))
-        # Numbers that are not finite are reported with the first item that has one.
+        # Numbers that are not finite are reported later, with the name of an item.
         if self._max_tolerance < find_largest_difference(self._alone, again) < float("inf"):
             raise ModelError(
-                f"{type(self._answerer.model).__name__} gives other numbers when the same input is sent again, so its "
-                "scores would be random; if its config has a seed (such as hash_seed), set it there."
+                f"{type(self._answerer.model).__name__} gives different numbers for the same input, so its scores "
+                "would be random; if its config has a seed, such as hash_seed, set it in config.json."
             )
 
     def _measure_truncation(self) -> float:
-        """The largest difference that the tokens after the last read position make to a causal model.
+        """Return the largest difference that the tokens after the last read position make for a causal model.
 
-        None by attention, but some position encodings depend on the length of the input.
+        Attention ignores these tokens, but some position encodings depend on the length of the input.
         """
         if self._answerer.kind != "causal":
             return 0.0
         ids = self.inputs.build_mixed_input(self.longest)
-        places = [self.longest // parts for parts in (2, 6, 16)]
-        questions = [Question(ids, tuple((at, 1) for at in range(place))) for place in places if place]
+        lengths = [self.longest // parts for parts in (2, 6, 16)]
+        questions = [Question(ids, tuple((at, 1) for at in range(length))) for length in lengths if length]
         self._alone |= self._numbers(questions, BatchLayout(batches=False, truncates=False))
         return self._difference(questions, BatchLayout(batches=False))
 
     def _reject_later_tokens(self) -> None:
-        """Raise an error if the decoder reads the tokens after the one that it is asked about."""
+        """Raise an error if the decoder attends to later tokens."""
         whole = self._short[3]
         beginning = Question(whole.ids[:2], whole.wanted[:2], whole.source)
         (numbers,) = self._numbers([beginning], BatchLayout(batches=False)).values()
         if np.abs(numbers - self._alone[whole.digest][:2]).max() > self._max_tolerance:
             raise ModelError(
-                f"The decoder of {type(self._answerer.model).__name__} reads the tokens after the one that it is asked "
-                "about, so its answers would be known to it beforehand; check is_decoder in its config.json."
+                f"The decoder of {type(self._answerer.model).__name__} attends to later tokens, so it would see the "
+                "token that it has to predict; check is_decoder in its config.json."
             )
 
     def allows(self, difference: float, tolerance: float = 0.0) -> bool:
-        """Whether a difference is no more than rounding, or than a given tolerance."""
-        is_open = max(self._tolerance, tolerance) < difference <= self._max_tolerance
-        if is_open and not self._has_measured_rounding:
+        """Return whether a difference is at most rounding, or at most the given tolerance."""
+        is_uncertain = max(self._tolerance, tolerance) < difference <= self._max_tolerance
+        if is_uncertain and not self._has_measured_rounding:
             self._has_measured_rounding = True
             rounding = _TIMES_ROUNDING * self._measure_neighbours()
             self._tolerance = max(self._tolerance, min(rounding, self._max_tolerance))
         return difference <= max(self._tolerance, tolerance)
 
     def _measure_neighbours(self) -> float:
-        """The largest difference between inputs alone and in batches of equal length."""
+        """Return the largest difference between inputs alone and in batches of equal length."""
         short = [self.inputs.build_mixed_input(len(self._short[1].ids), start) for start in range(_NEIGHBOURS)]
         long = [self.inputs.build_mixed_input(self.longest, start) for start in (0, 90)]
         questions = self.inputs.questions(short, self.inputs.sources()[:1])
@@ -154,16 +155,16 @@ class BatchEffects:
         return self._difference(questions, BatchLayout(pads=False))
 
     def _measure_much_padding(self, long: Sequence[Question]) -> float:
-        """The largest difference between inputs of very different lengths alone and in one batch with a long one."""
+        """Return the largest difference between inputs alone and in one batch with a much longer input."""
         lengths = [max(1, self.longest // 6), max(1, self.longest // 16)]
         others = self.inputs.questions([self.inputs.build_mixed_input(length, 80) for length in lengths])
         self._alone |= self._numbers(others, BatchLayout(batches=False))
         return self._difference([*long, *others], BatchLayout(longest=self.longest))
 
     def _measure_some_padding(self) -> float:
-        """The largest difference between short inputs alone and in one padded batch.
+        """Return the largest difference between short inputs alone and in one padded batch.
 
-        Of an input for a next-sentence head only one output is seen, so more inputs are compared.
+        An input for a next-sentence head has only one output, so more inputs are compared.
         """
         questions = self._short
         if self._answerer.kind == "next-sentence":
@@ -173,7 +174,7 @@ class BatchEffects:
         return self._difference(questions, BatchLayout())
 
     def _measure_full_batches(self) -> float:
-        """The largest difference that a batch of full size makes, in which every input repeats one token."""
+        """Return the largest difference between inputs of one repeated token alone and in a batch of full size."""
         length = min(self.longest, LARGEST_TREE)
         rows = max(2, self._answerer.batch_tokens // length)
         inputs = [self.inputs.repeated(length, start) for start in range(rows)]
@@ -182,20 +183,20 @@ class BatchEffects:
         return self._difference(questions, BatchLayout(pads=False))
 
     def _build_long_sources(self, start: int) -> list[tuple[int, ...]]:
-        """A long source for an encoder-decoder; none for other models."""
+        """Return a long source for an encoder-decoder; none for other models."""
         return [self.inputs.build_mixed_input(self.longest, start + 50)] if self._answerer.kind == "seq2seq" else []
 
     def _difference(self, questions: Sequence[Question], layout: BatchLayout) -> float:
-        """The largest difference between the numbers in batches of this layout and those of the inputs alone."""
+        """Return the largest difference between the numbers in batches of this layout and those of the inputs alone."""
         try:
             return find_largest_difference(self._alone, self._numbers(questions, layout))
-        except Exception:  # any error a model may raise for a shape that it does not support
+        except Exception:  # models raise various classes for a shape that they do not support
             return float("inf")
 
     def _numbers(self, questions: Sequence[Question], layout: BatchLayout) -> dict[bytes, Answer]:
         answerer = self._answerer
         before = answerer.layout, answerer.batch_tokens
-        # So large that inputs of very different lengths share a batch.
+        # Large enough that inputs of very different lengths share a batch.
         tokens = max(2 * answerer.batch_tokens, 64 * self.longest)
         answerer.layout, answerer.batch_tokens = layout, tokens
         try:
@@ -208,18 +209,11 @@ class BatchEffects:
 
 
 def find_largest_difference(alone: Mapping[bytes, Answer], others: Mapping[bytes, Answer]) -> float:
-    """The largest difference between numbers for the same questions; infinite if one of them is not a number."""
+    """Return the largest difference between numbers for the same questions; infinity if a number is not finite."""
     differences = [np.abs(alone[digest] - numbers).max() for digest, numbers in others.items() if digest in alone]
     largest = float(np.max(differences))
     return largest if np.isfinite(largest) else float("inf")
 
 
 def _has_experts(config: Any) -> bool:
-    return any(_EXPERTS.search(name) for name in _list_config_names(config.to_dict()))
-
-
-def _list_config_names(config: Mapping[str, Any]) -> Iterable[str]:
-    for name, value in config.items():
-        yield str(name)
-        if isinstance(value, Mapping):
-            yield from _list_config_names(value)
+    return any(_EXPERTS.search(name) for name, _ in list_config_entries(config.to_dict()))

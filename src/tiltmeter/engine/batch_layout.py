@@ -1,4 +1,4 @@
-"""How inputs may be laid out in the rows and batches that a loaded model is sent."""
+"""The layout of inputs in rows and batches that a loaded model supports."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from tiltmeter.engine.row_groups import group_equal_lengths, group_similar_lengt
 
 @dataclass(frozen=True, slots=True)
 class BatchLayout:
-    """The layouts of rows and batches in which a model gives each input the numbers that it gets alone.
+    """The layouts of rows and batches in which each input gets the same numbers as alone.
 
-    `pack` is the width of packed rows in tokens; 0 if each input has a row of its own. `shares_prefixes`: inputs with a
-    common prefix may share a row. `pads`: inputs of different lengths may share a batch. `batches`: several rows may
+    `pack` is the width of packed rows in tokens; with 0, each input has its own row. `shares_prefixes`: inputs with a
+    common prefix may share a row. `pads`: rows of different lengths may share a batch. `batches`: several rows may
     share a batch. `truncates`: causal inputs and decoder targets may end at the last position that is read. `longest`
-    is the number of tokens up to which padding and batches were checked; longer rows are sent alone. 0 means no limit.
+    is the length up to which padding and batches were checked; longer rows are sent alone, and 0 means no limit.
     """
 
     pack: int = 0
@@ -26,7 +26,7 @@ class BatchLayout:
 
     @classmethod
     def combine(cls, layouts: Iterable[Self]) -> Self:
-        """The layout that suits all of these.
+        """Return the layout that is supported by all of these.
 
         >>> BatchLayout.combine([BatchLayout(pack=64, longest=192), BatchLayout(pack=128, longest=1024, pads=False)])
         BatchLayout(pack=64, shares_prefixes=False, pads=False, batches=True, truncates=True, longest=192)
@@ -44,9 +44,9 @@ class BatchLayout:
     def divide(
         self, lengths: Sequence[int], batch_tokens: int, sources: Sequence[int] | None = None
     ) -> list[list[int]]:
-        """Divide rows of these lengths into batches of at most `batch_tokens` tokens each; rows are given by index.
+        """Divide rows of these lengths into batches of at most `batch_tokens` tokens; returns indices of rows.
 
-        `sources` are the lengths of the rows' sources, for an encoder-decoder: they are padded, too.
+        `sources` are the lengths of the rows' sources for an encoder-decoder, which are padded too.
 
         >>> BatchLayout(longest=8).divide([2, 5, 9, 2, 5], 20)
         [[2], [1, 4], [0, 3]]

@@ -1,7 +1,7 @@
-"""Turn questions into batches: each distinct input once, shared prefixes once, little padding.
+"""Planning of batches: each distinct input once, shared prefixes once, little padding.
 
-A plan depends only on the questions, not on their order or on which of them are answered already. A resumed run
-therefore sends the same batches as an uninterrupted one and gets the same bytes.
+A plan depends only on the questions, not on their order or on which ones are already answered. Therefore a resumed run
+uses the same batches as an uninterrupted run and gets the same bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,33 +12,29 @@ from tiltmeter.engine.batch_rows import Batch, Row, RowQuestion
 from tiltmeter.engine.row_groups import group_similar_lengths, pack_lengths, split_evenly, split_in_order
 from tiltmeter.questions import Ids, Kind, Question, WantedQuantity, count_common_prefix
 
-# The constants below trade one cost for another. Change one only with a measurement: `perf.speed` on a CPU,
-# `perf.answering` on a GPU. Where no figure is given, none was recorded for that constant alone.
+# Change these constants only with a measurement: `perf.speed` on a CPU, `perf.answering` on a GPU.
 
-# Maximum tokens of a tree: attention costs grow with the square of a row's length, the gain from a shared prefix does
-# not.
+# Maximum tokens of a tree, since the cost of attention grows with the square of a row's length.
 LARGEST_TREE = 192
-# Minimum length of a shared prefix: a shorter one saves less than the longer row costs.
+# Minimum length of a shared prefix; a shorter prefix saves less than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
-# Minimum share of an input that must be shared to make a tree wider than packed rows. There are few such trees, and
-# they make small batches of their own. Without such trees at all, padding of GPT-2 between sentences (GPU settings)
-# fell from 2.3% to 1.6%, but long prefixes were computed several times.
+# Minimum shared part of an input in a tree that is wider than packed rows. There are few such trees, and they make
+# small batches. Without them, the padding of GPT-2 between sentences (GPU settings) was 1.6% instead of 2.3%, but long
+# prefixes were computed several times.
 _SHARED_IN_WIDE_TREES = 0.5
 # Size of an encoder-decoder's batch, as a multiple of `batch_tokens`: a larger batch has more sources and targets of
-# equal length, which the model then batches separately. At most so many tokens, so that a GPU does not wait while the
-# next batch is prepared.
+# equal length, which the model batches separately. The maximum avoids that a GPU waits for the next batch.
 _ENCODER_BATCHES = 4
 _MOST_TOKENS = 131_072
-# In a packed row of targets, each token of the row's width makes room for so many tokens of sources: cross-attention is
-# over the sources of the whole row.
+# Maximum tokens of sources per token of a packed row's width, since cross-attention is over all sources of the row.
 _SOURCES_PER_TOKEN = 8
 
 
 def plan_batches(questions: Iterable[Question], kind: Kind, batch_tokens: int, layout: BatchLayout) -> list[Batch]:
-    """Batches of at most `batch_tokens` tokens each (padding included) that answer all questions.
+    """Return batches of at most `batch_tokens` tokens each (with padding) that answer all questions.
 
-    For encoder-decoders, a batch holds several times `batch_tokens`; the model divides it again, separately for encoder
-    and decoder.
+    The batches of encoder-decoders are several times as large; the model divides them again, separately for encoder and
+    decoder.
     """
     causal = kind in ("causal", "seq2seq")
     rows = _build_unique_rows(questions, truncates=causal and layout.truncates, has_sources=kind == "seq2seq")
@@ -55,7 +51,7 @@ def plan_batches(questions: Iterable[Question], kind: Kind, batch_tokens: int, l
 
 
 def compute_padding_share(batches: Iterable[Batch], batch_tokens: int, layout: BatchLayout) -> float:
-    """The share of padding among all tokens sent; `batch_tokens` and `layout` as the batches were planned with."""
+    """Return the share of padding among all tokens; `batch_tokens` and `layout` are those of the plan."""
     sent = useful = 0
     for batch in batches:
         # An encoder-decoder divides a batch again, separately for sources and targets.
@@ -71,7 +67,7 @@ def compute_padding_share(batches: Iterable[Batch], batch_tokens: int, layout: B
 
 
 def _build_unique_rows(questions: Iterable[Question], *, truncates: bool, has_sources: bool) -> list[Row]:
-    """One row per distinct input; with `truncates`, inputs end at the last position that is read."""
+    """Return one row per distinct input; with `truncates`, inputs end at the last position that is read."""
     rows: dict[tuple[Ids, ...], tuple[Row, range]] = {}
     for question in {question.digest: question for question in questions}.values():
         ids = question.ids
@@ -91,7 +87,7 @@ def _build_unique_rows(questions: Iterable[Question], *, truncates: bool, has_so
 def _merge_into_trees(rows: Iterable[Row], width: int) -> Iterator[Row]:
     """Merge rows with a common prefix (and the same source, if any) into trees of up to about `width` tokens."""
     tree: _PrefixTree | None = None
-    # Sorted by ids, rows with a long common prefix are neighbours.
+    # Sorting makes rows with a long common prefix neighbours.
     for row in sorted(rows, key=lambda row: (row.sources, row.ids)):
         if tree is not None and tree.can_take(row, width):
             tree.add(row)
@@ -105,7 +101,7 @@ def _merge_into_trees(rows: Iterable[Row], width: int) -> Iterator[Row]:
 
 
 class _PrefixTree:
-    """Builds a row that holds a prefix tree; inputs are added in the order of their ids."""
+    """Builds a row from a prefix tree; inputs are added in the order of their ids."""
 
     def __init__(self, sources: tuple[Ids, ...]) -> None:
         self._sources = sources
@@ -117,7 +113,7 @@ class _PrefixTree:
         self._path: list[int] = []  # the indices of its tokens in the row
 
     def can_take(self, row: Row, width: int) -> bool:
-        """Whether another input shares enough with the last one to be added."""
+        """Return whether another input shares enough with the last one to be added."""
         shared = count_common_prefix(self._last, row.ids)
         tokens = len(self._ids) + len(row.ids) - shared
         fits = tokens <= width or (tokens <= LARGEST_TREE and shared >= _SHARED_IN_WIDE_TREES * len(row.ids))
@@ -136,7 +132,7 @@ class _PrefixTree:
         self._reads += [RowQuestion(question, indices) for question, _ in row.reads]
 
     def row(self) -> Row:
-        """The finished row; a plain one if it has only one input."""
+        """Return the complete row, without depths and ends if it has only one input."""
         if len(self._ids) == len(self._path):
             return Row(tuple(self._ids), self._sources, reads=self._reads)
         self._close(0)
@@ -162,7 +158,7 @@ def _pack_rows(rows: Iterable[Row], width: int, *, causal: bool) -> list[Row]:
 
 
 def _compute_row_size(row: Row) -> int:
-    """The room that a row takes in a packed row, in tokens: that of its tokens or of its source, if that is larger."""
+    """Return the tokens that a row takes in a packed row: its own, or the room for its source if that is larger."""
     if not row.sources:
         return len(row.ids)
     (source,) = row.sources  # all inputs of a tree have the same one
@@ -170,7 +166,6 @@ def _compute_row_size(row: Row) -> int:
 
 
 def _join_rows(rows: Sequence[Row], causal: bool) -> Row:
-    """Concatenate rows into one."""
     start = 0
     depths: list[int] = []
     ends: list[int] = []
@@ -201,17 +196,16 @@ def _join_rows(rows: Sequence[Row], causal: bool) -> Row:
 
 
 def _build_batches(rows: Sequence[Row], batch_tokens: int, layout: BatchLayout) -> Iterator[Batch]:
-    """Batches of rows of similar length."""
     ordered = sorted(rows, key=lambda row: (row.has_several, row.segments, row.ids))
     for indices in layout.divide([len(row.ids) for row in ordered], batch_tokens):
         yield [ordered[index] for index in indices]
 
 
 def _build_source_batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
-    """Batches for an encoder-decoder: rows with sources of similar length, and all rows of a source in one batch.
+    """Yield batches for an encoder-decoder: rows with sources of similar length, and all rows of a source in one batch.
 
-    So each source is encoded once. (A source of packed rows may occur in two batches, but its targets are mostly one
-    tree.) The model divides the sources and the rows of a batch again by length.
+    Thus each source is encoded only once, except that a source of packed rows may occur in two batches. The model
+    divides the sources and the rows of a batch again by length.
     """
     by_sources: dict[tuple[Ids, ...], Batch] = {}
     for row in sorted(rows, key=lambda row: (-sum(map(len, row.sources)), row.sources, row.ids)):
@@ -222,9 +216,9 @@ def _build_source_batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
     limit = min(batch_tokens * _ENCODER_BATCHES, _MOST_TOKENS)
     divided: Iterable[list[int]]
     if any(row.lengths for row in rows):
-        # Packed rows have about one length; their size is that of the larger side.
+        # Packed rows have similar lengths; the larger side determines their size.
         divided = split_evenly(list(map(max, lengths, tokens)), limit)
-    # Cross-attention to the sources costs more than short targets themselves, so sources should have equal lengths.
+    # Cross-attention to the sources costs more than short targets, so sources should have equal lengths.
     elif sum(lengths) > sum(tokens):
         divided = group_similar_lengths(lengths, limit)
     else:

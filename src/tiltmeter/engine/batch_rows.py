@@ -1,4 +1,4 @@
-"""The rows of tokens that are sent to a model, and the numbers that are read from them."""
+"""The rows of tokens in a batch, and the numbers that are requested from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from tiltmeter.questions import NUMBER, Answer, Ids, Question
 
 
 class RowQuestion(NamedTuple):
-    """A question that a row answers; `indices` are those of its input's tokens in the row."""
+    """A question that a row answers, and the indices of its tokens in the row."""
 
     question: Question
     indices: Sequence[int]
@@ -19,12 +19,12 @@ class RowQuestion(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """One row of a batch and the questions read from it: one input, or several, separated by an attention mask.
+    """One row of a batch, with one input or with several inputs that an attention mask separates.
 
-    For packed rows, `lengths` are the numbers of tokens of the concatenated inputs; bidirectional models need no more.
-    For causal models, inputs with a common prefix form a prefix tree in depth-first order, which counts as one input:
-    `depths` are the positions of the tokens in their own inputs, `ends` the index after the last token of each token's
-    subtree. A token is attended to by the tokens from its own index up to its end.
+    For packed rows, `lengths` are the lengths of the concatenated inputs. For causal models, inputs with a common
+    prefix form a prefix tree in depth-first order, which counts as one input. Then `depths` are the positions of the
+    tokens in their own inputs, and `ends` are the indices after the last token of each token's subtree; a token is
+    visible to the tokens from its own index up to its end.
 
     For encoder-decoders, `sources` has one source for each input, and `ids` are the decoder's.
     """
@@ -39,7 +39,7 @@ class Row:
 
     @property
     def has_several(self) -> bool:
-        """Whether several inputs share this row."""
+        """Whether the row contains several inputs."""
         return bool(self.lengths or self.ends)
 
     @property
@@ -53,7 +53,7 @@ Batch = list[Row]
 
 @dataclass(frozen=True, slots=True)
 class NumberRequests:
-    """All numbers requested of a batch, as parallel arrays: row, position in the row, token, and `Want`."""
+    """All requests of a batch as parallel arrays: row, position in the row, token, and `WantedQuantity`."""
 
     lines: NDArray[np.int64]
     positions: NDArray[np.int64]
@@ -62,7 +62,7 @@ class NumberRequests:
 
     @classmethod
     def of(cls, batch: Batch) -> "NumberRequests":
-        """The requested numbers of all rows, in order."""
+        """Return the requests of all rows, in order."""
         reads = [read for row in batch for read in row.reads]
         counts = [len(question.wanted) for question, _ in reads]
         lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])
@@ -77,7 +77,7 @@ class NumberRequests:
         )
 
     def among(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "NumberRequests"]:
-        """The requests of some rows: their indices here, and as the requests of a batch of these rows in this order."""
+        """Return the indices of the requests of some rows, and these requests for a batch of only these rows."""
         new_lines = np.full(self.lines.max() + 1, -1)
         new_lines[list(lines)] = np.arange(len(lines))
         chosen = np.flatnonzero(new_lines[self.lines] >= 0)
@@ -97,7 +97,7 @@ def split_by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes,
     for row in batch:
         for question, _ in row.reads:
             end = start + 4 * len(question.wanted)
-            # A copy: a view would keep the array of the whole batch in memory.
+            # A copy, since a view would keep the array of the whole batch in memory.
             own = first[start:end] if question.want.rows == 1 else first[start:end] + second[start:end]
             answers[question.digest] = np.frombuffer(own, NUMBER)
             start = end

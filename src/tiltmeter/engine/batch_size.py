@@ -1,4 +1,4 @@
-"""How many tokens fit into one batch."""
+"""The number of tokens per batch."""
 
 import os
 from collections.abc import Mapping
@@ -8,22 +8,20 @@ from torch import nn
 
 from tiltmeter.questions import Kind
 
-# Maximum tokens per batch. On a CPU, 2,048 tokens instead of 1,024, in wider packed rows, took GPT-2 2 to 7% and T5 7
-# to 12% less time (docs/evidence/performance.md); larger batches were not faster per token.
+# On a CPU, 2,048 tokens instead of 1,024, with wider packed rows, took GPT-2 2 to 7% and T5 7 to 12% less time
+# (docs/evidence/performance.md); larger batches were not faster per token.
 _MAX_ON_CPU = 2048
-# On a GPU (an H200, `perf.answering`), larger batches use the device better until it has to wait for the host to
-# prepare them. Next-sentence batches are quick to prepare (one number is read per input), and an encoder-decoder sends
-# its tokens through two stacks, so both may be larger.
+# On a GPU (H200, `perf.answering`), larger batches use the device better, until it has to wait for the next batch.
+# Batches of next-sentence heads are prepared quickly, and encoder-decoders have two stacks, so both may be larger.
 _MAX_ON_GPU: Mapping[Kind, int] = {
     "masked": 32_768,
     "next-sentence": 65_536,
     "causal": 32_768,
     "seq2seq": 131_072,
 }
-# Used even if less seems to fit: a batch that runs out of memory is halved (`execute.py`).
+# Minimum even if the memory seems too small, since a batch that runs out of memory is halved (`execution.py`).
 _MIN_TOKENS = 128
-# The share of free memory that the activations of one batch may take: an estimate with room for what is not counted
-# here, such as attention weights and temporary copies.
+# Maximum share of free memory for the activations of a batch; the rest is for attention weights and temporary copies.
 _MEMORY_SHARE = 0.25
 # Assumed if the system does not report free memory.
 _ASSUMED_FREE = 4 << 30
@@ -32,12 +30,12 @@ _ASSUMED_FREE = 4 << 30
 def estimate_batch_tokens(
     model: nn.Module, kind: Kind, device: torch.device, *, logits_everywhere: bool = False
 ) -> int:
-    """The maximum number of tokens per batch: a power of two, so that small changes of free memory change no batch.
+    """Return the maximum number of tokens per batch, a power of two, so that little changes of memory have no effect.
 
     `logits_everywhere`: whether the model projects every position onto the vocabulary.
     """
     widest = max((m.out_features + m.in_features for m in _list_inner_layers(model)), default=1)
-    # Held at once in a block: its input, its output, and a few tensors as wide as its widest layer; estimated as six.
+    # A block keeps its input, its output and a few tensors as wide as its widest layer in memory; estimated as six.
     bytes_each = 6 * widest * next(model.parameters()).element_size()
     if logits_everywhere:
         projection = model.get_output_embeddings()  # type: ignore[operator]
@@ -49,7 +47,7 @@ def estimate_batch_tokens(
 
 
 def _list_inner_layers(model: nn.Module) -> list[nn.Linear]:
-    """All linear layers except the vocabulary projection."""
+    """Return all linear layers without the vocabulary projection."""
     projection = getattr(model, "get_output_embeddings", lambda: None)()
     return [m for m in model.modules() if isinstance(m, nn.Linear) and m is not projection]
 
@@ -61,6 +59,6 @@ def _measure_free_memory(device: torch.device) -> int:
     pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in known else "SC_PHYS_PAGES"
     try:
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf(pages)
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf, and some systems lack these names
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf, and some systems have no such names
         return _ASSUMED_FREE
     return free if free > 0 else _ASSUMED_FREE

@@ -10,18 +10,18 @@ from tiltmeter.engine.batch_rows import Batch
 class CausalAnswerer(OneStackAnswerer):
     """Reads the distribution over the next token.
 
-    Padding is on the right, where a causal model does not attend to it, so rows of one input need no mask. Rows of
+    Padding is on the right, where a causal model does not attend to it, so rows with one input need no mask. Rows with
     several inputs need a mask and position ids.
     """
 
     kind = "causal"
-    # Prefix trees are long; two or three of them fill such a row, while narrower rows leave gaps. With this width and
-    # batches of 2,048 tokens, GPT-2 took 2 to 7% less time than with rows of 64 and 1,024 tokens
+    # Two or three prefix trees fill a row of this width; narrower rows have gaps. With this width and batches of 2,048
+    # tokens, GPT-2 took 2 to 7% less time than with rows of 64 and batches of 1,024 tokens
     # (docs/evidence/performance.md).
     pack_width_on_cpu = 96
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call."""
+        """Return the keyword arguments of the model's forward call."""
         inputs: dict[str, Any] = {"input_ids": self.pad_rows([row.ids for row in batch]), "use_cache": False}
         if any(row.has_several for row in batch):
             depths, ends = self.compute_depths_and_ends(batch)

@@ -1,4 +1,4 @@
-"""Answer on several devices: one process per device, one plan, one store, the same answers as on a single device."""
+"""Inference on several devices, with one process per device and the same answers as on a single device."""
 
 import multiprocessing
 import signal
@@ -46,7 +46,7 @@ class _WorkerReady:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerError:
-    """Sent by a worker that met an error which nobody expected."""
+    """Sent by a worker after an unexpected error."""
 
     error: str
     details: str
@@ -54,7 +54,7 @@ class _WorkerError:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerShare:
-    """The common plan's parameters, and which part of the batches is this worker's."""
+    """The parameters of the common plan, and the number of the worker."""
 
     batch_tokens: int
     layout: BatchLayout
@@ -62,14 +62,14 @@ class _WorkerShare:
     workers: int
 
     def can_take(self, batch: Batch) -> bool:
-        """Whether a batch is this worker's: decided by a question's hash, so that all shares are similar."""
+        """Return whether a batch belongs to this worker, by the hash of a question, so that all shares are similar."""
         return int.from_bytes(batch[0].questions[0]) % self.workers == self.rank
 
 
 class DeviceWorkers:
-    """A process for each function in `loads`, which loads a model; they stay until they are closed or one fails.
+    """One process for each function in `loads`, which loads a model; the processes run until `close` or an error.
 
-    All workers make the same plan and answer their own batches of it, so the answers are those of a single device.
+    All workers make the same plan and answer their own batches, so the answers are those of a single device.
     """
 
     def __init__(self, loads: Sequence[Callable[[], BatchAnswerer]]) -> None:
@@ -88,30 +88,30 @@ class DeviceWorkers:
         names: Mapping[bytes, str] | None = None,
         report: ReportProgress = ignore_progress,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions; the processes are started when the first one is not stored."""
-        asked = {question.digest: question for question in questions}
-        answers = store.get(fingerprint, asked)
-        report(Progress(len(answers), len(asked)))
-        if len(answers) < len(asked):
-            store.reject_read_only(len(asked) - len(answers))
-            work = _SharedQuestions(list(asked.values()), kind, fingerprint, store.path, store.journal, names)
+        """Return the answers to all questions by digest. Processes are started only if an answer is not stored."""
+        by_digest = {question.digest: question for question in questions}
+        answers = store.get(fingerprint, by_digest)
+        report(Progress(len(answers), len(by_digest)))
+        if len(answers) < len(by_digest):
+            store.reject_read_only(len(by_digest) - len(answers))
+            work = _SharedQuestions(list(by_digest.values()), kind, fingerprint, store.path, store.journal, names)
             try:
                 self._start()
                 self._divide(work, batch_tokens, len(answers), report)
             except BaseException:
                 self.close()
                 raise
-            answers = store.get(fingerprint, asked)
+            answers = store.get(fingerprint, by_digest)
         return answers
 
     @property
     def disabled(self) -> dict[str, str]:
-        """The speed-ups and batches that the models on some device do not use, with the reasons."""
+        """The speed-ups and forms of batches that are not used on some device, with the reasons."""
         return {name: reason for worker in self._ready for name, reason in worker.disabled.items()}
 
     def close(self) -> None:
         """End the processes."""
-        # All are killed first, since a second Ctrl-C may end the waiting; the store loses nothing by it.
+        # Kill all before waiting, because a second Ctrl-C may interrupt the waiting; stored answers are not lost.
         for process in self._processes.values():
             process.kill()
         for connection, process in self._processes.items():
@@ -122,11 +122,11 @@ class DeviceWorkers:
     def _start(self) -> None:
         if self._processes:
             return
-        # CUDA cannot be used in a forked process if its parent has initialised it.
+        # CUDA does not work in a forked process if the parent has initialised it.
         context = multiprocessing.get_context("spawn")
         for load in self._loads:
             ours, theirs = context.Pipe()
-            # A daemon does not keep a parent from ending that forgets to close it.
+            # A daemon does not prevent its parent from ending.
             process = context.Process(target=_run_worker, args=(load, theirs), daemon=True)
             with _block_stop_signals():
                 process.start()
@@ -135,14 +135,14 @@ class DeviceWorkers:
         self._ready = [_receive(connection, self._processes) for connection in self._processes]
 
     def _divide(self, work: _SharedQuestions, batch_tokens: int | None, answered: int, report: ReportProgress) -> None:
-        """Have each worker answer its share of the questions."""
+        """Send the questions to all workers, and report progress until all have finished."""
         size = batch_tokens or min(worker.batch_tokens for worker in self._ready)
         layout = BatchLayout.combine(worker.layout for worker in self._ready)
         batches = plan_batches(work.questions, work.kind, size, layout)
         padding = compute_padding_share(batches, size, layout)
         del batches
         for rank, connection in enumerate(self._processes):
-            with suppress(BrokenPipeError, ConnectionResetError):  # a worker that died is noticed below
+            with suppress(BrokenPipeError, ConnectionResetError):  # a dead worker is reported below
                 connection.send((work, _WorkerShare(size, layout, rank, len(self._processes))))
         busy = list(self._processes)
         while busy:
@@ -156,15 +156,15 @@ class DeviceWorkers:
 
 
 def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) -> Any:
-    """The next message of a worker; raises its error, if it sent one."""
+    """Return the next message of a worker, or raise the error that it sent."""
     try:
         message = connection.recv()
     except EOFError:
         workers[connection].join()
         code = workers[connection].exitcode
         raise ModelError(
-            f"A worker process died (exit code {code}), perhaps for lack of memory; its answers so far are stored, and "
-            "the same command goes on from there."
+            f"A worker process died (exit code {code}), possibly because memory ran out. Its answers are stored; run "
+            "the same command again to continue."
         ) from None
     if isinstance(message, TiltmeterError):
         raise message
@@ -175,17 +175,17 @@ def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) 
 
 @contextmanager
 def _block_stop_signals() -> Iterator[None]:
-    """Block Ctrl-C and SIGTERM within the context: a process started there never gets them, and is ended by its parent.
+    """Block Ctrl-C and SIGTERM within the context, so that a process started in it never receives them.
 
-    A terminal, or a scheduler of jobs, sends them to all processes. One that comes meanwhile reaches this process at
-    the end of the context.
+    A terminal or job scheduler sends them to all processes, but workers are ended by their parent. This process
+    receives a blocked signal at the end of the context.
     """
     if sys.platform == "win32":
         yield
         return
     from multiprocessing.resource_tracker import ensure_running
 
-    ensure_running()  # started with the first process otherwise, and then it would unblock the signals
+    ensure_running()  # otherwise the first process starts it, which unblocks the signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
@@ -199,7 +199,7 @@ def _run_worker(load: Callable[[], BatchAnswerer], connection: Connection) -> No
 
 
 def _serve(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
-    """Answer what the parent sends, until it ends."""
+    """Load the model and answer requests of the parent until it ends."""
     try:
         model = load()
         connection.send(_WorkerReady(model.batch_tokens, model.layout, model.disabled))
@@ -217,7 +217,7 @@ def _serve(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
 
 
 def _answer_share(model: BatchAnswerer, work: _SharedQuestions, share: _WorkerShare, connection: Connection) -> None:
-    # An encoder-decoder divides a batch again by these values, which must be the same on all devices.
+    # An encoder-decoder divides batches again by these values, which must be equal on all devices.
     model.batch_tokens, model.layout = share.batch_tokens, share.layout
     batches = plan_batches(work.questions, work.kind, share.batch_tokens, share.layout)
     mine = [batch for batch in batches if share.can_take(batch)]

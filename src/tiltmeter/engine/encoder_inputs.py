@@ -1,4 +1,4 @@
-"""The inputs of a bidirectional encoder: rows of one input, or packed rows separated by an attention mask."""
+"""The inputs of a bidirectional encoder, for rows with one input and packed rows."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tiltmeter.engine.batch_rows import Batch
 
 
 def build_encoder_inputs(answerer: Answerer, batch: Batch, first_position: int) -> dict[str, Any]:
-    """The keyword arguments of the forward call; position ids start at `first_position`."""
+    """Return the keyword arguments of the forward call; position ids start at `first_position`."""
     ids = [row.ids for row in batch]
     inputs: dict[str, Any] = {"input_ids": answerer.pad_rows(ids)}
     if any(row.has_several for row in batch):

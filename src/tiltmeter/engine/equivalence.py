@@ -1,7 +1,7 @@
-"""The equivalence check of speed-ups: does a loaded model give the same numbers with one as without it?
+"""The check whether a loaded model gives the same numbers with a speed-up as without it.
 
-The inputs cover everything that the planner can build: packed rows as wide as on this device, with one long input, with
-many short ones and with inputs of equal tokens; and prefix trees as large and as deep as `LARGEST_TREE` allows.
+The inputs cover everything that the planner can build: packed rows as wide as on this device, with one long input, many
+short inputs, or inputs of equal tokens; and prefix trees as large and as deep as `LARGEST_TREE` allows.
 """
 
 from typing import TYPE_CHECKING, Literal
@@ -19,18 +19,17 @@ from tiltmeter.questions import Answer, Ids, Question, WantedQuantity
 if TYPE_CHECKING:
     from tiltmeter.engine.answerer import Answerer
 
-# The layouts of rows that a speed-up can introduce; each has check inputs of its own.
+# The layouts of rows that a speed-up can introduce; each has its own inputs in the check.
 Rows = Literal["packed", "trees"]
 
 
 class EquivalenceCheck:
-    """A few synthetic inputs and the model's numbers for them, compared with its numbers after a change.
+    """Compares a model's numbers for synthetic inputs before and after a change.
 
-    Some questions read every position of an input; others read few, for changes that compute only the positions read.
-    The reference is at first the unchanged model; `accept` replaces it by the numbers of the last check that passed.
+    Some questions read every position of an input; others read few positions, for changes that compute only these.
+    The reference is the unchanged model, until `accept` replaces it by the numbers of the last check.
 
-    Changes of how inputs are laid out in rows are also checked on long inputs. These cost more than all other inputs
-    together, so other changes are checked without them.
+    Changes of the layout of rows are also checked on long inputs, which cost more than all other inputs together.
     """
 
     def __init__(self, answerer: "Answerer", effects: BatchEffects) -> None:
@@ -43,7 +42,7 @@ class EquivalenceCheck:
         self._few = self._inputs.build_end_questions(short) + self._inputs.build_spread_questions()
         self._has_experts = effects.has_experts
         if self._has_experts:
-            # Experts with a capacity leave out late tokens, but not if only late tokens are computed.
+            # Experts with a capacity skip late tokens, but not if only late tokens are computed.
             self._few += self._inputs.build_end_questions([self._inputs.repeated(effects.longest, 5)])
         self._rows: dict[Rows, list[Question]] = {}
         logits = _build_logit_questions(answerer, self._few)
@@ -52,12 +51,12 @@ class EquivalenceCheck:
         self._largest_logit = max(map(self._compute_logit_size, self._few, logits), default=0.0)
         # The largest difference from the reference in the last check.
         self.difference = 0.0
-        # Half precision rounds large logits coarsely, but not their differences, which log-probabilities are.
+        # Half precision rounds large logits coarsely, but not log-probabilities, which are differences of logits.
         if self._compares_logits:
             self._few += logits
 
     def prepare_rows(self, rows: Rows) -> None:
-        """Compute the reference of the long inputs, before a change of how inputs are laid out in rows."""
+        """Compute the reference of the long inputs, before a change of the layout of rows."""
         width, positions = self._answerer.compute_pack_width(), self._answerer.positions
         if rows == "packed":
             inputs = build_packed_inputs(self._inputs, width)
@@ -74,10 +73,10 @@ class EquivalenceCheck:
         self._rows[rows] = questions
 
     def passes(self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False) -> bool:
-        """Whether the model still gives the numbers of the reference.
+        """Return whether the model still gives the numbers of the reference.
 
-        With `few`, only the questions that read few positions are compared; with `rows`, the long inputs of
-        `prepare_rows` too.
+        With `few`, only questions that read few positions are compared. With `rows`, the long inputs of `prepare_rows`
+        are included. With `rounds_logits_less`, differences up to the rounding of the largest logit are allowed.
         """
         tolerance = torch.finfo(self._answerer.dtype).eps * self._largest_logit if rounds_logits_less else 0.0
         everywhere = [] if few else [*(self._rows[rows] if rows else []), *self._everywhere]
@@ -85,16 +84,16 @@ class EquivalenceCheck:
             layout = self._answerer.layout
             self._latest = self._numbers(everywhere, layout) | self._numbers(self._few, layout)
             self.difference = find_largest_difference(self._reference, self._latest)
-        except Exception:  # any error a model may raise for a mask, hook or shape that it does not support
+        except Exception:  # models raise various classes for masks, hooks or shapes that they do not support
             self.difference = float("inf")
         return self._effects.allows(self.difference, tolerance)
 
     def accept(self) -> None:
-        """Use the numbers of the last check as the reference from now on."""
+        """Use the numbers of the last check as the new reference."""
         self._reference = self._reference | self._latest
 
     def _compute_logit_size(self, log_prob: Question, logit: Question) -> float:
-        """The larger of a token's logit and its log-normaliser (the logit minus the log-probability), in size."""
+        """Return the maximum absolute value of logits and log-normalisers (logit minus log-probability)."""
         logits = self._reference[logit.digest]
         return float(max(np.abs(logits).max(), np.abs(logits - self._reference[log_prob.digest]).max()))
 
@@ -112,10 +111,10 @@ class EquivalenceCheck:
 
 
 def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
-    """Inputs that fill packed rows of this width.
+    """Return inputs that fill packed rows of this width.
 
-    The first one fills a row with the short inputs. The next two are the longest input that shares a row and its
-    neighbour. The others repeat one token, which a mixture of experts sends to one expert.
+    The first one fills a row together with the short inputs. The next two are the longest input that can share a row
+    and its neighbour. The others repeat one token, which a mixture of experts sends to one expert.
     """
     thirds = width // 3, width // 3, width - 2 * (width // 3)
     return [
@@ -127,10 +126,10 @@ def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
 
 
 def build_tree_inputs(inputs: SyntheticInputs, positions: int) -> list[Ids]:
-    """Inputs that make the deepest and the widest prefix tree, for a model with so many positions.
+    """Return inputs that form the deepest and the widest prefix tree for a model with this number of positions.
 
-    The first one is as long as a tree can be. The others share a prefix and fill a tree with two branches: tokens of
-    the second branch are far from the prefix in the row, but near by position.
+    The first one is as long as a tree can be. The others share a prefix and fill a tree with two branches; in the row,
+    the tokens of the second branch are far from the prefix, although their positions are near.
     """
     deepest = min(LARGEST_TREE, positions)
     third = min(LARGEST_TREE // 3, positions // 2)
@@ -141,7 +140,7 @@ def build_tree_inputs(inputs: SyntheticInputs, positions: int) -> list[Ids]:
 
 
 def build_bushy_inputs(inputs: SyntheticInputs) -> list[Ids]:
-    """Short inputs that fill a prefix tree with many branches of one repeated token, for a mixture of experts."""
+    """Return short inputs that fill a prefix tree with branches of one repeated token, for a mixture of experts."""
     shared, branch = inputs.build_mixed_input(3, 37), 3
     branches = (LARGEST_TREE - len(shared)) // branch
     return [shared + inputs.repeated(branch, start) for start in range(branches)]

@@ -1,4 +1,4 @@
-"""Answer questions: stored answers are reused, and new ones are stored batch by batch."""
+"""Answering of questions: stored answers are reused, and new answers are stored after each batch."""
 
 import logging
 from collections import deque
@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 
 
 class BatchAnswerer(Protocol):
-    """A loaded model as the engine uses it: batch size, how rows may be laid out, and how it answers a batch.
+    """A loaded model that answers batches.
 
-    `disabled` names what would be faster and is not used, with the reasons.
+    `disabled` maps speed-ups and forms of batches that are not used to the reasons.
     """
 
     batch_tokens: int
@@ -31,7 +31,7 @@ class BatchAnswerer(Protocol):
     disabled: Mapping[str, str]
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        """Start the computation of a batch; the returned function waits for the numbers, in the order of `Asks`."""
+        """Start a batch; the returned function waits for the numbers, in the order of `NumberRequests`."""
 
 
 def answer_all(
@@ -45,31 +45,31 @@ def answer_all(
     names: Mapping[bytes, str] | None = None,
     report: ReportProgress = ignore_progress,
 ) -> Mapping[bytes, Answer]:
-    """The answers to all questions, by digest.
+    """Return the answers to all questions by digest.
 
     `load` is called only if an answer is not stored. `batch_tokens` overrides the model's batch size. `names` maps
-    questions to item ids, for error messages.
+    digests of questions to item ids, for error messages.
     """
-    asked = {question.digest: question for question in questions}
-    answers = store.get(fingerprint, asked)
-    report(Progress(len(answers), len(asked)))
-    if len(answers) == len(asked):
+    by_digest = {question.digest: question for question in questions}
+    answers = store.get(fingerprint, by_digest)
+    report(Progress(len(answers), len(by_digest)))
+    if len(answers) == len(by_digest):
         return answers
-    store.reject_read_only(len(asked) - len(answers))
+    store.reject_read_only(len(by_digest) - len(answers))
     model = load()
-    batches, padding = plan_model_batches(model, asked.values(), kind, batch_tokens)
+    batches, padding = plan_model_batches(model, by_digest.values(), kind, batch_tokens)
     for new in answer_batches(model, batches, answers, names):
         store.put(fingerprint, new)
         answers.update(new)
-        report(Progress(len(answers), len(asked), padding))
+        report(Progress(len(answers), len(by_digest), padding))
     return answers
 
 
 def plan_model_batches(
     model: BatchAnswerer, questions: Iterable[Question], kind: Kind, batch_tokens: int | None = None
 ) -> tuple[list[Batch], float]:
-    """The batches in which a model answers questions, and their share of padding."""
-    # Set on the model too: an encoder-decoder divides a batch again by this size.
+    """Return the batches for a model, and their share of padding."""
+    # The model needs the size too, because an encoder-decoder divides batches again.
     size = model.batch_tokens = batch_tokens or model.batch_tokens
     batches = plan_batches(questions, kind, size, model.layout)
     return batches, compute_padding_share(batches, size, model.layout)
@@ -81,9 +81,9 @@ def answer_batches(
     answers: Mapping[bytes, Answer],
     names: Mapping[bytes, str] | None = None,
 ) -> Iterator[dict[bytes, Answer]]:
-    """For each batch, the answers that are not among `answers`."""
+    """Yield for each batch the answers that are not in `answers`."""
     for batch, numbers in _compute_numbers(model, _select_unanswered(batches, answers)):
-        # If only some questions of a row were answered before, their answers are kept.
+        # A row may contain questions that were already answered; their answers are kept.
         new = {digest: answer for digest, answer in split_by_question(batch, numbers).items() if digest not in answers}
         if not np.isfinite(numbers).all():
             _reject_non_finite(new, names)
@@ -91,17 +91,17 @@ def answer_batches(
 
 
 def _reject_non_finite(answers: Mapping[bytes, Answer], names: Mapping[bytes, str] | None) -> None:
-    """Raise an error that names the first item with an answer that is not finite."""
+    """Raise an error with the name of the first item whose answer is not finite."""
     for digest, answer in answers.items():
         if not np.isfinite(answer).all():
             raise ModelError(
-                f"The model's answer about item {names[digest] if names else digest.hex()} is not a finite number; if "
-                "it runs in half precision, try --dtype float32."
+                f"The model's answer for item {names[digest] if names else digest.hex()} is not a finite number; if "
+                "the model runs in half precision, try --dtype float32."
             )
 
 
 def _select_unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> Iterator[Batch]:
-    """The batches without rows that are fully answered; batches left empty are dropped."""
+    """Yield the batches without rows that are completely answered, and without empty batches."""
     if not answers:
         yield from batches
         return
@@ -111,7 +111,7 @@ def _select_unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]
 
 
 def _compute_numbers(model: BatchAnswerer, batches: Iterable[Batch]) -> Iterator[tuple[Batch, NDArray[np.float32]]]:
-    """Each batch with its numbers; the next `batches_ahead` batches are started before a batch is waited for."""
+    """Yield each batch with its numbers; `batches_ahead` later batches are started before waiting for a batch."""
     started: deque[tuple[Batch, Callable[[], NDArray[np.float32]]]] = deque()
     for batch in batches:
         started.append((batch, _start_within_memory(model, batch)))
@@ -123,16 +123,16 @@ def _compute_numbers(model: BatchAnswerer, batches: Iterable[Batch]) -> Iterator
 
 
 def _start_within_memory(model: BatchAnswerer, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-    """Start a batch; if memory does not suffice, its halves, recursively."""
+    """Start a batch; if memory runs out, start its halves recursively."""
     try:
         return model.start(batch)
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
         if len(batch) == 1 or not _is_out_of_memory(error):
             raise
         logger.warning("Out of memory with %d rows in a batch; continuing with half as many.", len(batch))
-    import torch  # here, since it takes seconds, and chat models are asked without it
+    import torch  # takes seconds to import, and is not needed for models on a server
 
-    torch.cuda.empty_cache()  # does nothing if CUDA is not in use
+    torch.cuda.empty_cache()
     half = len(batch) // 2
     halves = [_start_within_memory(model, rows) for rows in (batch[:half], batch[half:])]
     return lambda: np.concatenate([numbers() for numbers in halves], axis=1)

@@ -1,10 +1,11 @@
-"""What a model's config and modules say of its inputs: the longest one, the first position, the decoder's start."""
+"""Properties of a model's inputs from its config and modules: maximum length, first position, decoder start."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch import nn
 
-# Names of the number of positions in transformers' configs.
+# Names of the maximum length in transformers' configs.
 _NAMES = (
     "max_position_embeddings",
     "n_positions",
@@ -18,13 +19,13 @@ _NAMES = (
 
 
 def read_config_positions(config: Any) -> int | None:
-    """The largest number of positions that a config names; None if it names none."""
-    named = [getattr(part, name, None) for part in (config, config.get_text_config()) for name in _NAMES]
-    return max((limit for limit in named if isinstance(limit, int) and limit > 0), default=None)
+    """Return the largest number of positions in a config; None if it has no such entry."""
+    limits = [getattr(part, name, None) for part in (config, config.get_text_config()) for name in _NAMES]
+    return max((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
 
 
 def find_max_positions(model: nn.Module) -> int | None:
-    """The longest input of a model in tokens: by its config, or by its table of positions if that is smaller."""
+    """Return the maximum length of an input in tokens, by the config and the table of positions; None if unlimited."""
     limit = read_config_positions(model.config)
     limits = [] if limit is None else [limit - find_first_position(model)]
     for name, module in model.named_modules():
@@ -34,9 +35,9 @@ def find_max_positions(model: nn.Module) -> int | None:
 
 
 def read_decoder_start(config: Any) -> int | None:
-    """The first token of the decoder's inputs; None if the config does not say.
+    """Return the first token of the decoder's inputs; None if it is not in the config.
 
-    T5Gemma has a config for its decoder, whose first token is that of the beginning.
+    T5Gemma has a separate config for its decoder, whose BOS token is the first token.
     """
     start = getattr(config, "decoder_start_token_id", None)
     if start is None:
@@ -45,8 +46,20 @@ def read_decoder_start(config: Any) -> int | None:
 
 
 def find_first_position(model: nn.Module) -> int:
-    """The position id of the first token: 0, or for RoBERTa and similar models the padding index plus 1."""
+    """Return the position id of the first token: 0, or the padding index plus 1 for RoBERTa and similar models."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
             return module.padding_idx + 1
     return 0
+
+
+def list_config_entries(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of a config, including those of the configs inside it.
+
+    >>> list(list_config_entries({"vocab_size": 50, "decoder": {"bos_token_id": 1}}))
+    [('vocab_size', 50), ('decoder', {'bos_token_id': 1}), ('bos_token_id', 1)]
+    """
+    for name, value in config.items():
+        yield str(name), value
+        if isinstance(value, Mapping):
+            yield from list_config_entries(value)

@@ -9,7 +9,7 @@ from tiltmeter.engine.input_limits import find_first_position
 
 
 class MaskedAnswerer(OneStackAnswerer):
-    """Reads the distribution at masks or at any other position."""
+    """Reads the distribution at masks or other positions."""
 
     kind = "masked"
 
@@ -18,5 +18,5 @@ class MaskedAnswerer(OneStackAnswerer):
         self._first_position = find_first_position(self.model)
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call."""
+        """Return the keyword arguments of the model's forward call."""
         return build_encoder_inputs(self, batch, self._first_position)

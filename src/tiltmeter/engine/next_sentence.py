@@ -14,11 +14,18 @@ from tiltmeter.engine.input_limits import find_first_position
 from tiltmeter.engine.tensors import flatten_states
 
 
-class NextSentenceAnswerer(Answerer):
-    """Reads the binary decision whether the second sentence follows the first; token 0 means that it does.
+def read_decisions(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
+    """Return the log-probability of each token in its row of logits, and 1 if it is the more probable decision."""
+    log_probs = torch.log_softmax(logits.float(), dim=1)
+    values = log_probs[rows, tokens]
+    return torch.stack([values, (values >= log_probs.amax(dim=1)[rows]).float()])
 
-    The head uses only the first token of a row, through the pooler. In packed rows the pooler is given the first token
-    of each input.
+
+class NextSentenceAnswerer(Answerer):
+    """Reads the decision whether the second sentence follows the first; token 0 means that it does.
+
+    The head uses only the first token of a row, through the pooler. In packed rows, the pooler gets the first token of
+    each input.
     """
 
     kind = "next-sentence"
@@ -29,27 +36,24 @@ class NextSentenceAnswerer(Answerer):
         self._pooler = getattr(self.model.base_model, "pooler", None)
 
     def accepts_positions(self) -> bool:
-        """Whether the model accepts positions, and has a pooler to be given the first token of each input."""
+        """Return whether the model accepts positions and has a pooler."""
         return self._pooler is not None and super().accepts_positions()
 
     def numbers(self, batch: Batch) -> Tensor:
-        """For each request, in order: its log-probability, and 1 if it is the more probable decision."""
-        asks = NumberRequests.of(batch)
+        """Return two rows: the log-probability of each request, and 1 if it is the more probable decision."""
+        requests = NumberRequests.of(batch)
         inputs = build_encoder_inputs(self, batch, self._first_position)
         width = inputs["input_ids"].shape[1]
-        firsts, which = np.unique(asks.lines * width + asks.positions, return_inverse=True)
+        firsts, which = np.unique(requests.lines * width + requests.positions, return_inverse=True)
         rows = self.to_device(firsts)
         if any(row.has_several for row in batch):
             with self.restrict_to_positions(rows), self._set_pooled_positions(rows):
                 logits = self.model(**inputs).logits
         else:
-            which = asks.lines
+            which = requests.lines
             with self.restrict_to_positions(rows):
                 logits = self.model(**inputs).logits
-        log_probs = torch.log_softmax(logits.float(), dim=1)
-        lines = self.to_device(which)
-        values = log_probs[lines, self.to_device(asks.tokens)]
-        return torch.stack([values, (values >= log_probs.amax(dim=1)[lines]).float()])
+        return read_decisions(logits, self.to_device(which), self.to_device(requests.tokens))
 
     @contextmanager
     def _set_pooled_positions(self, rows: Tensor) -> Iterator[None]:

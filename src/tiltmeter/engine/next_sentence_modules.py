@@ -1,6 +1,6 @@
-"""Modules that decide whether one sentence follows another: a language model's core with a trained head.
+"""Modules that decide whether one sentence follows another: the core of a language model with a trained head.
 
-Both take right-padded token ids and the length of each input, and give two logits for each: not next, next.
+They take token ids padded on the right and the length of each input, and return two logits: not next, next.
 """
 
 import inspect
@@ -16,17 +16,31 @@ from torch.nn.functional import cross_entropy
 FOLLOWS = 1
 
 
-class MeanHead(nn.Module):
-    """Linear layers on the mean of the last hidden states over the real tokens.
+class _CoreModule(nn.Module):
+    def __init__(self, core: nn.Module) -> None:
+        super().__init__()
+        self.core = core
 
-    `masked`: the core attends to the right as well, so that padding there needs an attention mask.
+    @property
+    def config(self) -> Any:
+        """The config of the core."""
+        return self.core.config
+
+    def gradient_checkpointing_enable(self, **options: Any) -> None:
+        """Compute the core's activations again in the backward pass instead of keeping them."""
+        self.core.gradient_checkpointing_enable(**options)  # type: ignore[operator]
+
+
+class MeanHead(_CoreModule):
+    """Linear layers on the mean of the last hidden states, without padding.
+
+    `masked`: the core is bidirectional, so that padding needs an attention mask.
     """
 
     def __init__(
         self, core: nn.Module, *, width: int, layers: Sequence[int] = (300, 300), activations: bool, masked: bool
     ) -> None:
-        super().__init__()
-        self.core = core
+        super().__init__(core)
         self.masked = masked
         widths = [width, *layers, 2]
         modules: list[nn.Module] = []
@@ -37,18 +51,13 @@ class MeanHead(nn.Module):
         self.head = nn.Sequential(*modules)
         taken = inspect.signature(core.forward).parameters
         self._options = {"use_cache": False} if "use_cache" in taken else {}
-        # Tokenizers give token types also for models that have none, or one only.
+        # Some tokenizers return token types for models that have none or only one.
         self._has_token_types = "token_type_ids" in taken and (getattr(self.config, "type_vocab_size", 0) or 0) > 1
-
-    @property
-    def config(self) -> Any:
-        """The config of the core."""
-        return self.core.config
 
     def forward(
         self, input_ids: Tensor, lengths: Tensor, token_type_ids: Tensor | None = None, labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """The logits, and with labels (1: next sentence) the cross entropy."""
+        """Return the logits, and with labels (1: next sentence) the cross entropy."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         inputs: dict[str, Any] = {"input_ids": input_ids, **self._options}
         if self.masked:
@@ -56,38 +65,28 @@ class MeanHead(nn.Module):
         if token_type_ids is not None and self._has_token_types:
             inputs["token_type_ids"] = token_type_ids
         states = self.core(**inputs)[0]
-        # In float32: a sum of many states in half precision depends on how many there are.
+        # In float32, because the error of a sum in half precision depends on the number of states.
         total = (states.float() * real[..., None]).sum(dim=1)
         logits = self.head((total / lengths[:, None]).to(self.head[0].weight.dtype)).float()
         return _with_loss(logits, labels)
 
-    def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Compute the core's activations again in the backward pass instead of keeping them."""
-        self.core.gradient_checkpointing_enable(**options)  # type: ignore[operator]
 
+class LabelHead(_CoreModule):
+    """An encoder-decoder that generates one of two label tokens; token types are ignored.
 
-class LabelHead(nn.Module):
-    """An encoder-decoder that writes one of two label tokens; token types, which some tokenizers give, are not used.
-
-    `step` is the decoding step whose logits are read: 0 is the one that is trained; 1 is read by the released code of
-    Öztürk et al. (2023), after the most probable first token. `whole_vocabulary`: whether the loss is the cross entropy
-    over the vocabulary, as in the released code, or between the two labels.
+    `step` is the decoding step whose logits are read: 0 is the trained step; the released code of Öztürk et al. (2023)
+    reads step 1, after the most probable first token. `whole_vocabulary`: the loss is the cross entropy over the
+    vocabulary, as in the released code, instead of between the two labels.
     """
 
     def __init__(
         self, core: nn.Module, *, labels: tuple[int, int], start: int, step: int = 0, whole_vocabulary: bool
     ) -> None:
-        super().__init__()
-        self.core = core
+        super().__init__(core)
         self.step = step
         self.start = start
         self.whole_vocabulary = whole_vocabulary
         self.register_buffer("label_ids", torch.tensor(labels), persistent=False)
-
-    @property
-    def config(self) -> Any:
-        """The config of the core."""
-        return self.core.config
 
     def forward(
         self,
@@ -96,7 +95,7 @@ class LabelHead(nn.Module):
         token_type_ids: Tensor | None = None,  # noqa: ARG002
         labels: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """The logits, and with labels (1: next sentence) the cross entropy."""
+        """Return the logits, and with labels (1: next sentence) the cross entropy."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         written = input_ids.new_full((len(input_ids), 1), self.start)
         inputs = {"attention_mask": real.long(), "use_cache": False}
@@ -108,16 +107,12 @@ class LabelHead(nn.Module):
             written = torch.cat([written, first.argmax(dim=1, keepdim=True)], dim=1)
             read = self.core(encoder_outputs=encoded, decoder_input_ids=written, **inputs).logits[:, -1].float()
         ids: Tensor = self.label_ids  # type: ignore[assignment]
-        found = _with_loss(read[:, ids], labels)
+        output = _with_loss(read[:, ids], labels)
         if labels is not None and self.whole_vocabulary:
-            found["loss"] = cross_entropy(first, ids[labels])
+            output["loss"] = cross_entropy(first, ids[labels])
         elif labels is not None and self.step:
-            found["loss"] = cross_entropy(first[:, ids], labels)
-        return found
-
-    def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Compute the core's activations again in the backward pass instead of keeping them."""
-        self.core.gradient_checkpointing_enable(**options)  # type: ignore[operator]
+            output["loss"] = cross_entropy(first[:, ids], labels)
+        return output
 
 
 def _with_loss(logits: Tensor, labels: Tensor | None) -> dict[str, Tensor]:

@@ -1,19 +1,18 @@
-"""Group rows by length alone, into batches or into packed rows. Rows are referred to by index."""
+"""Grouping of rows by length, into batches or packed rows. Rows are referred to by index."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
-# The fixed cost of a batch, as a share of a full one: the higher, the more padding is accepted for fewer batches. With
-# this value padding is 0 to 3% of the tokens of StereoSet, CrowS-Pairs and GEST (docs/evidence/performance.md). The
-# time for other values was not recorded.
+# The fixed cost of a batch, relative to a full batch: a higher value accepts more padding for fewer batches. With this
+# value, padding is 0 to 3% of the tokens of StereoSet, CrowS-Pairs and GEST (docs/evidence/performance.md).
 _BATCH_OVERHEAD = 1 / 32
 
 
 def group_similar_lengths(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
-    """Divide rows of these lengths into batches of at most `batch_tokens` tokens each, padding included.
+    """Divide rows of these lengths into batches of at most `batch_tokens` tokens each, with padding.
 
-    The longest rows come first, so that peak memory is reached by the first batch. Rows of different lengths share a
-    batch only if padding them costs less than another batch.
+    The longest rows come first, so that the first batch needs the most memory. Rows of different lengths share a batch
+    only if padding costs less than another batch.
 
     >>> group_similar_lengths([2, 5, 5, 2, 2], 10)
     [[1, 2], [0, 3, 4]]
@@ -45,10 +44,9 @@ def group_equal_lengths(shapes: Sequence[tuple[int, ...]], batch_tokens: int) ->
 
 
 def _choose_length_groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
-    """Which lengths are padded to the same one: the cheapest division of (length, number of rows) pairs, longest first.
+    """Return groups of lengths that are padded to the same length, from (length, number of rows) pairs, longest first.
 
-    The cost of a group is its tokens, padding included, and the overhead of its batches. By dynamic programming: the
-    best division up to each length follows from the best divisions up to shorter prefixes of the list.
+    Minimises the tokens with padding plus the overhead of batches, by dynamic programming over prefixes of the list.
     """
     overhead = int(batch_tokens * _BATCH_OVERHEAD)
     best: list[tuple[float, int]] = [(0.0, 0)]
@@ -99,9 +97,9 @@ def split_evenly(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
 
 
 def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
-    """Pack inputs of these lengths into rows of up to `width` tokens; with width 0, each gets a row of its own.
+    """Pack inputs of these lengths into rows of up to `width` tokens; with width 0, each input gets its own row.
 
-    Best-fit decreasing: the longest come first, and each goes into the row where it leaves the least room.
+    Best-fit decreasing: the longest inputs come first, and each goes into the row where it leaves the least room.
 
     >>> pack_lengths([2, 5, 3, 4], 7)
     [[1, 0], [3, 2]]
@@ -123,7 +121,7 @@ def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
             else:
                 room, row = max(width, length), []
                 rows.append(row)
-            # As many inputs of this length as fit go into this row: no row with less room would take one.
+            # As many inputs of this length as possible go into this row, since no row with less room fits one.
             end = min(len(indices), start + room // length)
             row += indices[start:end]
             left = room - (end - start) * length
@@ -135,7 +133,6 @@ def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
 
 
 def _group_by_length(lengths: Sequence[int]) -> dict[int, list[int]]:
-    """The indices of the rows of each length."""
     indices: dict[int, list[int]] = {}
     for index, length in enumerate(lengths):
         indices.setdefault(length, []).append(index)

@@ -17,12 +17,12 @@ from tiltmeter.engine.row_groups import pack_lengths
 from tiltmeter.engine.tensors import flatten_states
 from tiltmeter.questions import Ids
 
-# A context in which the tokens of each row have these positions; None stands for their indices in the row.
+# Takes the positions of the tokens of each row (None: their indices in the row) and returns a context that sets them.
 SetPositions = Callable[[Tensor | None], AbstractContextManager[None]]
 
 
 def keep_positions(_positions: Tensor | None) -> AbstractContextManager[None]:
-    """Do nothing: for an encoder or decoder whose positions cannot be set."""
+    """Do nothing, for an encoder or decoder whose positions cannot be set."""
     return nullcontext()
 
 
@@ -30,8 +30,8 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     """Reads the decoder's distribution over its next token.
 
     With speed-ups, each source of a batch is encoded once (`encodes_once`). If the positions of both stacks can be set
-    (`encoder_at`, `decoder_at`), the targets of a source form a prefix tree, like the inputs of a causal model, and
-    several sources share a row of the encoder, several trees a row of the decoder.
+    (`encoder_at`, `decoder_at`), the targets of a source form a prefix tree, like the inputs of a causal model. Then
+    several sources share a row of the encoder, and several trees share a row of the decoder.
     """
 
     kind = "seq2seq"
@@ -44,17 +44,17 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         self.decoder_at: SetPositions = keep_positions
 
     def accepts_positions(self) -> bool:
-        """Whether the positions of tokens can be set."""
+        """Return whether the positions of tokens can be set."""
         return self.encodes_once and self.decoder_at is not keep_positions
 
     def build_example_inputs(self) -> dict[str, Any]:
-        """The keyword arguments of the model's forward call for a small input."""
-        return self._whole([Row((0, 1, 2), ((1, 2, 3),))])
+        """Return the keyword arguments of the model's forward call for a small input."""
+        return self._build_whole_inputs([Row((0, 1, 2), ((1, 2, 3),))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """The requested numbers of a batch, in the order of `NumberRequests`: first numbers, then second ones."""
-        asks = NumberRequests.of(batch)
-        numbers = torch.zeros((2, len(asks)), device=self.device)
+        """Return two rows with the first and second numbers of all requests, in the order of `NumberRequests`."""
+        requests = NumberRequests.of(batch)
+        numbers = torch.zeros((2, len(requests)), device=self.device)
         lengths = [len(row.ids) for row in batch]
         states: Tensor | None = None
         starts: dict[Ids, int] = {}
@@ -66,15 +66,19 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         for indices in self.layout.divide(lengths, self.batch_tokens, sources):
             rows = [batch[index] for index in indices]
             depths, ends = self.compute_depths_and_ends(rows) if any(row.ends for row in rows) else (None, None)
-            inputs = self._whole(rows) if states is None else self._build_decoder_inputs(rows, states, starts, ends)
-            chosen, of_rows = asks.among(indices)
+            inputs = (
+                self._build_whole_inputs(rows)
+                if states is None
+                else self._build_decoder_inputs(rows, states, starts, ends)
+            )
+            chosen, of_rows = requests.among(indices)
             with self.decoder_at(depths):
                 values = self.read(inputs, inputs["decoder_input_ids"].shape[1], of_rows)
             numbers[:, self.to_device(chosen)] = values
         return numbers
 
-    def _whole(self, rows: Batch) -> dict[str, Any]:
-        """The inputs of a complete forward pass: a source and a target in each row."""
+    def _build_whole_inputs(self, rows: Batch) -> dict[str, Any]:
+        """Return the inputs of a complete forward pass, with one source and target in each row."""
         sources = [source for row in rows for source in row.sources]
         return {
             "input_ids": self.pad_rows(sources),
@@ -85,9 +89,9 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         }
 
     def _encode_sources(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
-        """The hidden states of the tokens of all sources as one sequence, and the index at which each source begins.
+        """Return the hidden states of all sources as one sequence, and the index at which each source begins.
 
-        The first state is zero and stands for padding.
+        The first state is zero, for padding.
         """
         distinct = list(dict.fromkeys(sources))
         together = pack_lengths([len(source) for source in distinct], self.layout.pack)
@@ -108,7 +112,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return torch.cat([torch.zeros_like(states[0][:1]), *states]), starts
 
     def _encode(self, rows: Sequence[Sequence[Ids]]) -> Tensor:
-        """The hidden states of a batch whose rows are one or several sources."""
+        """Return the hidden states of a batch whose rows consist of one or several sources."""
         joined = [tuple(chain.from_iterable(row)) for row in rows]
         depths, mask = None, self.mask(joined)
         if any(len(row) > 1 for row in rows):
@@ -121,14 +125,14 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     def _build_decoder_inputs(
         self, rows: Batch, states: Tensor, starts: dict[Ids, int], ends: Tensor | None = None
     ) -> dict[str, Any]:
-        """The inputs of the decoder: its rows, the states of their sources, and the mask of cross-attention."""
+        """Return the inputs of the decoder: its rows, the states of their sources, and the mask of cross-attention."""
         lengths = [[len(source) for source in row.sources] for row in rows]
         positions, numbers = self.locate_packed_tokens(lengths)
         begins = self.to_device(np.array([starts[source] for row in rows for source in row.sources]))
         encoded = states[torch.where(numbers < 0, 0, begins[numbers] + positions)]
         if any(len(row.sources) > 1 for row in rows):
             _, own = self.locate_packed_tokens([row.lengths or (len(row.ids),) for row in rows])
-            # Padding attends to the first source of its row: a token that attends to nothing would give NaN.
+            # Padding attends to the first source of its row, since a token that attends to nothing would give NaN.
             own = torch.where(own < 0, numbers[:, :1], own)
             mask: Tensor | None = to_additive_mask(own[:, :, None] == numbers[:, None], self.dtype)
         else:

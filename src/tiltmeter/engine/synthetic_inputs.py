@@ -1,29 +1,29 @@
-"""Synthetic inputs on which a loaded model is checked, made of token ids that have no special meaning to it."""
+"""Synthetic inputs for the checks of a loaded model, without special tokens."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import cycle
 from typing import Any
 
 from torch import nn
 
-from tiltmeter.engine.input_limits import read_decoder_start
+from tiltmeter.engine.input_limits import list_config_entries, read_decoder_start
 from tiltmeter.questions import Ids, Kind, Question
 
-# How the names of special tokens end in configs.
+# Endings of the names of special tokens in configs.
 _SPECIAL = ("token_id", "token_ids", "token_index", "pad_index", "pad_idx", "eos_index", "bos_index", "unk_index")
-# The number of distinct ids that inputs are made of.
+# Number of distinct token ids in the inputs.
 _DISTINCT = 251
-# Both decisions of a next-sentence head: the probability of one alone may be too near 1 to show a difference.
+# Both decisions of a next-sentence head, since the probability of one may be too close to 1 to show a difference.
 _DECISIONS = ((0, 0), (0, 1))
-# The tokens whose probabilities are requested.
+# The tokens whose probabilities are requested, in questions about every position and about few positions.
 _WANTED, _WANTED_OF_FEW = 1, 2
 
 
 class SyntheticInputs:
-    """Questions for the checks of one model.
+    """Inputs and questions for the checks of one model.
 
-    An input for a next-sentence head has one output, at position 0. An input for an encoder-decoder is a target, and
-    its source is taken from `sources`. `stretch` is how often each token of a short input is repeated.
+    An input for a next-sentence head has one output, at position 0. An input for an encoder-decoder is a target; its
+    source is taken from `sources`. Each token of a short input is repeated `stretch` times.
     """
 
     def __init__(self, model: nn.Module, kind: Kind, stretch: int = 1) -> None:
@@ -33,47 +33,45 @@ class SyntheticInputs:
         self._decoder_start = _find_decoder_start(model.config) if kind == "seq2seq" else None
 
     def build_mixed_input(self, length: int, start: int = 0) -> Ids:
-        """An input in which neighbours differ and whose order is irregular; another `start` gives another one."""
+        """Return an input with different neighbouring tokens in irregular order, which depends on `start`."""
         pool = self._pool
         return tuple(pool[(start + 7 * index + index * index // 3) % len(pool)] for index in range(length))
 
     def repeated(self, length: int, start: int) -> Ids:
-        """An input of one token repeated, after a first token that depends on `start`.
+        """Return an input of one token repeated, after a first token that depends on `start`.
 
         All such inputs repeat the same token, which a mixture of experts sends to one expert.
         """
         return (self._pool[start % (len(self._pool) - 1)], *(self._pool[-1:] * (length - 1)))
 
     def short(self) -> list[Ids]:
-        """Short inputs: three make a prefix tree with two branchings, the fourth has no prefix in common with them."""
+        """Return short inputs: three form a prefix tree with two branchings, and the fourth shares no prefix."""
         a, b, c, d, e, f, g, h = (self._pool[index % len(self._pool)] for index in range(8))
         inputs = (a, b, c, d), (a, b, c, e, f), (a, b, g), (e, c, h, b, a, d)
         return [tuple(token for token in ids for _ in range(self._stretch)) for ids in inputs]
 
     def sources(self) -> list[Ids]:
-        """Two short sources for an encoder-decoder; for other models, an empty one."""
-        return (
-            [self.build_mixed_input(3 * self._stretch, 20), self.build_mixed_input(4 * self._stretch, 40)]
-            if self._kind == "seq2seq"
-            else [()]
-        )
+        """Return two short sources for an encoder-decoder, or an empty source for other models."""
+        if self._kind != "seq2seq":
+            return [()]
+        return [self.build_mixed_input(3 * self._stretch, 20), self.build_mixed_input(4 * self._stretch, 40)]
 
     def questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
-        """Questions that read every position of these inputs."""
+        """Return questions that read every position of these inputs."""
         return [
             Question(ids, _DECISIONS if self._reads_once else tuple((at, _WANTED) for at in range(len(ids))), source)
             for ids, source in self._with_sources(inputs, sources)
         ]
 
     def build_end_questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
-        """Questions that read the last position of these inputs, for another token than `questions`."""
+        """Return questions that read the last position of these inputs, for another token than `questions`."""
         return [
             Question(ids, _DECISIONS if self._reads_once else ((len(ids) - 1, _WANTED_OF_FEW),), source)
             for ids, source in self._with_sources(inputs, sources)
         ]
 
     def build_spread_questions(self) -> list[Question]:
-        """Questions about two inputs of one length that read few of many positions: together more than one."""
+        """Return questions about two inputs of equal length, which read two of many positions."""
         questions = []
         for start in (70, 71):
             ids = self.build_mixed_input(8 + 4 * self._stretch, start)
@@ -86,36 +84,29 @@ class SyntheticInputs:
         return self._kind == "next-sentence"
 
     def _with_sources(self, inputs: Sequence[Ids], sources: Sequence[Ids]) -> Iterator[tuple[Ids, Ids]]:
-        """Each input with a source; the targets of an encoder-decoder begin with its own first token."""
+        """Return each input with a source; targets of an encoder-decoder begin with the decoder's start token."""
         start = self._decoder_start
         begun = [ids if start is None else (start, *ids[1:]) for ids in inputs]
         return zip(begun, cycle(sources or self.sources()), strict=False)
 
 
 def select_ordinary_ids(config: Any, size: int) -> Ids:
-    """Token ids spread over a vocabulary of this size, without those that a config names as special."""
-    special = set(_list_special_ids(config.to_dict()))
+    """Return token ids spread over a vocabulary of this size, without the special tokens of the config."""
+    special: set[int] = set()
+    for name, value in list_config_entries(config.to_dict()):
+        if name.endswith(_SPECIAL):
+            special.update(token for token in (value if isinstance(value, list) else [value]) if isinstance(token, int))
     ids = [token for token in range(size) if token not in special and token not in (0, _WANTED, _WANTED_OF_FEW)]
     step = max(1, len(ids) // _DISTINCT)
     return tuple(ids[::step][:_DISTINCT]) or tuple(range(size))
 
 
-def _list_special_ids(config: Mapping[str, Any]) -> Iterator[int]:
-    """The ids of special tokens in a config and in the configs inside it."""
-    for name, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _list_special_ids(value)
-        elif str(name).endswith(_SPECIAL):
-            yield from (token for token in (value if isinstance(value, list) else [value]) if isinstance(token, int))
-
-
 def _find_decoder_start(config: Any) -> int | None:
-    """The first token of the decoder's inputs: the one in the config, or that of padding."""
+    """Return the decoder's start token, or else the padding token."""
     start = read_decoder_start(config)
     return getattr(config, "pad_token_id", None) if start is None else start
 
 
 def _find_vocabulary_size(model: Any) -> int:
-    """The number of tokens that a model has embeddings for; at least the ids that checks use."""
     size = getattr(model.config.get_text_config(), "vocab_size", None)
     return size if isinstance(size, int) else int(model.get_input_embeddings().num_embeddings)

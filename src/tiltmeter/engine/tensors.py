@@ -1,16 +1,16 @@
-"""Small helpers on tensors of hidden states."""
+"""Helpers for tensors of hidden states."""
 
 import torch
 from torch import Tensor
 
 
 def flatten_states(states: Tensor) -> Tensor:
-    """The states of all positions of all rows as one sequence: (rows × positions, width)."""
+    """Return the states of all positions of all rows as one sequence: (rows × positions, width)."""
     return states.reshape(-1, states.shape[-1])
 
 
 def is_close(expected: Tensor, actual: Tensor) -> bool:
-    """Whether two tensors differ by no more than rounding in their precision."""
+    """Return whether two tensors differ by no more than rounding in their precision."""
     if expected.shape != actual.shape:
         return False
     tolerance = max(8 * torch.finfo(expected.dtype).eps, 1e-5)  # relative to the largest value

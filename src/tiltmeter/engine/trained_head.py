@@ -1,4 +1,4 @@
-"""Answers of a trained next-sentence head."""
+"""Inference with a trained next-sentence head."""
 
 from collections.abc import Collection
 
@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.batch_rows import Batch, NumberRequests
+from tiltmeter.engine.next_sentence import read_decisions
 from tiltmeter.engine.next_sentence_modules import FOLLOWS
 from tiltmeter.engine.speedups import ALL
 
-# The speed-ups that do not depend on what is read of a model's output.
+# The speed-ups that do not depend on the output that is read.
 _APPLICABLE = {"activations", "norms"}
 
 
@@ -24,8 +25,8 @@ class TrainedHeadAnswerer(Answerer):
         super().__init__(model, device, frozenset(without) | (ALL - _APPLICABLE))
 
     def numbers(self, batch: Batch) -> Tensor:
-        """For each request, in order: its log-probability, and 1 if it is the more probable decision."""
-        asks = NumberRequests.of(batch)
+        """Return two rows: the log-probability of each request, and 1 if it is the more probable decision."""
+        requests = NumberRequests.of(batch)
         ids = [row.ids for row in batch]
         segments = [row.segments for row in batch]
         logits = self.model(
@@ -35,7 +36,4 @@ class TrainedHeadAnswerer(Answerer):
         )["logits"]
         # In questions, as in BERT's head, 0 means that the sentence follows.
         logits = logits[:, [FOLLOWS, 1 - FOLLOWS]]
-        log_probs = torch.log_softmax(logits.float(), dim=1)
-        lines = self.to_device(asks.lines)
-        values = log_probs[lines, self.to_device(asks.tokens)]
-        return torch.stack([values, (values >= log_probs.amax(dim=1)[lines]).float()])
+        return read_decisions(logits, self.to_device(requests.lines), self.to_device(requests.tokens))

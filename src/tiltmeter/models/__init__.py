@@ -2,7 +2,7 @@
 
 import logging
 
-# What these libraries log when PEFT and transformers import them, which they do wherever they are installed: that torch
-# is too new, that a kernel was not found. A command that does not use them must not print it.
+# PEFT and transformers import these libraries if they are installed, and they log warnings on import. A command that
+# does not use them must not print the warnings.
 for _library in ("torch.utils._pytree", "torchao", "bitsandbytes"):
     logging.getLogger(_library).setLevel(logging.ERROR)

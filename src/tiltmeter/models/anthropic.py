@@ -14,20 +14,18 @@ from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 _ADDRESS = "https://api.anthropic.com/v1"
 _VERSION = "2023-06-01"
 _KEY = "ANTHROPIC_API_KEY"
-_KEY_HINT = f"its key is read from the environment variable {_KEY}"
+_KEY_HINT = f"check the API key in the environment variable {_KEY}"
 
 
 class AnthropicMessages:
-    """`/messages`: no seed, and no log-probabilities."""
+    """Requests and replies of `/messages`, which has no seed and no log-probabilities."""
 
     path = "/messages"
 
     def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
-        """The request for the reply to a message."""
+        """Return the request for the reply to a message."""
         if sampling.probabilities:
-            raise ModelError(
-                f"anthropic:{model} gives no log-probabilities; leave out --protocol choice-probabilities."
-            )
+            raise ModelError(f"anthropic:{model} returns no log-probabilities; omit --protocol choice-probabilities.")
         body = {
             "model": model,
             "messages": [{"role": "user", "content": question.prompt}],
@@ -37,11 +35,11 @@ class AnthropicMessages:
         return Request(self.path, body)
 
     def relax_request(self, _message: str, _sampling: SamplingOptions) -> bool:
-        """Nothing in the request can be left out."""
+        """Return False: the request has no optional parts."""
         return False
 
     def read(self, reply: Any, _sampling: SamplingOptions) -> Reply:
-        """The text blocks of a message; other blocks hold the model's thoughts."""
+        """Return the text blocks of a message, without blocks of other types such as thinking."""
         texts = [block["text"] for block in reply["content"] if block["type"] == "text"]
         usage = reply.get("usage") or {}
         return Reply(
@@ -55,13 +53,13 @@ class AnthropicMessages:
 
 
 def _open(rest: str, options: ModelOptions) -> ServedChat:
-    """The model of a name such as `anthropic:MODEL`, or `anthropic:MODEL@ADDRESS` for a server with the same API."""
+    """Open `MODEL`, or `MODEL@ADDRESS` for another server with the same API."""
     served, _, address = rest.partition("@")
     if not served:
-        raise UsageError("anthropic: has no model; write anthropic:MODEL.")
+        raise UsageError("anthropic: needs the name of a model; write anthropic:MODEL.")
     key = os.environ.get(_KEY)
     if not key and not address:
-        raise UsageError(f"anthropic:{served} needs a key; set the environment variable {_KEY}.")
+        raise UsageError(f"anthropic:{served} needs an API key; set the environment variable {_KEY}.")
     client = open_client(
         address or _ADDRESS,
         options,

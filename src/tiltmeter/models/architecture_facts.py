@@ -1,4 +1,4 @@
-"""Facts about a model that its config tells: architecture, parameters, layers, vocabulary."""
+"""Architecture, number of parameters, layers and vocabulary size of a model, from its config."""
 
 from typing import Any
 
@@ -8,20 +8,20 @@ from torch import nn
 from tiltmeter.models.model_kinds import AUTO_CLASSES
 from tiltmeter.questions import Kind
 
-# The names of configs for the layers of encoder-decoders; all others have `num_hidden_layers`.
+# Names in the configs of encoder-decoders; all other configs have `num_hidden_layers`.
 _ENCODER_LAYERS = ("encoder_layers", "num_layers", "num_hidden_layers")
 _DECODER_LAYERS = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
 
 
 def build_skeleton(config: Any, kind: Kind, *, trust_remote_code: bool = False) -> nn.Module:
-    """The model without its weights."""
+    """Return the model with tensors that have shapes but no data."""
     with torch.device("meta"):
         model: nn.Module = AUTO_CLASSES[kind].from_config(config, trust_remote_code=trust_remote_code)
     return model
 
 
 def collect_facts(config: Any, model: nn.Module) -> dict[str, Any]:
-    """Architecture, parameters (shared ones counted once), layers and vocabulary, for the manifest."""
+    """Return architecture, parameters (shared ones counted once), layers and vocabulary size, for the manifest."""
     return {
         "type": config.model_type,
         "architecture": type(model).__name__,
@@ -32,7 +32,7 @@ def collect_facts(config: Any, model: nn.Module) -> dict[str, Any]:
 
 
 def _count_layers(config: Any) -> int | None:
-    """The number of layers; of an encoder-decoder, those of both stacks."""
+    """Return the number of layers; for an encoder-decoder, the sum of both stacks."""
     text = config.get_text_config()
     if not config.is_encoder_decoder:
         return _read_first_number(text, ("num_hidden_layers",))
@@ -41,5 +41,5 @@ def _count_layers(config: Any) -> int | None:
 
 
 def _read_first_number(config: Any, names: tuple[str, ...]) -> int | None:
-    found = (getattr(config, name, None) for name in names)
-    return next((value for value in found if isinstance(value, int)), None)
+    values = (getattr(config, name, None) for name in names)
+    return next((value for value in values if isinstance(value, int)), None)

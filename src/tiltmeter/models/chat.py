@@ -1,4 +1,4 @@
-"""`chat:MODEL@ADDRESS` and `chat:FOLDER_OR_ID`: chat models, which choose between options."""
+"""`chat:MODEL@ADDRESS` and `chat:FOLDER_OR_ID`: chat models on a server and on this machine."""
 
 import re
 
@@ -7,14 +7,14 @@ from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.models.scheme import Scheme, Source
 from tiltmeter.options import ModelOptions
 
-# A revision of a hub id follows an @, too, but has no scheme.
+# The revision of a hub id also follows an @, but does not begin with a scheme such as `http://`.
 _SERVED = re.compile(r"(?P<model>.+?)@(?P<address>[a-z]+://.*)")
 
 
 def open_chat(rest: str, options: ModelOptions) -> ChatModel:
-    """The model of a name such as `chat:my-model@http://localhost:8000/v1`, `chat:./folder` or `chat:embedded`."""
+    """Open the rest of a name after `chat:`: `my-model@http://localhost:8000/v1`, `./folder` or `embedded`."""
     if not rest:
-        raise UsageError("chat: names no model; write chat:MODEL@ADDRESS, chat:FOLDER or chat:HUB_ID.")
+        raise UsageError("chat: needs the name of a model; write chat:MODEL@ADDRESS, chat:FOLDER or chat:HUB_ID.")
     if served := _SERVED.fullmatch(rest):
         from tiltmeter.models.chat_server import open_served_chat
 

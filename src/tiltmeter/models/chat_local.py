@@ -1,4 +1,4 @@
-"""Chat models that transformers runs on this machine, asked through their chat template."""
+"""Chat models that transformers runs on this machine; messages are formatted by their chat template."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -13,6 +13,7 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
 from tiltmeter.models.chat_template import ChatTemplate, start_template_worker
 from tiltmeter.models.end_tokens import find_end_tokens
+from tiltmeter.models.error_text import describe_error
 from tiltmeter.models.local_model import LocalModel
 from tiltmeter.models.text_generation import SeededPrompt, TextGenerator
 from tiltmeter.models.tokenizer_growth import reject_text_growth
@@ -20,9 +21,9 @@ from tiltmeter.models.tokenizer_text import TokenizerText, compute_settings_dige
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import ChatQuestion, Question, Reply, SamplingOptions
 
-# Messages whose label probabilities are computed, and stored, at a time.
-_AT_ONCE = 128
-# Changes with the way in which messages are generated from a model's files and settings.
+# Number of messages whose label probabilities are computed at once.
+_CHUNK_SIZE = 128
+# Part of the fingerprint. Increase it if a change of this package changes replies.
 _VERSION = 2
 
 
@@ -35,7 +36,7 @@ class LocalChat:
     _takes_batches: bool = True
 
     def chat_fingerprint(self, sampling: SamplingOptions) -> str:
-        """SHA-256 of everything that a reply depends on besides the message."""
+        """Return the SHA-256 of everything except the message that a reply depends on."""
         settings = "probabilities" if sampling.probabilities else f"{sampling.temperature!r} {sampling.max_tokens}"
         parts = (
             f"chat {_VERSION}",
@@ -49,9 +50,11 @@ class LocalChat:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it."""
-        found = {**self.model.describe(), "kind": "chat", "template": self.template.digest}
-        return found if self._takes_batches else {**found, "batches": "of one message, for others change its numbers"}
+        """Return the model's entry in the manifest."""
+        entry = {**self.model.describe(), "kind": "chat", "template": self.template.digest}
+        return (
+            entry if self._takes_batches else {**entry, "batches": "of one message, since batches change its numbers"}
+        )
 
     @cached_property
     def template(self) -> ChatTemplate:
@@ -69,18 +72,18 @@ class LocalChat:
         return self.model.text
 
     def tokens(self, prompt: str) -> int:
-        """The number of tokens of a message in the template."""
+        """Return the number of tokens of a message, including those of the template."""
         return len(self._ids(prompt))
 
     def compute_message_limit(self, sampling: SamplingOptions) -> int | None:
-        """The longest message, in tokens, that leaves room for the answer; None if there is no limit."""
+        """Return the maximum length of a message in tokens, without the room for the reply; None means no limit."""
         longest = self.model.max_length
         return longest if longest is None or sampling.probabilities else longest - sampling.max_tokens
 
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
     ) -> Iterator[tuple[int, Reply]]:
-        """The replies, a batch at a time."""
+        """Yield the index and the reply of each question, as batches are completed."""
         with self.model.measuring(), _translate_errors(self.name):
             if sampling.probabilities:
                 yield from self._compute_label_probabilities(questions)
@@ -88,7 +91,7 @@ class LocalChat:
                 yield from self._generate_texts(questions, sampling)
 
     def close(self) -> None:
-        """Let go of the weights."""
+        """Free the memory of the weights."""
         self.model.close()
         self.__dict__.pop("_generator", None)
 
@@ -96,11 +99,10 @@ class LocalChat:
         text = self.template.render([{"role": "user", "content": prompt}], add_generation_prompt=True)
         ids = self._encode(text)
         if not ids:
-            raise ModelError(f"The chat template of {self.name} makes no tokens of a message; correct the template.")
+            raise ModelError(f"The chat template of {self.name} turns a message into no tokens; correct the template.")
         return ids
 
     def _encode(self, text: str) -> tuple[int, ...]:
-        """The tokens of a rendered message, whose special tokens are tokens."""
         reject_text_growth(self.model.tokenizer, [text])
         return tuple(self.model.tokenizer(text, add_special_tokens=False).input_ids)
 
@@ -114,7 +116,7 @@ class LocalChat:
             device=self.model.device,
             dtype=self.model.dtype,
             ends=self.ends,
-            # Masked anyway; it needs an embedding.
+            # Padding is masked, but its token id must have an embedding.
             padding=next(token for token in padding if token is not None and 0 <= token < vocabulary),
             vocabulary=vocabulary,
             max_length=self.model.max_length,
@@ -123,7 +125,6 @@ class LocalChat:
     def _generate_texts(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
     ) -> Iterator[tuple[int, Reply]]:
-        """Generated texts, a batch at a time."""
         prompts = []
         for question in questions:
             ids = self._ids(question.prompt)
@@ -140,25 +141,25 @@ class LocalChat:
                 yield place, Reply(text, tokens_in=len(prompts[place].ids), tokens_out=len(answer), cut=cut)
 
     def _compute_label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
-        """The log-probability of each label as the first token of the answer, by the engine."""
-        for start in range(0, len(questions), _AT_ONCE):
-            chunk = questions[start : start + _AT_ONCE]
-            asked = []
+        """Yield replies with the log-probability of each label as the first token."""
+        for start in range(0, len(questions), _CHUNK_SIZE):
+            chunk = questions[start : start + _CHUNK_SIZE]
+            prepared = []
             for question in chunk:
                 ids, tokens = self._ids(question.prompt), self._list_label_tokens(question.labels)
                 self._reject_long(len(ids))
-                asked.append((tokens, Question(ids, tuple((len(ids) - 1, token) for _, token in tokens))))
+                prepared.append((tokens, Question(ids, tuple((len(ids) - 1, token) for _, token in tokens))))
             with AnswerStore(":memory:") as store:
                 answers = self.model.answer(
-                    [message for _, message in asked], kind="causal", store=store, names={}, report=lambda _: None
+                    [message for _, message in prepared], kind="causal", store=store, names={}, report=lambda _: None
                 )
-            for index, (tokens, message) in enumerate(asked):
+            for index, (tokens, message) in enumerate(prepared):
                 values = answers[message.digest].tolist()
                 firsts = tuple((text, value) for (text, _), value in zip(tokens, values, strict=True))
                 yield start + index, Reply("", first_tokens=firsts, tokens_in=len(message.ids))
 
     def _list_label_tokens(self, labels: Sequence[str]) -> list[tuple[str, int]]:
-        """The tokens that stand for each label, with and without a space before it."""
+        """Return the labels with their token ids, for the label with and without a space before it."""
         tokens = []
         for label in labels:
             for text in (label, f" {label}"):
@@ -167,7 +168,7 @@ class LocalChat:
                     tokens.append((label, ids[0]))
             if not any(name == label for name, _ in tokens):
                 raise ModelError(
-                    f"The tokenizer of {self.name} has no token for the label {label}; leave out "
+                    f"The tokenizer of {self.name} has no single token for the label {label}; omit "
                     "--protocol choice-probabilities."
                 )
         return tokens
@@ -176,53 +177,52 @@ class LocalChat:
         longest = self.model.max_length
         if longest is not None and length > longest:
             raise ModelError(
-                f"A message and its answer have {length} tokens, but {self.name} reads at most {longest}; lower "
-                "--max-tokens, or leave the longest items out."
+                f"A message and its reply have {length} tokens, but {self.name} reads at most {longest}; lower "
+                "--max-tokens, or remove the longest items."
             )
 
 
 def _compute_seed(ids: Sequence[int], sample: int) -> int:
-    """A seed that depends on a message and its sample only, so that repeating or resuming a run repeats its samples."""
+    # Depends only on the message and the number of the sample, so that a resumed run draws the same samples.
     digest = hashlib.sha256(repr((tuple(ids), sample)).encode()).digest()
     return int.from_bytes(digest[:8], "big")
 
 
 @contextmanager
 def _translate_errors(name: str) -> Iterator[None]:
-    """Turn errors of torch, transformers or code that comes with the model into a ModelError."""
+    """Raise errors of torch, transformers or the model's own code as ModelError."""
     try:
         yield
     except (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError) as error:
-        first, *_ = [*str(error).strip().splitlines(), ""]
         raise ModelError(
-            f"{name} cannot reply: {type(error).__name__}{f' ({first[:300]})' if first else ''}; check its config and "
-            "files, or try --device cpu. Replies that came before are kept."
+            f"{name} cannot reply: {describe_error(error)}; check its config and files, or try --device cpu. Earlier "
+            "replies are kept."
         ) from error
 
 
 def open_local_chat(name: str, options: ModelOptions) -> LocalChat:
-    """The model of a name such as `chat:./folder`, `chat:HUB_ID` or `chat:embedded`."""
+    """Open the chat model in a folder, or with a hub id, or `embedded`."""
     from tiltmeter.models.model_opener import open_given
 
     start_template_worker()
-    # A chat model is asked inside its template anyway; the caller refuses the option.
+    # The caller rejects the option --chat-template, since a chat model always uses its template.
     model = open_given(name, replace(options, chat_template=False))
     if not isinstance(model, LocalModel) or model.kind != "causal":
-        raise ModelError(f"{name} is not a causal model on this machine, so it cannot be asked as a chat model.")
+        raise ModelError(f"{name} is not a causal model on this machine, so it cannot be a chat model; omit `chat:`.")
     return wrap_local_model(model)
 
 
 def wrap_local_model(model: LocalModel) -> LocalChat:
-    """A local model as a chat model; an error if it has no chat template that can be used."""
+    """Return a local model as a chat model; raise an error if it has no usable chat template."""
     if "next-sentence" in model.kinds:
-        raise ModelError(f"{model.name} has a next-sentence head, which writes no replies; ask its base model instead.")
+        raise ModelError(f"{model.name} has a next-sentence head, which writes no replies; use its base model instead.")
     if not getattr(model.tokenizer, "chat_template", None):
         raise ModelError(
-            f"{model.name} has no chat template, so it is not a chat model; leave out `chat:` to measure it as a "
+            f"{model.name} has no chat template, so it is not a chat model; omit `chat:` to measure it as a "
             "language model."
         )
     chat = LocalChat(name=f"chat:{model.name}", model=model)
     _ = chat.ends
     if chat._ids("Tea or milk?") == chat._ids("A brook or a river?"):
-        raise ModelError(f"The chat template of {model.name} leaves out the user's message; correct the template.")
+        raise ModelError(f"The chat template of {model.name} omits the user's message; correct the template.")
     return chat

@@ -1,4 +1,4 @@
-"""Chat models behind a server, and `/chat/completions` as OpenAI, vLLM and many others serve it."""
+"""Chat models on a server, and the API `/chat/completions` of OpenAI, vLLM and others."""
 
 import hashlib
 import json
@@ -16,43 +16,46 @@ from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 
-# What servers call a request that their filter stops: Azure, OpenAI, OpenRouter and others.
+# Words in the errors of servers (Azure, OpenAI, OpenRouter and others) for a request that their content filter stopped.
 _FILTERED = re.compile(r"content[ _-]?(?:filter|policy|management policy)|responsibleaipolicy|moderation|flagged", re.I)
 _TOO_LONG = re.compile(
     r"context ?(?:length|window|size)|max_model_len|too many tokens|prompt is too long", re.IGNORECASE
 )
-# The key of a reply that stands for such a refusal.
+# The key of a reply that replaces the error of a message that is too long.
 _TOO_LONG_REPLY = "tiltmeter: the message is too long"
-# Tokens that frame a message.
-_FRAME = 12
+# Estimated tokens of the chat template around a message.
+_TEMPLATE_TOKENS = 12
 _CHARACTERS_PER_TOKEN = 3.0
 _LATIN = re.compile(r"[\u0000-\u024f]")
 
 
 def estimate_tokens(prompt: str) -> int:
-    """The number of tokens of a message, rather too high: three Latin letters, or one of another script, are a token.
+    """Return an upper estimate of a message's tokens: one per three Latin characters, or per character otherwise.
 
     >>> estimate_tokens("Tea or water?")
     17
     """
     latin = len(_LATIN.findall(prompt))
-    return _FRAME + math.ceil(latin / _CHARACTERS_PER_TOKEN) + len(prompt) - latin
+    return _TEMPLATE_TOKENS + math.ceil(latin / _CHARACTERS_PER_TOKEN) + len(prompt) - latin
 
 
 class ChatDialect(Protocol):
     """The requests and replies of one kind of chat server."""
 
-    # Where messages are sent, below the server's address.
+    # Path of the API below the server's address.
     path: str
 
     def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
-        """The request for the reply to a message."""
+        """Return the request for the reply to a message."""
 
     def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
-        """Change later requests after a refusal with this message; False if nothing can be changed."""
+        """Adapt later requests to this error message of the server; return False if nothing can be adapted."""
 
     def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
-        """The reply in the server's JSON; raises a LookupError, TypeError or AttributeError if it has another form."""
+        """Return the reply in the server's JSON.
+
+        Raises LookupError, TypeError or AttributeError if the JSON has another structure.
+        """
 
 
 @dataclass(kw_only=True)
@@ -63,17 +66,17 @@ class ServedChat:
     served: str
     client: Client
     dialect: ChatDialect
-    # A server can exchange its model between two requests.
+    # The server may replace the model between two requests.
     can_change: bool = field(default=True, init=False)
     requests_sent: int = field(default=0, init=False)
 
     def chat_fingerprint(self, sampling: SamplingOptions) -> str:
-        """A hash of the address, the served model and the sampling settings: a server tells no more about itself."""
+        """Return a hash of the address, the name of the model and the sampling settings."""
         identity = ["chat server", self.client.public_address, self.served, *_describe_sampling(sampling)]
         return hashlib.sha256("\n".join(identity).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """The model's entry in the manifest."""
+        """Return the model's entry in the manifest."""
         return {
             "kind": "chat",
             "endpoint": self.client.public_address or self.client.service,
@@ -82,13 +85,13 @@ class ServedChat:
         }
 
     def tokens(self, prompt: str) -> int:
-        """An estimate, since the server's tokenizer is not known."""
+        """Return an estimate, since the server's tokenizer is unknown."""
         return estimate_tokens(prompt)
 
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
     ) -> Iterator[tuple[int, Reply]]:
-        """The replies as they come. The first question is sent alone, to find out which requests the server accepts."""
+        """Yield the replies as they arrive. The first question is sent alone, to learn which options are accepted."""
         if not questions:
             return
         first = [(0, self._ask_first_message(questions[0], sampling))]
@@ -97,7 +100,7 @@ class ServedChat:
             yield index, self._read(reply, sampling)
 
     def close(self) -> None:
-        """Nothing is kept open between requests."""
+        """Do nothing: no connection stays open between requests."""
 
     def _ask_first_message(self, question: ChatQuestion, sampling: SamplingOptions) -> Any:
         while True:
@@ -108,8 +111,8 @@ class ServedChat:
                 if not self.dialect.relax_request(message, sampling):
                     if "temperature" in message and not (sampling.temperature or sampling.probabilities):
                         raise ModelError(
-                            f"{message} It takes no temperature of 0: give --temperature 1, and --samples for several "
-                            "answers to each message."
+                            f"{message} The server accepts no temperature of 0: use --temperature 1, with --samples "
+                            "for several replies to each message."
                         ) from refusal
                     raise
 
@@ -125,55 +128,54 @@ class ServedChat:
             found = self.dialect.read(reply, sampling)
         except (LookupError, TypeError, AttributeError) as error:
             raise ModelError(
-                f"{self.client.label} does not reply as {self.dialect.path} does; check the address."
+                f"{self.client.label} does not reply in the format of {self.dialect.path}; check the address."
             ) from error
         if sampling.probabilities and not found.first_tokens and not found.refused:
             raise ModelError(
-                f"{self.client.label} gives no log-probabilities of its answers (`logprobs`); leave out --protocol "
+                f"{self.client.label} returns no log-probabilities (`logprobs`) with its replies; omit --protocol "
                 "choice-probabilities."
             )
         return found
 
 
 class ChatCompletions:
-    """`/chat/completions`, as OpenAI, vLLM and many other servers have it."""
+    """Requests and replies of `/chat/completions`, as implemented by OpenAI, vLLM and many other servers."""
 
     path = "/chat/completions"
 
     def __init__(self) -> None:
-        # The server's name for the limit of new tokens, and the number of log-probabilities that it gives.
-        self._limit, self._top = "max_tokens", 20
-        self._seeds = True
+        # `relax_request` changes these if the server does not accept them.
+        self._limit_name, self._top_logprobs, self._sends_seed = "max_tokens", 20, True
 
     def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
-        """The request for the reply to a message."""
+        """Return the request for the reply to a message."""
         body: dict[str, Any] = {
             "model": model,
             "messages": [{"role": "user", "content": question.prompt}],
             "temperature": sampling.temperature,
-            self._limit: sampling.max_tokens,
+            self._limit_name: sampling.max_tokens,
         }
         if sampling.probabilities:
-            # Some servers give log-probabilities after dividing by the temperature.
-            body |= {"temperature": 1, self._limit: 1, "logprobs": True, "top_logprobs": self._top}
-        elif sampling.temperature and self._seeds:
+            # Some servers divide the logits by the temperature before they compute log-probabilities.
+            body |= {"temperature": 1, self._limit_name: 1, "logprobs": True, "top_logprobs": self._top_logprobs}
+        elif sampling.temperature and self._sends_seed:
             body["seed"] = question.sample
         return Request(self.path, body)
 
     def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
-        """Use another name for the limit of tokens, ask for fewer log-probabilities, or send no seed."""
-        if "max_completion_tokens" in message and self._limit == "max_tokens":
-            self._limit = "max_completion_tokens"
-        elif "top_logprobs" in message and self._top == 20:
-            self._top = 5
-        elif "seed" in message and sampling.temperature and self._seeds:
-            self._seeds = False
+        """Use another name for the token limit, request fewer log-probabilities, or send no seed."""
+        if "max_completion_tokens" in message and self._limit_name == "max_tokens":
+            self._limit_name = "max_completion_tokens"
+        elif "top_logprobs" in message and self._top_logprobs == 20:
+            self._top_logprobs = 5
+        elif "seed" in message and sampling.temperature and self._sends_seed:
+            self._sends_seed = False
         else:
             return False
         return True
 
     def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
-        """The first choice of a completion."""
+        """Return the first choice of a completion."""
         choice = reply["choices"][0]
         message = choice["message"]
         text, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
@@ -191,7 +193,7 @@ class ChatCompletions:
 
 
 def excuse_refusal(status: int, content: Any) -> dict[str, Any] | None:
-    """A reply for a refused request that a content filter stopped or that is too long; None for other refusals."""
+    """Return a reply in place of an error about a content filter or a too long message; None for other errors."""
     error = json.dumps(content, ensure_ascii=False)
     if status in (400, 403, 422, 451) and _FILTERED.search(error):
         return {"choices": [{"message": {"refusal": "(stopped by the server's content filter)"}}]}
@@ -199,7 +201,7 @@ def excuse_refusal(status: int, content: Any) -> dict[str, Any] | None:
 
 
 def excuse_length(status: int, content: Any) -> dict[str, Any] | None:
-    """A reply for a request that was refused because it is too long; None for other refusals."""
+    """Return a reply in place of an error about a message that is too long; None for other errors."""
     error = json.dumps(content, ensure_ascii=False)
     return {_TOO_LONG_REPLY: error[:300]} if status in (400, 413, 422) and _TOO_LONG.search(error) else None
 
@@ -211,16 +213,16 @@ def _describe_sampling(sampling: SamplingOptions) -> list[str]:
 
 
 def _read_text(content: Any) -> str:
-    """The text of a message, which may come in parts; none of one without content, as of a refusal."""
+    """Return the text of a message, whose content may be a list of parts or null."""
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     if not isinstance(content, str | None):
-        raise TypeError(f"{content!r} is no text")
+        raise TypeError(f"{content!r} is not a text")
     return content or ""
 
 
 def _read_first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
-    """The most probable first tokens of the answer; a value that stands for a probability of zero is left out."""
+    """Return the most probable first tokens and their log-probabilities, without tokens of probability zero."""
     entries = (choice.get("logprobs") or {}).get("content") or []
     if not entries:
         return ()
@@ -229,12 +231,12 @@ def _read_first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ..
 
 
 def parse_count(value: Any) -> int | None:
-    """A count of tokens in a reply; None if the server sends none."""
+    """Return a token count of a reply; None if the server did not send one."""
     return value if isinstance(value, int) else None
 
 
 def open_served_chat(served: str, address: str, options: ModelOptions) -> ServedChat:
-    """The model of a name such as `chat:MODEL@http://host:8000/v1`."""
+    """Open a model on a server with `/chat/completions`, such as `http://localhost:8000/v1`."""
     client = open_client(address, options, excused=excuse_refusal)
     name = f"chat:{served}@{client.public_address}"
     return ServedChat(name=name, served=served, client=client, dialect=ChatCompletions())

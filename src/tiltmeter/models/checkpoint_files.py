@@ -1,7 +1,7 @@
-"""Which files of a checkpoint are loaded, and a hash of exactly those.
+"""The files of a checkpoint that are loaded, and their hash.
 
-Stored answers are found by this hash. It must cover every file that is read, and no other (a README, optimizer states,
-the same weights in another format, the chat template), or answers would be computed again for nothing.
+The hash is part of the key of stored answers. It covers every file that is read, and no other (README, optimizer
+states, the same weights in another format, chat template), so that answers are not computed again without need.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ from transformers.tokenization_utils_base import (
 from tiltmeter.models.checkpoint import CONFIG, Checkpoint
 from tiltmeter.text_files import read_json
 
-# The files that `from_pretrained` reads for every tokenizer, besides the vocabulary files that its class names.
+# Files that `from_pretrained` reads for every tokenizer, in addition to the vocabulary files of its class.
 _TOKENIZER_FILES = (ADDED_TOKENS_FILE, SPECIAL_TOKENS_MAP_FILE, TOKENIZER_CONFIG_FILE, FULL_TOKENIZER_FILE)
-# Vocabularies that `from_pretrained` looks for where there is no tokenizer.json, and tokenizer.json of other versions.
+# Vocabularies that `from_pretrained` reads if there is no tokenizer.json, and tokenizer.json for other versions.
 _TOKENIZER_PATTERNS = ("tekken.json", "tokenizer.model*", "tiktoken.model", "tokenizer.*.json")
 
 
 def list_loaded_files(checkpoint: Checkpoint, tokenizer: Any, *, trust_remote_code: bool) -> list[Path]:
-    """The files with a model's weights, config, tokenizer and, if it is trusted, code."""
+    """Return the files of a model's weights, config and tokenizer, and of its code if that is trusted."""
     if checkpoint.gguf:
         return checkpoint.weight_files
     folder = checkpoint.folder
@@ -40,7 +40,7 @@ def list_loaded_files(checkpoint: Checkpoint, tokenizer: Any, *, trust_remote_co
 
 
 def list_tokenizer_files(folder: Path, tokenizer: Any) -> list[Path]:
-    """The files of a folder that a tokenizer is loaded from."""
+    """Return the files of a folder that a tokenizer is loaded from."""
     names = {*_TOKENIZER_FILES, *getattr(tokenizer, "vocab_files_names", {}).values()}
     found = [folder / name for name in names if isinstance(name, str)]
     found += [file for pattern in _TOKENIZER_PATTERNS for file in folder.glob(pattern)]
@@ -48,23 +48,22 @@ def list_tokenizer_files(folder: Path, tokenizer: Any) -> list[Path]:
 
 
 def compute_files_digest(files: Iterable[Path]) -> str:
-    """SHA-256 of the names and contents of files."""
+    """Return the SHA-256 of the names and contents of files."""
     ordered = sorted(files)
     with ThreadPoolExecutor() as pool:
-        lines = [
-            f"{file.name} {found}" for file, found in zip(ordered, pool.map(_compute_sha256, ordered), strict=True)
-        ]
+        digests = pool.map(_compute_sha256, ordered)
+        lines = [f"{file.name} {digest}" for file, digest in zip(ordered, digests, strict=True)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _list_config_files(folder: Path) -> list[Path]:
-    """The config, and those for other versions of transformers that it names."""
+    """Return the config file, and the config files for other versions of transformers that it names."""
     config = folder / CONFIG
     return [config, *(folder / str(name) for name in _read_optional_json(config).get("configuration_files") or ())]
 
 
 def _list_code_files(folder: Path) -> list[Path]:
-    """The modules that config and tokenizer config name, and the modules of the same folder that those import."""
+    """Return the modules named by config and tokenizer config, and the modules of the folder that they import."""
     found: list[Path] = []
     for file in (folder / CONFIG, folder / TOKENIZER_CONFIG_FILE):
         for reference in _list_references((_read_optional_json(file).get("auto_map") or {}).values()):
@@ -77,7 +76,7 @@ def _list_code_files(folder: Path) -> list[Path]:
 
 
 def _list_references(values: Iterable[Any]) -> Iterable[str]:
-    """The entries of an `auto_map`; that of a tokenizer is a list for slow and fast ones."""
+    # The entry of a tokenizer is a list with a slow and a fast class.
     for value in values:
         yield from (entry for entry in (value if isinstance(value, list | tuple) else [value]) if entry)
 

@@ -1,7 +1,7 @@
-"""Causal models behind an HTTP server that gives the log-probabilities of a text's tokens.
+"""Causal models on an HTTP server that returns the log-probabilities of a text's tokens.
 
-A dialect (`openai.py`, `sglang.py`) implements the requests of one kind of server. This module decides which
-texts are sent, checks replies, and computes the fingerprint by which answers are stored.
+A dialect (`openai.py`, `sglang.py`) implements the requests of one type of server. This module decides which texts are
+sent, checks the replies, and computes the fingerprint under which answers are stored.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ from tiltmeter.models.confirmation import (
     UnconfirmedAnswers,
     split_into_windows,
 )
+from tiltmeter.models.error_text import get_first_line
 from tiltmeter.models.hub_access import build_access_hint
 from tiltmeter.models.self_test import SelfTestResult, run_self_test
 from tiltmeter.models.served_identity import ServedIdentity
@@ -36,36 +37,36 @@ from tiltmeter.options import ModelOptions
 from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.questions import Answer, Ids, Kind, Question
 
-# Servers send -9999 for a probability of zero; values below this mean that there is none.
+# Servers send -9999 for a probability of zero; values below this limit count as missing.
 MISSING = -9000.0
 _FLOAT32_ROUNDING = 1e-3
 
 
 class Dialect(Protocol):
-    """The requests and replies of one kind of server."""
+    """The requests and replies of one type of server."""
 
     scheme: str
 
     def request(self, model: str, ids: Ids) -> Request:
-        """The request for the log-probability of every token of a text."""
+        """Return the request for the log-probability of every token of a text."""
 
     def relax_request(self) -> bool:
-        """Switch to the next-best request after a refusal; False if there is none."""
+        """Switch to the next variant of the request after an error; return False if there is none."""
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """The tokens of a reply; raises `BadReplyError` if it lacks them."""
+        """Return the tokens of a reply; raise a `BadReplyError` if it lacks them."""
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
-        """The server's information on the model: `id`, and `max_length` if it has it."""
+        """Return the server's information on the model: `id`, and `max_length` if it is known."""
 
 
 class BadReplyError(Exception):
-    """A reply that lacks something; the message says what."""
+    """A reply is incomplete or wrong; the message describes the problem."""
 
 
 @dataclass(kw_only=True)
 class EndpointModel:
-    """A served model (see `tiltmeter.models.model_protocol.Model`)."""
+    """A model on a server (see `tiltmeter.models.model_protocol.Model`)."""
 
     name: str
     served: str
@@ -81,7 +82,7 @@ class EndpointModel:
 
     @cached_property
     def text(self) -> TokenizerText:
-        """The tokenizer that was named."""
+        """The tokenizer and its special tokens."""
         return TokenizerText(self.tokenizer, SimpleNamespace(), "causal")
 
     @cached_property
@@ -91,16 +92,16 @@ class EndpointModel:
 
     @property
     def max_length(self) -> int | None:
-        """The longest input, in tokens, if the server tells it."""
+        """The maximum length of an input in tokens; None if the server does not report it."""
         longest = self.about.get("max_length")
         return int(longest) if longest else None
 
     @cached_property
     def _tested(self) -> SelfTestResult:
-        """The outcome of the self-test, which refuses a server that would give wrong numbers."""
-        outcome = run_self_test(self)
-        self.noise = outcome.noise
-        return outcome
+        """The result of the self-test, which raises an error if the server would give wrong numbers."""
+        result = run_self_test(self)
+        self.noise = result.noise
+        return result
 
     @cached_property
     def _identity(self) -> ServedIdentity:
@@ -114,11 +115,11 @@ class EndpointModel:
         return Confirmation(self.client.public_address, self.ask, probes)
 
     def fingerprint(self, kind: Kind) -> str:
-        """The key of stored answers: everything that they depend on, as far as a client can see it."""
+        """Return the key of stored answers: a hash of everything known to the client that they depend on."""
         return hashlib.sha256(f"{self._identity.fingerprint}\n{kind}".encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it, besides its name and fingerprints."""
+        """Return the model's entry in the manifest, without its name and fingerprints."""
         return {
             "kind": "causal",
             "endpoint": self.client.public_address,
@@ -132,21 +133,21 @@ class EndpointModel:
         }
 
     def entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[TokenEntry]]]]:
-        """The index and checked entries of each text, in lists of all that arrived since the list before."""
+        """Yield lists of (index, checked entries) of the texts whose replies arrived since the previous list."""
         sent = list(texts)
         for replies in self.client.stream_replies(self.dialect.request(self.served, ids) for ids in sent):
             self.requests_sent += len(replies)
-            good = []
+            checked = []
             try:
                 for index, reply in replies:
-                    good.append((index, validate_entries(self.dialect.entries(reply), sent[index])))
+                    checked.append((index, validate_entries(self.dialect.entries(reply), sent[index])))
             except BadReplyError as problem:
-                yield good
+                yield checked
                 raise ModelError(f"The server at {self.client.public_address} cannot be measured: {problem}.") from None
-            yield good
+            yield checked
 
     def ask(self, questions: Sequence[Question]) -> dict[bytes, Answer]:
-        """The server's answers to questions, by digest, without the store; NaN for a probability of zero."""
+        """Return the server's answers by digest, without using the store; NaN is a probability of zero."""
         plan = TextPlan(questions)
         return {
             digest: numbers
@@ -164,7 +165,7 @@ class EndpointModel:
         names: Mapping[bytes, str],
         report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions, by digest; read from the store, and stored when the model is confirmed."""
+        """Return the answers to all questions by digest. New answers are stored when a confirmation has passed."""
         by_digest = {question.digest: question for question in questions}
         answers = self._find_stored_answers(by_digest, kind, store)
         report(Progress(len(answers), len(by_digest)))
@@ -172,23 +173,23 @@ class EndpointModel:
         if not pending:
             return answers
         store.reject_read_only(len(pending))
-        waiting = UnconfirmedAnswers(store, self.fingerprint(kind))
-        answers |= waiting.settle({question.digest: question for question in pending}, self.ask)
+        unconfirmed = UnconfirmedAnswers(store, self.fingerprint(kind))
+        answers |= unconfirmed.settle({question.digest: question for question in pending}, self.ask)
         pending = [question for question in pending if question.digest not in answers]
         chosen = self._confirmation.choose(pending)
         plan = TextPlan(pending)
         for window in split_into_windows(plan.order({question.digest for question in chosen})):
             new: dict[bytes, Answer] = {}
             try:
-                for some in self._answer_window(plan, window, names):
-                    new |= some
+                for completed in self._answer_window(plan, window, names):
+                    new |= completed
                     report(Progress(len(answers) + len(new), len(by_digest)))
                 self._confirmation.remember(chosen, new)
                 self._confirmation.confirm(len(new))
             except ServerChangedError:
                 raise
             except BaseException:
-                waiting.keep(new)
+                unconfirmed.keep(new)
                 raise
             store.put(self.fingerprint(kind), new)
             self._confirmation.remember([by_digest[digest] for digest in new], new)
@@ -198,54 +199,55 @@ class EndpointModel:
     def _find_stored_answers(
         self, questions: Mapping[bytes, Question], kind: Kind, store: AnswerStore
     ) -> dict[bytes, Answer]:
-        """The stored answers of the model that is served now, which is the first one that gives them again."""
-        found = (store.get(self.fingerprint(kind), questions) for _ in self._identity.candidates())
-        return next(stored for stored in found if self._confirmation.matches_stored(questions, stored))
+        """Return the stored answers of the first known model whose answers the server still gives."""
+        candidates = (store.get(self.fingerprint(kind), questions) for _ in self._identity.candidates())
+        return next(stored for stored in candidates if self._confirmation.matches_stored(questions, stored))
 
     def _answer_window(
         self, plan: TextPlan, window: Sequence[int], names: Mapping[bytes, str]
     ) -> Iterator[dict[bytes, Answer]]:
-        """The answers that the texts of a window complete; a ModelError after those before an impossible one."""
+        """Yield the answers that are completed by the texts of a window."""
         for together in self.entries(plan.texts[index] for index in window):
-            finished = {
+            completed = {
                 digest: numbers
                 for place, entries in together
                 for digest, numbers in plan.answered(window[place], entries)
             }
-            impossible = [digest for digest, numbers in finished.items() if not np.isfinite(numbers).all()]
-            yield {digest: numbers for digest, numbers in finished.items() if digest not in impossible}
-            for digest in impossible:
+            infinite = [digest for digest, numbers in completed.items() if not np.isfinite(numbers).all()]
+            # Finite answers come first, so that they are kept.
+            yield {digest: numbers for digest, numbers in completed.items() if digest not in infinite}
+            for digest in infinite:
                 raise ModelError(
-                    f"The server at {self.client.public_address} gives no log-probability for a token of item "
-                    f"{names.get(digest, digest.hex())} (a probability of zero); it cannot be scored."
+                    f"The server at {self.client.public_address} returns a probability of zero for a token of item "
+                    f"{names.get(digest, digest.hex())}, so the item cannot be scored; remove it."
                 )
 
     def close(self) -> None:
-        """Nothing is kept open between requests."""
+        """Do nothing: no connection stays open between requests."""
 
 
 def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
-    """The entries of a text's tokens, without one that was generated; raises `BadReplyError` if they do not match."""
+    """Return the entries of a text's tokens, without a generated one; raise a `BadReplyError` if they do not match."""
     if len(entries) not in (len(ids), len(ids) + 1):
         raise BadReplyError(
-            f"it gives {len(entries)} log-probabilities for a text of {len(ids)} tokens; "
+            f"it returns {len(entries)} log-probabilities for a text of {len(ids)} tokens; "
             "it may ignore `echo`, or add or drop a token at the beginning"
         )
     for index, (entry, token) in enumerate(zip(entries, ids, strict=False)):
         if entry.token != token:
             raise BadReplyError(
-                f"token {index} of a text comes back as {entry.token} where {token} was sent; "
-                "its tokens do not match the tokenizer's"
+                f"it returns token {index} of a text as {entry.token} instead of {token}; "
+                "its tokenizer differs from the one in use"
             )
         if index == 0 and entry.log_prob is not None:
             raise BadReplyError(
-                "it gives a log-probability to the first token of a text, which nothing comes before; "
-                "it adds a token of its own, or its values are off by one"
+                "it returns a log-probability for the first token of a text, which has no context; "
+                "it adds a token, or its values are off by one"
             )
         if index > 0 and entry.log_prob is None:
-            raise BadReplyError(f"it gives no log-probability to token {index} of a text")
+            raise BadReplyError(f"it returns no log-probability for token {index} of a text")
         if entry.log_prob is not None and (math.isnan(entry.log_prob) or entry.log_prob > _FLOAT32_ROUNDING):
-            raise BadReplyError(f"it gives {entry.log_prob} as a log-probability")
+            raise BadReplyError(f"it returns {entry.log_prob} as a log-probability")
     return [
         entry if entry.log_prob is None or entry.log_prob > MISSING else entry._replace(log_prob=None)
         for entry in entries[: len(ids)]
@@ -253,11 +255,11 @@ def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
 
 
 def open_endpoint(rest: str, dialect: Dialect, options: ModelOptions) -> EndpointModel:
-    """The model of a name such as `openai:MODEL@http://host:8000/v1`; `rest` is what stands after the scheme."""
+    """Open a served model; `rest` is the name without the scheme, such as `my-model@http://localhost:8000/v1`."""
     served, at, address = rest.partition("@")
     if not at or not served:
         raise UsageError(
-            f"{dialect.scheme}:{rest} names no server; write {dialect.scheme}:MODEL@ADDRESS, such as "
+            f"{dialect.scheme}:{rest} lacks the model or the server; write {dialect.scheme}:MODEL@ADDRESS, such as "
             f"{dialect.scheme}:{served or 'my-model'}@http://localhost:8000/v1."
         )
     client = open_client(address, options)
@@ -279,15 +281,14 @@ def _load_tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
     try:
         folder = find_tokenizer_folder(name, trust_remote_code=options.trust_remote_code)
         tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=options.trust_remote_code)
-    except Exception as error:  # of transformers or the hub
+    except Exception as error:  # transformers and the hub raise many classes
         hint = build_access_hint(error, name)
         if given:
-            reason = hint or next(iter(str(error).strip().splitlines()), type(error).__name__)
-            raise ModelError(f"The tokenizer {name} cannot be loaded: {reason}") from error
+            raise ModelError(f"The tokenizer {name} cannot be loaded: {hint or get_first_line(error)}") from error
         if hint and "is gated" in hint:
             raise ModelError(f"The tokenizer of the served model is needed. {hint}") from error
         raise ModelError(
-            f"The tokenizer of the served model {name} was not found under that name; say which it is with "
+            f"The tokenizer of the served model {name} was not found under that name; name it with "
             "--tokenizer FOLDER_OR_ID."
         ) from error
     reject_empty_vocabulary(tokenizer, name)

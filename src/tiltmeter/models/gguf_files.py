@@ -1,11 +1,11 @@
-"""GGUF files as transformers reads them, in a third of the time; their config and tokenizer in files of a cache.
+"""Read GGUF files with transformers in a third of the time, and cache their config and tokenizer.
 
-Saves: the embedded model is opened for the first time in 3 seconds instead of 11, and its weights are loaded in 4
-instead of 13. `gguf.GGUFReader` makes a NumPy array for every token, merge and score, and arrays of a memory map take
-four times as long to make as plain ones; config and tokenizer each read the whole file. To find the names of tensors,
-transformers makes a table of all names once for every module of the model.
-Relies on: transformers taking `GGUFReader` and `get_tensor_name_map` from the package `gguf` at every call. A version
-that does not is as slow as before, with the same result.
+Saves: the first opening of the embedded model takes 3 seconds instead of 11, and loading its weights 4 instead of 13.
+`gguf.GGUFReader` creates a NumPy array for every token, merge and score, and creating one from a memory map takes four
+times as long as creating a plain one. Config and tokenizer each read the whole file. transformers builds a table of all
+tensor names once for every module of the model.
+Relies on: transformers looking up `GGUFReader` and `get_tensor_name_map` in the package `gguf` at every call. A version
+that does not is slower, with the same result.
 """
 
 import hashlib
@@ -35,37 +35,37 @@ from tiltmeter.files import (
 )
 from tiltmeter.text_files import read_json
 
-# The file of a folder in the cache with the digests of the others.
+# The file with the digests of the other files of a cached folder.
 _DIGESTS = "digests.json"
-# Names in the package `gguf` are replaced for the whole process.
-_READING = Lock()
+# The replaced functions of the package `gguf` affect the whole process.
+_PATCH_LOCK = Lock()
 
 
 @contextmanager
 def read_gguf_once(files: Mapping[str, str]) -> Iterator[None]:
-    """A context for transformers to load `files`: a GGUF file is read once in it, and without a progress bar."""
+    """Let transformers read a GGUF file only once within the context, and without a progress bar."""
     if "gguf_file" not in files:
         yield
         return
     import gguf
 
     replaced = {"GGUFReader": cache(_build_plain_reader()), "get_tensor_name_map": cache(gguf.get_tensor_name_map)}
-    # The progress bar cannot be turned off.
-    with _READING, redirect_stderr(StringIO()):
-        kept = {name: getattr(gguf, name) for name in replaced}
+    # transformers has no option to turn off this progress bar.
+    with _PATCH_LOCK, redirect_stderr(StringIO()):
+        originals = {name: getattr(gguf, name) for name in replaced}
         _set_attributes(gguf, replaced)
         try:
             yield
         finally:
-            _set_attributes(gguf, kept)
+            _set_attributes(gguf, originals)
 
 
 def extract_config_files(file: Path, folder: Path) -> Path:
-    """The folder with the config and tokenizer of a GGUF file, extracted where it is missing, damaged or outdated.
+    """Extract the config and tokenizer of a GGUF file into a cache folder, if it is missing, damaged or outdated.
 
-    `folder` is in a cache, and readable by all its users. Raises ModelError or UsageError if it cannot be made.
+    Returns the folder. Raises a ModelError if the file is invalid, and a UsageError if the cache is not writable.
     """
-    if not _is_sound(folder):
+    if not _is_valid(folder):
         create_shared_folder(folder.parent)
         with create_temporary_folder(folder.parent) as part:
             _write_config_files(file, part)
@@ -77,31 +77,30 @@ def extract_config_files(file: Path, folder: Path) -> Path:
 
 
 def _write_config_files(file: Path, part: Path) -> None:
-    """Write config and tokenizer."""
-    inside = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
+    arguments = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
     try:
-        with read_gguf_once(inside):
-            AutoConfig.from_pretrained(**inside).save_pretrained(part)
-            AutoTokenizer.from_pretrained(**inside).save_pretrained(part)
-    except Exception as error:  # of transformers or of the package gguf
+        with read_gguf_once(arguments):
+            AutoConfig.from_pretrained(**arguments).save_pretrained(part)
+            AutoTokenizer.from_pretrained(**arguments).save_pretrained(part)
+    except Exception as error:  # transformers and gguf raise many classes
         raise ModelError(f"{file} cannot be read as a GGUF file: {error}") from error
 
 
 def _replace_folder(part: Path, folder: Path) -> None:
-    """Rename a folder, and delete one in its place that is not sound."""
+    """Rename a folder, and delete a damaged one in its place."""
     try:
-        if folder.is_dir() and not _is_sound(folder):
-            damaged = folder.with_name(f"{part.stem}-damaged.part")  # swept up later if this process is killed
+        if folder.is_dir() and not _is_valid(folder):
+            damaged = folder.with_name(f"{part.stem}-damaged.part")  # deleted later if this process is killed
             folder.rename(damaged)
             shutil.rmtree(damaged, ignore_errors=True)
-        if not folder.exists():  # another run may have extracted it meanwhile
+        if not folder.exists():  # another process may have extracted it in the meantime
             part.rename(folder)
     except OSError as error:
         raise build_write_error(folder, error) from error
 
 
-def _is_sound(folder: Path) -> bool:
-    """Whether a folder holds exactly the files that this version of transformers wrote, as it wrote them."""
+def _is_valid(folder: Path) -> bool:
+    """Return whether a folder contains exactly the files that the installed versions wrote, unchanged."""
     try:
         return bool(read_json(folder / _DIGESTS) == _describe_folder(folder))
     except (DataError, OSError):
@@ -109,7 +108,7 @@ def _is_sound(folder: Path) -> bool:
 
 
 def _describe_folder(folder: Path) -> dict[str, Any]:
-    """The versions that extracted a folder now, and the digest of each of its files."""
+    """Return the installed versions, and the digest of each file of a folder."""
     files = {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sorted(folder.iterdir())
@@ -125,12 +124,10 @@ def _set_attributes(module: Any, values: Mapping[str, Any]) -> None:
 
 @cache
 def _build_plain_reader() -> Any:
-    """`gguf.GGUFReader` on plain arrays; they, too, are read from the file only where they are used."""
+    """Return a `gguf.GGUFReader` whose `data` is a plain array on the memory map instead of an `np.memmap`."""
     import gguf
 
     class PlainReader(gguf.GGUFReader):
-        """Its `data` is the file, as an array without the bookkeeping of `np.memmap`."""
-
         @property
         def data(self) -> Any:
             return self._data

@@ -1,4 +1,4 @@
-"""The hardware, time and energy that a model's answers took."""
+"""Hardware, time and energy used for a model's answers."""
 
 import platform
 import time
@@ -15,14 +15,14 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 @dataclass(slots=True)
 class HardwareUsage:
-    """The time spent answering, and the energy that GPUs used meanwhile; `joules` is None where it was not measured."""
+    """The time for answers, and the energy that GPUs used in it; `joules` is None if it was not measured."""
 
     seconds: float = 0.0
     joules: float | None = 0.0
 
     @contextmanager
     def measuring(self, devices: Sequence[torch.device]) -> Iterator[None]:
-        """Add the time within the context, and the energy of these devices if their driver tells it."""
+        """Add the time within the context, and the energy of these devices if their driver reports it."""
         began, before = time.monotonic(), read_energy_counters(devices)
         try:
             yield
@@ -34,26 +34,26 @@ class HardwareUsage:
                 self.joules = self.joules + after - before if known else None  # type: ignore[operator]
 
     def describe_and_reset(self, devices: Sequence[torch.device]) -> dict[str, Any]:
-        """The description of what was used so far; from now on, it is counted anew."""
-        described = self.describe(devices)
+        """Return the description of the usage, and set the counters to zero."""
+        description = self.describe(devices)
         self.seconds, self.joules = 0.0, 0.0
-        return described
+        return description
 
     def describe(self, devices: Sequence[torch.device]) -> dict[str, Any]:
-        """Hardware, hours and energy in watt-hours, with how the energy is known, for the manifest."""
+        """Return hardware, hours and energy in watt-hours (with its source) for the manifest."""
         names = [get_device_name(device) for device in devices]
-        known: dict[str, Any] = {"hardware": names, "hours": round(self.seconds / 3600, 6)}
+        entry: dict[str, Any] = {"hardware": names, "hours": round(self.seconds / 3600, 6)}
         if any(device.type == "cuda" for device in devices) and self.joules is not None:
             return {
-                **known,
+                **entry,
                 "energy_wh": round(self.joules / 3600, 3),
                 "energy": "measured by the driver, for the whole GPU",
             }
-        return {**known, "energy": "not measured"}
+        return {**entry, "energy": "not measured"}
 
 
 def get_device_name(device: torch.device) -> str:
-    """The name of a GPU, or of the processor."""
+    """Return the name of a GPU, or of the processor."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if device.type != "cpu":
@@ -64,7 +64,7 @@ def get_device_name(device: torch.device) -> str:
 
 
 def read_energy_counters(devices: Sequence[torch.device]) -> float | None:
-    """The energy in joules that these GPUs used since their driver was loaded; None if that cannot be read."""
+    """Return the energy in joules that these GPUs used since their driver was loaded; None if it cannot be read."""
     gpus = [device for device in devices if device.type == "cuda"]
     if not gpus:
         return None
@@ -73,7 +73,7 @@ def read_energy_counters(devices: Sequence[torch.device]) -> float | None:
 
         pynvml.nvmlInit()
         try:
-            # By its UUID: the driver's numbers are not those of CUDA_VISIBLE_DEVICES.
+            # By UUID, because the driver's numbers ignore CUDA_VISIBLE_DEVICES.
             identifiers = [f"GPU-{torch.cuda.get_device_properties(device).uuid}" for device in gpus]
             handles = [pynvml.nvmlDeviceGetHandleByUUID(identifier) for identifier in identifiers]
             return float(sum(pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) for handle in handles)) / 1000

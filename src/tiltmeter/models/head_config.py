@@ -1,4 +1,4 @@
-"""What a folder with a trained next-sentence head says of it, in its `config.json`."""
+"""The description of a trained next-sentence head in its `config.json`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -10,24 +10,24 @@ from tiltmeter.models.checkpoint import CONFIG
 from tiltmeter.questions import Kind
 from tiltmeter.text_files import read_json
 
-# The entry of config.json that says that a model has a trained head.
+# The entry of config.json that describes the head.
 KEY = "next_sentence_head"
-# The tensors of the linear layers; an encoder-decoder answers by labels and has none.
+# The file with the linear layers; an encoder-decoder generates labels and has no such file.
 HEAD_FILE = "head.safetensors"
 
 Design = Literal["recommended", "published"]
-# How the head reads the model: the mean of the last hidden states, or the label that an encoder-decoder writes.
+# The input of the decision: the mean of the last hidden states, or the label that an encoder-decoder generates.
 Reading = Literal["mean", "label"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadConfig:
-    """A trained next-sentence head.
+    """The settings of a trained next-sentence head.
 
-    `kind` is the base model's kind of language model; `base_weights` is the hash of its files, which the model that
-    answers within sentences must have. `joined`: the two sentences are one text, with `separator` between them;
-    otherwise they are a pair of the tokenizer. `prefix` stands before the first sentence; `prefixes` are those of
-    training, by language. `step` is the decoding step at which a label is read (see `LabelHead`).
+    `kind` is the kind of the base model, and `base_weights` is the hash of its files. If `joined`, the two sentences
+    are one text with `separator` between them; otherwise the tokenizer encodes them as a pair. `prefix` is put before
+    the first sentence; `prefixes` are those used in training, by language. `step` is the decoding step at which a label
+    is read (see `LabelHead`).
     """
 
     design: Design
@@ -49,12 +49,12 @@ class HeadConfig:
     languages: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The entry of config.json."""
+        """Return the entry of config.json."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, name: str, entry: Any) -> "HeadConfig":
-        """Read the entry; `name` is the model's, for errors."""
+        """Read the entry of config.json; `name` is the name of the model in error messages."""
         known = {f.name for f in fields(cls)}
         try:
             unknown = sorted(set(entry) - known)
@@ -69,18 +69,18 @@ class HeadConfig:
             return cls(**values)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(
-                f"The entry {KEY} in the config of {name} cannot be read ({error}); it was written by another version "
-                "of Tiltmeter, or changed: train the head again, or install the version that its card names."
+                f"The entry {KEY} in the config of {name} cannot be read ({error}); train the head again, or install "
+                "the version of Tiltmeter that its model card names."
             ) from error
 
 
 def read_head(name: str, folder: Path) -> HeadConfig | None:
-    """The head of a model in a folder; None if it has none that Tiltmeter trained."""
+    """Return the settings of the trained head in a folder; None if there is none."""
     path = folder / CONFIG
     if not path.is_file():
         return None
     try:
         entry = read_json(path).get(KEY)
     except (DataError, AttributeError):
-        return None  # opening the model says what is wrong with its config
+        return None  # opening the model reports the invalid config
     return None if entry is None else HeadConfig.from_json(name, entry)

@@ -1,4 +1,4 @@
-"""Pairs of sentences as inputs of a trained next-sentence head, in training and in answering alike."""
+"""Encoding of sentence pairs for a trained next-sentence head, both in training and in measurement."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,12 +16,12 @@ class HeadText(TokenizerText):
         self._head = head
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
-        """Sentence pairs as inputs, cut to the longest input that the head was trained with."""
+        """Return sentence pairs as inputs, truncated to the maximum length in training."""
         return encode_pairs(self, [(self._head.prefix + first, second) for first, second in pairs], self._head)
 
 
 def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: HeadConfig) -> list[EncodedText]:
-    """Sentence pairs, with the prefix in front of the first if there is one, as inputs of a head."""
+    """Return sentence pairs as inputs of a head; the first sentences already have their prefix."""
     if not pairs:
         return []
     if not head.joined:
@@ -37,7 +37,7 @@ def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: He
 
 
 def _encode_as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_length: int) -> list[EncodedText]:
-    """The tokenizer's own pairs; the longer sentence is cut until both fit."""
+    """Encode pairs with the tokenizer; the longer sentence is truncated until both fit."""
     encoded = text.tokenizer(
         [first for first, _ in pairs],
         [second for _, second in pairs],
@@ -50,16 +50,16 @@ def _encode_as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_
 
 
 def _truncate_pair(text: TokenizerText, encoded: EncodedText, first: str, max_length: int) -> tuple[int, ...]:
-    """Token ids without the last tokens of the longer sentence; special tokens stay."""
+    """Return the token ids without the last tokens of the longer sentence; special tokens stay."""
     if encoded.offsets:
         tokens = [index for index, (start, end) in enumerate(encoded.offsets) if end > start]
         count = sum(encoded.offsets[index][0] < len(first) for index in tokens)
-    else:  # of a slow tokenizer; alone, the first sentence has as many tokens as before another one, or nearly so
+    else:  # a slow tokenizer: the first sentence alone has about as many tokens as in front of another one
         special = set(text.tokenizer.all_special_ids) - {text.unknown}
         tokens = [index for index, token in enumerate(encoded.ids) if token not in special]
         count = len(text.encode([first])[0].ids)
     in_first, in_second = tokens[:count], tokens[count:]
     for _ in range(len(encoded.ids) - max_length):
         (in_first if len(in_first) > len(in_second) else in_second).pop()
-    left_out = set(tokens) - {*in_first, *in_second}
-    return tuple(token for index, token in enumerate(encoded.ids) if index not in left_out)
+    removed = set(tokens) - {*in_first, *in_second}
+    return tuple(token for index, token in enumerate(encoded.ids) if index not in removed)

@@ -1,4 +1,4 @@
-"""A transformers model that is loaded already, with its tokenizer, as in a notebook or during training."""
+"""A transformers model that is already loaded, with its tokenizer, for example in a notebook or during training."""
 
 import copy
 import hashlib
@@ -19,15 +19,15 @@ from tiltmeter.models.model_kinds import find_class_kind
 from tiltmeter.models.tokenizer_text import compute_tokenizer_digest, reject_empty_vocabulary
 from tiltmeter.questions import Kind
 
-# Attributes of modules that do not affect answers; a model is asked in evaluation mode.
-_NOT_SETTINGS = ("training", "name_or_path", "warnings_issued")
+# Attributes of modules that do not affect answers; models are always run in evaluation mode.
+_IGNORED_ATTRIBUTES = ("training", "name_or_path", "warnings_issued")
 # Entries of a config that do not affect answers.
-_NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version")
+_IGNORED_CONFIG_ENTRIES = ("_name_or_path", "transformers_version")
 
 
 @dataclass(frozen=True, kw_only=True)
 class InMemoryModel(LocalModel):
-    """A loaded model. It answers on its own device, in its own precision, and is not modified."""
+    """A loaded model. It runs on its own device, in its own precision, and is not modified."""
 
     module: nn.Module
 
@@ -50,17 +50,17 @@ class InMemoryModel(LocalModel):
 
     @cached_property
     def skeleton(self) -> nn.Module:
-        """The model itself, which is there already."""
+        """The model itself."""
         return self.module
 
     def close(self) -> None:
-        """Free the memory, and forget the hash: the model may be trained further before it is asked again."""
+        """Free the memory and forget the hash, because the model may be trained further before its next use."""
         super().close()
         self.__dict__.pop("weights", None)
 
     def _load_module(self, kind: Kind) -> nn.Module:
         assert kind == self.kind, "a loaded model has only the head that it was loaded with"
-        # Speed-ups replace modules; this is done in a copy that shares the model's tensors.
+        # Speed-ups replace modules, so they get a copy that shares the model's tensors.
         tensors = {id(tensor): tensor for tensor in chain(self.module.parameters(), self.module.buffers())}
         return copy.deepcopy(self.module, tensors).eval()
 
@@ -74,35 +74,37 @@ def wrap_loaded_model(
     batch_tokens: int | None = None,
     without: Collection[str] = (),
 ) -> InMemoryModel:
-    """A loaded transformers model as a `Model`.
+    """Return a loaded transformers model as a `Model`.
 
-    `name` is its name in results; the default is the name that it was loaded by, or that of its class. `without` names
-    speed-ups to leave out.
+    `name` is its name in results; the default is the name that it was loaded with, or the name of its class. `without`
+    names speed-ups to disable.
     """
     config = getattr(module, "config", None)
-    called = name or str(getattr(config, "_name_or_path", "") or type(module).__name__)
-    told = find_class_kind(module, config) if config is not None else None
-    if told is None:
+    name = name or str(getattr(config, "_name_or_path", "") or type(module).__name__)
+    class_kind = find_class_kind(module, config) if config is not None else None
+    if class_kind is None:
         raise ModelError(
-            f"{called} is a {type(module).__name__}, which has no language-model head that Tiltmeter can read; load it "
-            "with AutoModelForMaskedLM, AutoModelForCausalLM or AutoModelForSeq2SeqLM."
+            f"{name} is a {type(module).__name__}, which has no supported language-model head; load it with "
+            "AutoModelForMaskedLM, AutoModelForCausalLM or AutoModelForSeq2SeqLM."
         )
-    if kind is not None and kind != told:
-        raise ModelError(f"{called} is a {type(module).__name__}, which is used as {told}, not as {kind}.")
-    reject_empty_vocabulary(tokenizer, called)
+    if kind is not None and kind != class_kind:
+        raise ModelError(
+            f"{name} is a {type(module).__name__}, which is used as {class_kind}, not as {kind}; omit `kind`."
+        )
+    reject_empty_vocabulary(tokenizer, name)
     devices = {parameter.device for parameter in module.parameters()}
     if len(devices) != 1:
         raise ModelError(
-            f"{called} is spread over {', '.join(sorted(map(str, devices))) or 'no device'}; put it on one device, or "
-            "give its name or folder instead."
+            f"{name} is spread over {', '.join(sorted(map(str, devices))) or 'no device'}; move it to one device, or "
+            "pass its name or folder instead."
         )
     return InMemoryModel(
-        name=called,
+        name=name,
         module=module,
         config=config,
-        # Encoding turns off truncation and padding; the caller's tokenizer must not change.
+        # Encoding turns off truncation and padding, which must not change the caller's tokenizer.
         tokenizer=copy.deepcopy(tokenizer),
-        kind=told,
+        kind=class_kind,
         has_next_sentence_head=False,
         device=devices.pop(),
         dtype=next(parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()),
@@ -112,9 +114,9 @@ def wrap_loaded_model(
 
 
 def _serialize_weights(module: nn.Module) -> Iterator[bytes]:
-    """Names, parameters and buffers, also those that are not saved, and the settings of all modules.
+    """Yield the settings of all modules, and all parameters and buffers, including those that are not saved.
 
-    An adapter that is not merged has its scale, and whether it is used, in such settings only.
+    The scale of an unmerged adapter, and whether it is active, are only in these settings.
     """
     for name, part in module.named_modules():
         yield f"{name} {type(part).__module__}.{type(part).__qualname__} {_describe_settings(part)}\n".encode()
@@ -125,8 +127,10 @@ def _serialize_weights(module: nn.Module) -> Iterator[bytes]:
 
 
 def _describe_settings(module: nn.Module) -> str:
-    """The attributes of a module that are plain values, or tables of such."""
-    plain = {name: value for name, value in vars(module).items() if name not in _NOT_SETTINGS and _is_plain(value)}
+    """Return the attributes of a module that are plain values or containers of plain values."""
+    plain = {
+        name: value for name, value in vars(module).items() if name not in _IGNORED_ATTRIBUTES and _is_plain(value)
+    }
     return json.dumps(plain, sort_keys=True, default=sorted)
 
 
@@ -139,5 +143,5 @@ def _is_plain(value: object) -> bool:
 
 
 def _serialize_config(config: Any) -> Iterator[bytes]:
-    values = {key: value for key, value in config.to_dict().items() if key not in _NOT_OF_THE_MODEL}
+    values = {key: value for key, value in config.to_dict().items() if key not in _IGNORED_CONFIG_ENTRIES}
     yield json.dumps(values, sort_keys=True, default=str).encode()

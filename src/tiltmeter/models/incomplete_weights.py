@@ -1,7 +1,7 @@
-"""Files with weights that were not copied or downloaded whole: of the right length, with zeros in place of a part.
+"""Detection of weight files that were not copied completely: they have the right length, but a part is zeros.
 
-A program that reserves the space of a file before it fills it leaves such files when it is stopped. They load, and
-the model answers.
+A program that reserves the space of a file before it writes the content leaves such a file if it is stopped. The file
+can be loaded, but the model gives wrong answers.
 """
 
 import json
@@ -14,37 +14,40 @@ import numpy as np
 
 from tiltmeter.errors import ModelError
 
-# Places of a file that are looked at, and bytes at each: enough to meet every stretch of a hundredth of the file.
-_PLACES = 4096
+# Number of samples of a file, and bytes of each: enough to find every gap of at least 1% of the file.
+_SAMPLES = 4096
 _BYTES = 64
 _SHARE = 0.01
 
 
 def reject_zero_gaps(file: Path) -> None:
-    """Raise an error if a stretch of zeros in a safetensors file begins or ends inside a row of a matrix.
+    """Raise an error if a long sequence of zeros in a safetensors file begins or ends inside a row of a matrix.
 
-    Rows that are zero as a whole, such as those of tokens nobody uses, are no holes.
+    Rows that are completely zero, such as the embeddings of unused tokens, are allowed.
     """
     content = np.memmap(file, dtype=np.uint8, mode="r")
-    step = max(len(content) // _PLACES, _BYTES)
-    empty = [not content[at : at + _BYTES].any() for at in range(0, len(content), step)]
-    enough = max(2, int(_SHARE * len(empty)))
-    place = 0
-    for is_empty, run in groupby(empty):
+    step = max(len(content) // _SAMPLES, _BYTES)
+    zero_samples = [not content[at : at + _BYTES].any() for at in range(0, len(content), step)]
+    shortest_gap = max(2, int(_SHARE * len(zero_samples)))
+    first = 0
+    for is_zero, run in groupby(zero_samples):
         length = sum(1 for _ in run)
-        if is_empty and length >= enough:
-            start, end = _find_gap_ends(content, place * step, (place + length - 1) * step, step)
+        if is_zero and length >= shortest_gap:
+            start, end = _find_gap_ends(content, first * step, (first + length - 1) * step, step)
             for edge in (start, end):
                 if name := _find_split_matrix(content, edge):
                     raise ModelError(
-                        f"{file} has {end - start:,} bytes of zeros in one stretch, cutting a row of {name}: "
-                        "it was not copied or downloaded whole; fetch it again."
+                        f"{file} is incomplete: a gap of {end - start:,} zero bytes begins or ends inside a row of "
+                        f"{name}; download or copy it again."
                     )
-        place += length
+        first += length
 
 
 def _find_gap_ends(content: np.ndarray, first: int, last: int, step: int) -> tuple[int, int]:
-    """The first byte of a stretch of zeros, and the one after its last; its ends are within a step of these places."""
+    """Return the index of the first byte of a gap, and the index after its last byte.
+
+    `first` and `last` are the first and last samples inside the gap; its ends are at most a step away.
+    """
     before = np.flatnonzero(content[max(first - step, 0) : first])
     after = np.flatnonzero(content[last : last + step + _BYTES])
     start = max(first - step, 0) + (int(before[-1]) + 1 if len(before) else 0)
@@ -52,7 +55,7 @@ def _find_gap_ends(content: np.ndarray, first: int, last: int, step: int) -> tup
 
 
 def _find_split_matrix(content: np.ndarray, edge: int) -> str:
-    """The matrix that has this byte inside one of its rows; not within a number, whose own bytes may be zero."""
+    """Return the name of the matrix with this byte inside a row, or "" if the byte is at the first or last number."""
     (size,) = struct.unpack("<Q", content[:8].tobytes())
     header = json.loads(content[8 : 8 + size].tobytes())
     for name, tensor in header.items():

@@ -1,4 +1,4 @@
-"""`litellm:PROVIDER/MODEL`: chat models of other providers, through the package LiteLLM (extra `litellm`)."""
+"""`litellm:PROVIDER/MODEL`: chat models of other providers, through the optional package LiteLLM."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ from tiltmeter.options import ModelOptions
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_SECRET = 8
 _KEY_HINT = "set the environment variable that LiteLLM reads the provider's key from"
-_FAILED = 500  # the status of errors that have none, such as lost connections: these are retried
+_FAILED = 500  # for errors without a status, such as lost connections, so that they are retried
 
 
 class LiteLlmTransport:
@@ -36,11 +36,11 @@ class LiteLlmTransport:
         self._threads = ThreadPoolExecutor(options.concurrency, thread_name_prefix="tiltmeter-litellm")
 
     async def __call__(self, request: Request) -> httpx2.Response:
-        """The response to a request."""
+        """Send a request and return its response."""
         complete = partial(self._complete, **(request.body or {}))
         try:
             completion = await asyncio.get_running_loop().run_in_executor(self._threads, complete)
-        except Exception as error:  # LiteLLM has a class for each status, and raises errors of other libraries as well
+        except Exception as error:  # LiteLLM has a class for each status, and raises errors of other libraries
             return _to_response(error)
         return httpx2.Response(200, content=completion.model_dump_json().encode())
 
@@ -56,11 +56,13 @@ def _to_response(error: Exception) -> httpx2.Response:
 
 
 def _open(rest: str, options: ModelOptions) -> ServedChat:
-    """The model of a name such as `litellm:mistral/mistral-small`, or `litellm:openai/MODEL@ADDRESS`."""
+    """Open `PROVIDER/MODEL`, such as `mistral/mistral-small`, or `openai/MODEL@ADDRESS`."""
     served, _, address = rest.partition("@")
     if not served:
-        raise UsageError("litellm: has no model; write litellm:PROVIDER/MODEL, as in the documentation of LiteLLM.")
-    # Otherwise the import downloads a table of prices, which is not used.
+        raise UsageError(
+            "litellm: needs the name of a model; write litellm:PROVIDER/MODEL, as in the documentation of LiteLLM."
+        )
+    # Otherwise the import downloads a table of prices.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm
@@ -84,7 +86,7 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
 
 
 def _list_secrets() -> tuple[str, ...]:
-    """The values of environment variables that may be keys: LiteLLM does not say which one it uses."""
+    """Return the values of environment variables that may be keys, since LiteLLM does not report which one it uses."""
     values = [value for name, value in os.environ.items() if _SECRET.search(name)]
     return tuple(value for value in values if len(value) >= _SHORTEST_SECRET)
 

@@ -1,4 +1,4 @@
-"""Models that transformers runs on this machine: the base class of those in files and those in memory."""
+"""The base class of models that transformers runs on this machine, loaded from files or already in memory."""
 
 import hashlib
 import sqlite3
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 import transformers
@@ -27,6 +27,7 @@ from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.files import create_temporary_folder
 from tiltmeter.models.architecture_facts import build_skeleton, collect_facts
+from tiltmeter.models.error_text import describe_error
 from tiltmeter.models.hardware_usage import HardwareUsage
 from tiltmeter.models.model_checks import reject_wrong_direction
 from tiltmeter.models.placement import fits_on_device
@@ -42,16 +43,25 @@ ANSWERERS: dict[Kind, type[Answerer]] = {
     "next-sentence": NextSentenceAnswerer,
 }
 _LIBRARIES = (torch, transformers)
-# From name, options, kind of question and devices to the functions with which worker processes load the model.
+# Takes name, options, kind and devices; returns for each device the function that loads the model in a worker process.
 LoadWorkers = Callable[[str, Mapping[str, Any], Kind, Sequence[str]], list[Callable[[], Answerer]]]
+
+
+class AnswerOptions(TypedDict):
+    """The keyword arguments of `tiltmeter.models.model_protocol.Model.answer`."""
+
+    kind: Kind
+    store: AnswerStore
+    names: Mapping[bytes, str]
+    report: ReportProgress
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalModel(ABC):
     """A transformers model and its tokenizer (see `tiltmeter.models.model_protocol.Model`).
 
-    `without` names the speed-ups that are left out. `devices` names several devices to answer on at once, each with a
-    whole copy of the model; `load_workers` returns the function that loads the copy for each of them.
+    `without` names disabled speed-ups. `devices` names several devices to use at once, each with a whole copy of the
+    model; `load_workers` returns the function that loads the copy of each device.
     """
 
     name: str
@@ -67,12 +77,12 @@ class LocalModel(ABC):
     trust_remote_code: bool = False
     keep_heads: bool = False
     load_workers: LoadWorkers | None = field(default=None, repr=False, compare=False)
-    # The modules of the checkpoint that were not loaded, once the weights are loaded.
+    # The modules of the checkpoint that are not in the loaded model.
     unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
     _workers: dict[Kind, DeviceWorkers] = field(default_factory=dict, repr=False)
     _usage: HardwareUsage = field(default_factory=HardwareUsage, repr=False)
-    # Temporary folders, and files in them.
+    # Temporary folders, and the files that are open in them.
     _folders: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
 
     @property
@@ -87,57 +97,56 @@ class LocalModel(ABC):
 
     @abstractmethod
     def _load_module(self, kind: Kind) -> nn.Module:
-        """The model with the head for this kind of question, on its device, in evaluation mode."""
+        """Return the model with the head for this kind, on its device, in evaluation mode."""
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of question that it answers; the first is its kind of language model."""
+        """The kinds of question that the model answers; the first is its own kind."""
         return (self.kind, "next-sentence") if self.has_next_sentence_head else (self.kind,)
 
     @cached_property
     def text(self) -> TokenizerText:
-        """Its tokenizer and special tokens."""
+        """The tokenizer and its special tokens."""
         return TokenizerText(self.tokenizer, self.config, self.kind, next_sentence=self.has_next_sentence_head)
 
     @property
     def used_devices(self) -> list[torch.device]:
-        """The devices that it answers on."""
+        """The devices that the model runs on."""
         return [self.device]
 
     @cached_property
     def skeleton(self) -> nn.Module | None:
-        """The model without its weights; None if the code that comes with it cannot make that."""
+        """The model without the data of its weights; None if the model's own code cannot be run without data."""
         try:
             return build_skeleton(self.config, self.kind, trust_remote_code=self.trust_remote_code)
-        except Exception:  # whatever that code raises: it may read a number from a tensor that holds none
+        except Exception:  # the code may read a number from a tensor without data
             if self.trust_remote_code:
                 return None
             raise
 
     @cached_property
     def vocabulary_size(self) -> int | None:
-        """The number of tokens that it has embeddings for; None if its config does not say."""
+        """The number of token embeddings; None if the config does not have it."""
         size = getattr(self.config.get_text_config(), "vocab_size", None)
         return size if isinstance(size, int) else None
 
     @cached_property
     def max_length(self) -> int | None:
-        """The longest input, in tokens; None if there is no limit."""
+        """The maximum length of an input in tokens; None if there is no limit."""
         limit = read_config_positions(self.config)
         if limit is None:
             return None
         if self.skeleton is not None:
             return limit - find_first_position(self.skeleton)
-        # Positions may begin after that of padding, as RoBERTa's do.
+        # The first position may follow that of padding, as in RoBERTa.
         padding = getattr(self.config, "pad_token_id", None)
         return limit - (padding + 1 if isinstance(padding, int) and 0 <= padding < limit // 2 else 0)
 
     def fingerprint(self, kind: Kind) -> str:
-        """SHA-256 of everything that the model's answers depend on.
+        """Return the SHA-256 of everything that the model's answers depend on.
 
-        Of torch and transformers the major and minor version: patch releases do not change numbers, and the manifest
-        has the exact versions. Speed-ups change numbers only by rounding, but answers asked for without one are
-        computed without it.
+        This includes the major and minor versions of torch and transformers, since patch releases do not change
+        numbers, and the disabled speed-ups, although speed-ups change numbers only by rounding.
         """
         without = "plain" if self.without >= ALL else ",".join(sorted(self.without))
         versions = [f"{library.__name__} {_get_major_minor(library.__version__)}" for library in _LIBRARIES]
@@ -145,11 +154,11 @@ class LocalModel(ABC):
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def get_load_options(self) -> dict[str, Any]:
-        """The options with which a worker process opens the same model; the device is its own."""
+        """Return the options with which a worker process opens the same model, except its device."""
         return {"dtype": str(self.dtype).removeprefix("torch."), "without": self.without}
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it, besides its name and fingerprints; its use of hardware since the last call."""
+        """Return the model's entry in the manifest, with the hardware usage since the last call."""
         facts: dict[str, Any] = {"type": self.config.model_type}
         if self.skeleton is not None:
             facts = collect_facts(self.config, self.skeleton)
@@ -166,11 +175,11 @@ class LocalModel(ABC):
         }
 
     def measuring(self) -> AbstractContextManager[None]:
-        """Count the time and energy within the context as spent on this model's answers."""
+        """Count the time and energy within the context as those of this model's answers."""
         return self._usage.measuring(self.used_devices)
 
     def get_answerer(self, kind: Kind) -> Answerer:
-        """The loaded model. For another head the weights are loaded again, in place of these unless both are kept."""
+        """Return the loaded model with the head for this kind; other heads are freed unless `keep_heads` is set."""
         if kind not in self._loaded:
             if not (self.keep_heads and fits_on_device(self.size, self.device)):
                 self._loaded.clear()
@@ -189,80 +198,51 @@ class LocalModel(ABC):
         names: Mapping[bytes, str],
         report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions, by digest. The weights are loaded only if some are not stored yet."""
+        """Return the answers to all questions by digest. The weights are loaded only if an answer is not stored."""
         try:
             with self.measuring():
                 return self._answer(questions, kind=kind, store=store, names=names, report=report)
         except (TiltmeterError, OSError, sqlite3.Error):
             raise
         except Exception as error:
-            # Of torch, transformers or code that comes with the model: sizes that do not fit, a device that fails.
-            first, *_ = [*str(error).strip().splitlines(), ""]
+            # torch, transformers and the model's own code raise many classes, for example for wrong sizes.
             raise ModelError(
-                f"{self.name} cannot answer: {type(error).__name__}{f' ({first[:300]})' if first else ''}; check its "
-                "config and files, or try --plain or --device cpu. Answers that came before are kept."
+                f"{self.name} cannot answer: {describe_error(error)}; check its config and files, or try --plain or "
+                "--device cpu. Earlier answers are kept."
             ) from error
 
-    def _answer(
-        self,
-        questions: Sequence[Question],
-        *,
-        kind: Kind,
-        store: AnswerStore,
-        names: Mapping[bytes, str],
-        report: ReportProgress,
-    ) -> Mapping[bytes, Answer]:
-        answers = self._ask(questions, kind=kind, store=self._fresh or store, names=names, report=report)
+    def _answer(self, questions: Sequence[Question], **options: Unpack[AnswerOptions]) -> Mapping[bytes, Answer]:
+        kind, store = options["kind"], options["store"]
+        options["store"] = self._plain_store or store
+        fingerprint = self.fingerprint(kind)
+        if len(self.devices) > 1:
+            workers = self._get_device_workers(kind)
+            answers = workers.answer(questions, fingerprint=fingerprint, batch_tokens=self.batch_tokens, **options)
+        else:
+            load = partial(self.get_answerer, kind)
+            answers = answer_all(
+                questions, fingerprint=fingerprint, load=load, batch_tokens=self.batch_tokens, **options
+            )
         loader = self._workers.get(kind) or self._loaded.get(kind)
         if loader is not None:
             loading = LoadFindings(self.unused.get(kind, []), dict(loader.disabled))
             if loading != LoadFindings():
-                store.put_loading(self.fingerprint(kind), loading)
+                store.put_loading(fingerprint, loading)
         return answers
 
-    def _ask(
-        self,
-        questions: Sequence[Question],
-        *,
-        kind: Kind,
-        store: AnswerStore,
-        names: Mapping[bytes, str],
-        report: ReportProgress,
-    ) -> Mapping[bytes, Answer]:
-        if len(self.devices) > 1:
-            return self._get_device_workers(kind).answer(
-                questions,
-                kind=kind,
-                fingerprint=self.fingerprint(kind),
-                store=store,
-                batch_tokens=self.batch_tokens,
-                names=names,
-                report=report,
-            )
-        return answer_all(
-            questions,
-            kind=kind,
-            fingerprint=self.fingerprint(kind),
-            load=partial(self.get_answerer, kind),
-            store=store,
-            batch_tokens=self.batch_tokens,
-            names=names,
-            report=report,
-        )
-
     @cached_property
-    def _fresh(self) -> AnswerStore | None:
-        """Without any speed-up: a store of its own, since no stored answers are used then. Else None."""
+    def _plain_store(self) -> AnswerStore | None:
+        """A temporary store if all speed-ups are disabled, because stored answers are not used then; otherwise None."""
         if not self.without >= ALL:
             return None
         folder = self._folders.enter_context(create_temporary_folder())
         return self._folders.enter_context(AnswerStore(folder / "answers.sqlite"))
 
     def _get_device_workers(self, kind: Kind) -> DeviceWorkers:
-        """The processes that answer on several devices; those of another head are ended."""
+        """Return the processes on several devices; processes with another head are ended."""
         if kind not in self._workers:
             if self.load_workers is None:
-                raise ModelError(f"{self.name} cannot be loaded on several devices; open it by its name.")
+                raise ModelError(f"{self.name} cannot be loaded on several devices; open it by name.")
             self._end_workers()
             self._workers[kind] = DeviceWorkers(
                 self.load_workers(self.name, self.get_load_options(), kind, self.devices)
@@ -275,15 +255,15 @@ class LocalModel(ABC):
         self._workers.clear()
 
     def close(self) -> None:
-        """Free the memory of the weights, and remove what was written to temporary folders."""
+        """Free the memory of the weights, end worker processes, and delete temporary folders."""
         self._loaded.clear()
         self._end_workers()
         self._folders.close()
-        self.__dict__.pop("_fresh", None)
+        self.__dict__.pop("_plain_store", None)
 
 
 def _get_major_minor(version: str) -> str:
-    """The first two numbers of a version.
+    """Return the major and minor numbers of a version.
 
     >>> _get_major_minor("2.13.0+cpu")
     '2.13'

@@ -1,4 +1,4 @@
-"""From the name of a model in files, or of a trained next-sentence head, to the model."""
+"""Open a model in files, or a trained next-sentence head, by name."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -18,35 +18,36 @@ from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Kind
 
-# Options of `open_model` that a model with a trained head does not take.
-_NOT_WITH_A_HEAD = ("quantize", "split", "max_memory", "tokenizer")
+# Options of `open_model` that a model with a trained head does not support.
+_UNSUPPORTED_WITH_HEAD = ("quantize", "split", "max_memory", "tokenizer")
 
 
 @silence_transformers()
 def open_local_model(name: str, **options: Any) -> LocalModel:
-    """The model of a name, or that of a next-sentence head with its base model; takes the options of `open_model`."""
+    """Open a model, or a next-sentence head with its base model; the options are those of `open_model`."""
     trusted = bool(options.get("trust_remote_code"))
     found = find_head(name, trust_remote_code=trusted)
     if found is None:
         return open_model(name, **options, load_workers=build_device_loaders)
     checkpoint, head, base = found
-    if refused := [f"--{option.replace('_', '-')}" for option in _NOT_WITH_A_HEAD if options.get(option)]:
-        raise UsageError(f"{name} is a next-sentence head, which cannot be loaded with {' or '.join(refused)}.")
+    if rejected := [f"--{option.replace('_', '-')}" for option in _UNSUPPORTED_WITH_HEAD if options.get(option)]:
+        raise UsageError(f"{name} is a next-sentence head, which does not support {' or '.join(rejected)}; omit it.")
     if options.get("kind") not in (None, head.kind):
         raise ModelError(
-            f"{name} is a next-sentence head of a {head.kind} model and cannot be used as {options['kind']}."
+            f"{name} is a next-sentence head of a {head.kind} model, which cannot be used as {options['kind']}; omit "
+            "--kind."
         )
     files = build_load_arguments(checkpoint)
     config = read_config(name, trusted, files)
     devices = tuple(options.get("devices", ()))
     device = find_device(devices[0] if devices else options.get("device", "auto"))
     dtype = find_dtype(options.get("dtype", "auto"), device, config)
-    of_both = {"kind": head.kind, "device": str(device), "dtype": str(dtype).removeprefix("torch.")}
+    shared = {"kind": head.kind, "device": str(device), "dtype": str(dtype).removeprefix("torch.")}
     return NextSentenceModel(
         name=name,
         checkpoint=checkpoint,
         head=head,
-        open_base=partial(open_model, base, **{**options, **of_both}, load_workers=build_device_loaders),
+        open_base=partial(open_model, base, **{**options, **shared}, load_workers=build_device_loaders),
         config=config,
         tokenizer=load_tokenizer(name, trusted, files),
         kind=head.kind,
@@ -62,15 +63,15 @@ def open_local_model(name: str, **options: Any) -> LocalModel:
 
 
 def open_with_options(name: str, options: ModelOptions, *, without: Collection[str]) -> LocalModel:
-    """The model of a name, with the options that `open_model` takes; `without` names speed-ups to leave out."""
+    """Open a model with those of the options that `open_model` takes; `without` names speed-ups to disable."""
     taken = [parameter for parameter in signature(open_model).parameters if hasattr(options, parameter)]
     return open_local_model(name, **{option: getattr(options, option) for option in taken}, without=without)
 
 
 def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:
-    """Load a model to answer questions of a kind, in a worker process; the options are those of `open_local_model`.
+    """Load a model in a worker process; the options are those of `open_local_model`.
 
-    `threads` limits the threads of several workers on one CPU.
+    `threads` limits the number of threads, for several workers on one CPU.
     """
     if threads is not None:
         torch.set_num_threads(threads)
@@ -80,7 +81,7 @@ def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **option
 def build_device_loaders(
     name: str, options: Mapping[str, Any], kind: Kind, devices: Sequence[str]
 ) -> list[Callable[[], Answerer]]:
-    """For each device, the function with which a worker process loads a model on it."""
+    """Return for each device the function with which a worker process loads a model on it."""
     on_cpu = sum(device == "cpu" for device in devices)
     threads = max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
     return [

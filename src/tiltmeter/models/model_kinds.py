@@ -1,4 +1,4 @@
-"""The kind of a model: found from its config and its tensors, never from its name."""
+"""The kind of a model, determined from its config and tensors, never from its name."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ _LANGUAGE_MODEL_KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq")
 
 
 def find_kind(checkpoint: Checkpoint, config: Any) -> Kind:
-    """The kind of language model of a checkpoint: masked, causal or seq2seq."""
+    """Return the kind of a checkpoint: masked, causal or seq2seq."""
     architectures: list[str] = list(getattr(config, "architectures", None) or [])
     possible = list_possible_kinds(config)
     for architecture in architectures:
         for kind in possible:
-            # transformers lists some encoder-decoders among causal and masked models, too.
+            # transformers also lists some encoder-decoders as causal or masked models.
             if config.is_encoder_decoder and kind != "seq2seq":
                 continue
             if architecture in _list_class_names(kind, config):
@@ -39,20 +39,20 @@ def find_kind(checkpoint: Checkpoint, config: Any) -> Kind:
             return "masked"
     if not architectures and len(possible) == 1:
         return possible[0]
-    found = ", ".join(architectures) or "no architecture"
+    named = ", ".join(architectures) or "no architecture"
     if not possible:
         raise ModelError(
-            f"{checkpoint.name} names {found}, which has no language-model head that Tiltmeter can read: it can be "
-            "used as none of the kinds masked, causal or seq2seq."
+            f"The config of {checkpoint.name} names {named}, which has no supported language-model head; use a masked, "
+            "causal or seq2seq model."
         )
     raise ModelError(
-        f"{checkpoint.name} names {found}, which does not say what kind of model it is; models of its type "
-        f"({config.model_type}) can be used as {' or '.join(possible)}: choose with --kind."
+        f"The config of {checkpoint.name} names {named}, which does not determine the kind of the model; models of the "
+        f"type {config.model_type} can be used as {' or '.join(possible)}: choose with --kind."
     )
 
 
 def find_class_kind(module: object, config: Any) -> Kind | None:
-    """The kind of a loaded model by its class; None if it has no language-model head."""
+    """Return the kind of a loaded model from its class; None if it has no language-model head."""
     names = {base.__name__ for base in type(module).__mro__}
     for kind in list_possible_kinds(config):
         if (kind == "seq2seq" or not config.is_encoder_decoder) and names & set(_list_class_names(kind, config)):
@@ -61,13 +61,12 @@ def find_class_kind(module: object, config: Any) -> Kind | None:
 
 
 def list_possible_kinds(config: Any) -> list[Kind]:
-    """The kinds of language model that transformers can make of this config."""
-    kinds: list[Kind] = [kind for kind in _LANGUAGE_MODEL_KINDS if _list_class_names(kind, config)]
-    return kinds
+    """Return the kinds for which transformers has a class with this config."""
+    return [kind for kind in _LANGUAGE_MODEL_KINDS if _list_class_names(kind, config)]
 
 
 def has_next_sentence_head(checkpoint: Checkpoint, config: Any) -> bool:
-    """Whether the checkpoint stores a trained next-sentence head."""
+    """Return whether the checkpoint contains a trained next-sentence head."""
     if not _list_class_names("next-sentence", config):
         return False
     if checkpoint.tensor_names is None:
@@ -80,7 +79,7 @@ def has_next_sentence_head(checkpoint: Checkpoint, config: Any) -> bool:
 
 
 def _list_class_names(kind: Kind, config: Any) -> list[str]:
-    """The names of transformers' classes for this config and kind, with that of code that comes with the model."""
+    """Return the names of the classes for this config and kind, in transformers and in the model's own code."""
     auto = AUTO_CLASSES[kind]
     names: list[str] = []
     if type(config) in auto._model_mapping:

@@ -1,4 +1,4 @@
-"""From what a run is given for a model (a name, a path, a loaded model, an object) to a `Model`."""
+"""Open the models of a run, which are given as names, paths, loaded models or objects."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -7,18 +7,19 @@ from typing import Any
 
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
+from tiltmeter.models.error_text import describe_error
 from tiltmeter.models.model_protocol import ChatModel, Model
 from tiltmeter.models.scheme import Scheme, find_scheme
 from tiltmeter.options import ModelOptions
 from tiltmeter.redaction import redact_model_name
 
-# A name or path, a loaded transformers model with its tokenizer, or an object that implements one of the protocols.
+# A name or path, a loaded transformers model with its tokenizer, or an object that implements Model or ChatModel.
 ModelInput = str | os.PathLike[str] | tuple[Any, Any] | Model | ChatModel
 AnyModel = Model | ChatModel
 
 
 def to_model_list(given: ModelInput | Iterable[ModelInput], options: ModelOptions) -> list[str | AnyModel]:
-    """One model or several as a list: names, which the run opens one after the other, and models.
+    """Return one or several models as a list of names, which the run opens later, and models.
 
     >>> to_model_list("bert-base-cased", ModelOptions())
     ['bert-base-cased']
@@ -31,18 +32,16 @@ def to_model_list(given: ModelInput | Iterable[ModelInput], options: ModelOption
 
 
 def open_given(given: ModelInput, options: ModelOptions) -> AnyModel:
-    """Open a model by its name, wrap a loaded one, or return an object that is one; inside its chat template if asked.
+    """Open a model by name, wrap a loaded model, or return an object that already is a model.
 
-    A name with a scheme, such as `openai:gpt-x`, is opened by its scheme (`tiltmeter.models.scheme`); `open_by_name`
-    describes all others.
+    With `--chat-template` the model is used inside its chat template. A name with a scheme, such as `openai:gpt-x`, is
+    opened by its scheme (`tiltmeter.models.scheme`); for other names see `checkpoint_model.open_model`.
     """
     model = _open(given, options)
     if not options.chat_template:
         return model
     if isinstance(model, ChatModel):
-        raise UsageError(
-            f"{model.name} is a chat model, which is asked inside its template anyway; drop --chat-template."
-        )
+        raise UsageError(f"{model.name} is a chat model, which always uses its chat template; omit --chat-template.")
     from tiltmeter.models.templated_model import TemplatedModel
 
     return TemplatedModel(model)
@@ -79,15 +78,15 @@ def _open_by_scheme(name: str, scheme: Scheme, options: ModelOptions) -> AnyMode
     if isinstance(model, ChatModel) != scheme.is_chat:
         expected = "ChatModel" if scheme.is_chat else "Model"
         raise UsageError(
-            f"The scheme {prefix!r} has is_chat={scheme.is_chat}, but opens {type(model).__name__}, which is no "
-            f"tiltmeter.models.model_protocol.{expected}; repair or uninstall the package that provides it."
+            f"The scheme {prefix!r} has is_chat={scheme.is_chat}, but opens {type(model).__name__}, which does not "
+            f"implement tiltmeter.models.model_protocol.{expected}; fix or uninstall the package of the scheme."
         )
     return model
 
 
 @contextmanager
 def use_model(given: str | AnyModel, options: ModelOptions) -> Iterator[AnyModel]:
-    """The model, closed when the context ends. A local one keeps transformers from writing messages meanwhile."""
+    """Open a model for the context; for a local model, messages of transformers are suppressed."""
     with ExitStack() as stack:
         if isinstance(given, str) and find_scheme(given) is None:
             from tiltmeter.models.transformers_logging import silence_transformers
@@ -97,41 +96,35 @@ def use_model(given: str | AnyModel, options: ModelOptions) -> Iterator[AnyModel
 
 
 def _open_named(name: str, options: ModelOptions) -> AnyModel:
-    """The model of a name; what libraries raise about its files, settings or server is told as a sentence."""
+    """Open a model by name; raise errors of libraries as ModelError."""
     try:
         model = open_given(name, options)
         if isinstance(model, Model):
-            _ = model.max_length  # of a local model, this makes it without its weights: sizes that fit are needed
+            _ = model.max_length  # for a local model, this raises an error if the sizes in its config are inconsistent
         return model
     except (TiltmeterError, OSError):
         raise
     except Exception as error:
-        raise ModelError(f"The model {redact_model_name(name)} cannot be opened: {describe_error(error)}") from error
-
-
-def describe_error(error: BaseException) -> str:
-    """What an error of a library says, in a line with a full stop."""
-    first, *_ = [*str(error).strip().splitlines(), ""]
-    return f"{type(error).__name__}{f' ({first[:300]})' if first else ''}."
+        raise ModelError(f"The model {redact_model_name(name)} cannot be opened: {describe_error(error)}.") from error
 
 
 def get_public_name(model: str | AnyModel) -> str:
-    """The name of a model in manifest and report, without a password in the address of its server."""
+    """Return the name of a model for manifest and report, without a password in the address of its server."""
     return redact_model_name(model) if isinstance(model, str) else model.name
 
 
 def select_disabled_speedups(*, plain: bool) -> frozenset[str]:
-    """The speed-ups that a run leaves out."""
+    """Return the speed-ups that a run disables."""
     return ALL if plain else frozenset()
 
 
 def _is_loaded(given: object) -> bool:
-    """Whether this is a loaded model with its tokenizer, and not two names."""
+    """Return whether this is a loaded model with its tokenizer, not two names."""
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
 
 
 def is_chat_model(model: str | AnyModel) -> bool:
-    """Whether a model chooses between options; a name is not opened for this.
+    """Return whether a model is a chat model, without opening it.
 
     >>> is_chat_model("chat:embedded"), is_chat_model("embedded")
     (True, False)
@@ -144,6 +137,6 @@ def is_chat_model(model: str | AnyModel) -> bool:
 
 def _build_unknown_error(given: object) -> UsageError:
     return UsageError(
-        f"{type(given).__name__} is no model: give a name, a path, a loaded transformers model with its tokenizer as "
-        "(model, tokenizer), or an object of tiltmeter.models.model_protocol.Model."
+        f"{type(given).__name__} is not a model: pass a name, a path, a loaded transformers model with its tokenizer "
+        "as (model, tokenizer), or an object that implements tiltmeter.models.model_protocol.Model."
     )

@@ -1,4 +1,4 @@
-"""The interface between runs and models: transformers on this machine, an endpoint, or a plug-in."""
+"""The interface between runs and models: local transformers models, endpoints and plug-ins."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -7,21 +7,21 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.progress.progress import ReportProgress
 from tiltmeter.questions import Answer, ChatQuestion, Kind, Question, Reply, SamplingOptions, Tokenizer
 
-# Added to the name of a protocol whose texts stand inside the model's chat template.
+# Added to the name of a protocol if texts are put inside the model's chat template.
 CHAT_TEMPLATE = "chat-template"
 
 
 @runtime_checkable
 class Model(Protocol):
-    """A model that answers questions."""
+    """A model that answers questions with log-probabilities."""
 
     @property
     def name(self) -> str:
-        """Its name in results."""
+        """The name of the model in results."""
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of question that it answers. The first is its kind of language model, which benchmarks go by."""
+        """The kinds of question that the model answers. The first is its own kind, which benchmarks use."""
 
     @property
     def text(self) -> Tokenizer:
@@ -29,13 +29,13 @@ class Model(Protocol):
 
     @property
     def max_length(self) -> int | None:
-        """The longest input, in tokens; None if there is no limit."""
+        """The maximum length of an input in tokens; None if there is no limit."""
 
     def fingerprint(self, kind: Kind) -> str:
-        """The key of stored answers: a hash of everything that its answers to questions of this kind depend on."""
+        """Return the key of stored answers: a hash of everything that answers to questions of this kind depend on."""
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it, besides its name and fingerprints: JSON values."""
+        """Return the model's entry in the manifest, as JSON values, without its name and fingerprints."""
 
     def answer(
         self,
@@ -46,36 +46,36 @@ class Model(Protocol):
         names: Mapping[bytes, str],
         report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
-        """The answers to all questions, by digest; read from the store, and stored as they are computed.
+        """Return the answers to all questions by digest. Stored answers are used, and new answers are stored.
 
-        `names` has the item of each question, for errors; `report` is called with the progress.
+        `names` maps the digests of questions to items, for error messages; `report` is called with the progress.
         """
 
     def close(self) -> None:
-        """Free memory and connections; the run has no more questions."""
+        """Free memory and connections; called when the run has no more questions."""
 
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Whatever replies to messages: a chat model behind a server, or a local one with a chat template."""
+    """A model that replies to messages: a chat model on a server, or a local model with a chat template."""
 
     @property
     def name(self) -> str:
-        """What results call it."""
+        """The name of the model in results."""
 
     def chat_fingerprint(self, sampling: SamplingOptions) -> str:
-        """Names everything that its replies depend on besides the message; stored replies are found by it."""
+        """Return the key of stored replies: a hash of everything except the message that replies depend on."""
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it, besides its name and fingerprint: JSON values."""
+        """Return the model's entry in the manifest, as JSON values, without its name and fingerprint."""
 
     def tokens(self, prompt: str) -> int:
-        """The number of tokens of a message, or an estimate of it."""
+        """Return the number of tokens of a message, or an estimate."""
 
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
     ) -> Iterator[tuple[int, Reply]]:
-        """The index of each question and its reply, as they come."""
+        """Yield the index of each question and its reply, as replies arrive."""
 
     def close(self) -> None:
-        """Let go of memory and connections."""
+        """Free memory and connections."""

@@ -1,7 +1,7 @@
 """Models with a next-sentence head that Tiltmeter trained.
 
-The folder of the head holds the core that was trained with it, or an adapter of the base model. Within sentences the
-base model answers, unchanged.
+The folder of the head contains the core that was trained with it, or an adapter of the base model. Questions within
+sentences are answered by the unchanged base model.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from safetensors import SafetensorError
@@ -20,7 +20,6 @@ from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
-from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.next_sentence_modules import LabelHead, MeanHead
 from tiltmeter.engine.trained_head import TrainedHeadAnswerer
@@ -28,38 +27,38 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.adapters import Adapter, merge_adapter, split_adapter_name
 from tiltmeter.models.checkpoint import EMBEDDED, Checkpoint, find_checkpoint
 from tiltmeter.models.checkpoint_files import compute_files_digest, list_loaded_files, list_tokenizer_files
+from tiltmeter.models.error_text import get_first_line
 from tiltmeter.models.head_config import HEAD_FILE, HeadConfig, read_head
 from tiltmeter.models.head_text import HeadText
-from tiltmeter.models.local_model import LocalModel
+from tiltmeter.models.local_model import AnswerOptions, LocalModel
 from tiltmeter.models.model_checks import reject_extra_layers, reject_missing_tensors
 from tiltmeter.models.quantization import use_declared_precision
 from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.models.transformers_logging import silence_transformers
-from tiltmeter.progress.progress import ReportProgress
 from tiltmeter.questions import Answer, Kind, Question
 
 
 def find_head(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, HeadConfig, str] | None:
-    """The files of a trained head, what it is, and the name of its base model, which `BASE+HEAD` gives.
+    """Return the files of a trained head, its settings and the name of its base model; None if it is not a head.
 
-    None if the name is not that of a trained head.
+    A name `BASE+HEAD` overrides the base model in the settings.
     """
-    base_name, given = split_adapter_name(name)
-    head_name = given or name
+    base_name, explicit_head = split_adapter_name(name)
+    head_name = explicit_head or name
     if head_name == EMBEDDED or head_name.endswith(".gguf"):
         return None
-    found = find_checkpoint(head_name, trust_remote_code=trust_remote_code)
-    head = read_head(head_name, found.folder)
+    checkpoint = find_checkpoint(head_name, trust_remote_code=trust_remote_code)
+    head = read_head(head_name, checkpoint.folder)
     if head is None:
         return None
-    if given:
-        return found, head, base_name
-    beside = found.folder / head.base
-    return found, head, str(beside) if beside.exists() else _build_base_name(head)
+    if explicit_head:
+        return checkpoint, head, base_name
+    relative = checkpoint.folder / head.base
+    return checkpoint, head, str(relative) if relative.exists() else _build_base_name(head)
 
 
 def _build_base_name(head: HeadConfig) -> str:
-    """The name of the base model; a hub id at the revision of the training, for a model there may change."""
+    """Return the name of the base model; a hub id gets the revision of the training, since models on the hub change."""
     if head.base == EMBEDDED or head.base_revision is None:
         return head.base
     return f"{head.base.partition('@')[0]}@{head.base_revision}"
@@ -69,42 +68,42 @@ def _build_base_name(head: HeadConfig) -> str:
 class NextSentenceModel(LocalModel):
     """A base model, and a core with a next-sentence head that was trained from it (see `HeadConfig`).
 
-    `open_base` opens the base model, which is needed for all other questions and for a core that is an adapter of it.
+    `open_base` opens the base model, which answers all other questions and is needed if the core is an adapter.
     """
 
     checkpoint: Checkpoint
     head: HeadConfig
     open_base: Callable[[], LocalModel]
-    _opened: list[LocalModel] = field(default_factory=list, repr=False, compare=False)
+    _opened_base: list[LocalModel] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def base(self) -> LocalModel:
-        """The base model; raises ModelError if it is not there, or not the one that the head was trained from."""
-        if not self._opened:
+        """The base model; a ModelError is raised if it is missing, or if the head was trained from another model."""
+        if not self._opened_base:
             try:
                 base = self.open_base()
             except ModelError as error:
                 raise ModelError(
-                    f"The base model of the next-sentence head {self.name} was not found. It answers all other "
-                    "questions than which sentence follows, and an adapter needs it; give it as BASE+HEAD, or measure "
-                    f"stereoset/intersentence only. {error}"
+                    f"The base model of the next-sentence head {self.name} was not found. It is needed for questions "
+                    "within sentences and for adapters; name it as BASE+HEAD, or measure only "
+                    f"stereoset/intersentence. {error}"
                 ) from error
             if base.weights != self.head.base_weights:
                 raise ModelError(
                     f"The next-sentence head {self.name} was trained from other weights of {self.head.base} than those "
-                    f"of {base.name}; give the base model that it was trained from as BASE+HEAD."
+                    f"of {base.name}; name the base model of the training as BASE+HEAD."
                 )
-            self._opened.append(base)
-        return self._opened[0]
+            self._opened_base.append(base)
+        return self._opened_base[0]
 
     @cached_property
     def text(self) -> HeadText:
-        """Its tokenizer, special tokens and way to encode pairs."""
+        """The tokenizer, its special tokens, and the encoding of pairs."""
         return HeadText(self.tokenizer, self.config, self.head)
 
     @cached_property
     def weights(self) -> str:
-        """SHA-256 of the core or adapter, the head, the config and the tokenizer; of the base model for an adapter."""
+        """SHA-256 of core, head, config and tokenizer; for an adapter, it includes the base model."""
         if not self.head.adapter:
             files = list_loaded_files(self.checkpoint, self.tokenizer, trust_remote_code=self.trust_remote_code)
             return compute_files_digest([*files, *self._head_files])
@@ -113,51 +112,43 @@ class NextSentenceModel(LocalModel):
 
     @property
     def size(self) -> int:
-        """The size of the files with the weights, in bytes."""
+        """The size of the weight files in bytes."""
         core = self._adapter.files if self.head.adapter else self.checkpoint.weight_files
         return sum(file.stat().st_size for file in [*core, *self._head_files])
 
     def fingerprint(self, kind: Kind) -> str:
-        """The base model's own, so that its stored answers are found, unless the head answers."""
+        """Return the fingerprint of the head, or that of the base model, so that its stored answers are used."""
         return super().fingerprint(kind) if kind == "next-sentence" else self.base.fingerprint(kind)
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of it, besides its name and fingerprints."""
+        """Return the model's entry in the manifest, without its name and fingerprints."""
         head = {"weights": self.weights, **self.head.to_json()}
         return {"revision": self.checkpoint.revision, **super().describe(), "base": self.head.base, "head": head}
 
     def get_load_options(self) -> dict[str, Any]:
-        """The options with which a worker process opens the same model."""
+        """Return the options with which a worker process opens the same model."""
         return {**super().get_load_options(), "trust_remote_code": self.trust_remote_code}
 
     def get_answerer(self, kind: Kind) -> Answerer:
-        """The loaded head, or the base model."""
+        """Return the loaded head, or the base model."""
         if kind != "next-sentence":
             self._loaded.clear()
             return self.base.get_answerer(kind)
         if kind not in self._loaded:
-            if self._opened:
+            if self._opened_base:
                 self.base.close()
             self._loaded[kind] = TrainedHeadAnswerer(self._load_module(kind), self.device, self.without)
         return self._loaded[kind]
 
-    def _answer(
-        self,
-        questions: Sequence[Question],
-        *,
-        kind: Kind,
-        store: AnswerStore,
-        names: Mapping[bytes, str],
-        report: ReportProgress,
-    ) -> Mapping[bytes, Answer]:
-        if kind == "next-sentence":
-            return super()._answer(questions, kind=kind, store=store, names=names, report=report)
-        return self.base._answer(questions, kind=kind, store=store, names=names, report=report)
+    def _answer(self, questions: Sequence[Question], **options: Unpack[AnswerOptions]) -> Mapping[bytes, Answer]:
+        if options["kind"] == "next-sentence":
+            return super()._answer(questions, **options)
+        return self.base._answer(questions, **options)
 
     def close(self) -> None:
         """Free the memory of the weights."""
         super().close()
-        for base in self._opened:
+        for base in self._opened_base:
             base.close()
 
     @silence_transformers()
@@ -169,12 +160,12 @@ class NextSentenceModel(LocalModel):
                 module.head.load_state_dict(load_file(path))
             except (RuntimeError, SafetensorError, OSError) as error:
                 reason = str(error).strip().splitlines()[-1].strip()
-                raise ModelError(f"{path} does not hold the layers that config.json describes: {reason}") from error
+                raise ModelError(f"{path} does not match the layers in config.json: {reason}") from error
         return module.to(self.device, self.dtype).eval()
 
     def _core(self) -> nn.Module:
         if self.head.adapter:
-            # The base's files, opened by its own name, as in training.
+            # The files of the base model, opened by its own name as in training.
             core = load_core(self.base, self.head)
             return merge_adapter(core, self._adapter, self.head.base)
         return load_core(self, self.head)
@@ -189,12 +180,12 @@ class NextSentenceModel(LocalModel):
             return []
         path = self.checkpoint.folder / HEAD_FILE
         if not path.is_file():
-            raise ModelError(f"{self.name} has no {HEAD_FILE}, which holds its next-sentence head; fetch it again.")
+            raise ModelError(f"{self.name} has no {HEAD_FILE} with its next-sentence head; download it again.")
         return [path]
 
 
 def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) -> nn.Module:
-    """The core of a model in files: without a language-model head if the hidden states are read."""
+    """Return the core of a model in files, without a language-model head if the head reads hidden states."""
     auto: Any = AutoModelForSeq2SeqLM if head.reading == "label" else AutoModel
     arguments: dict[str, Any] = {"config": model.config, "dtype": dtype or model.dtype}
     if head.reading == "mean" and _has_pooler(model.config):
@@ -203,7 +194,7 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
     if checkpoint.gguf:
         arguments["gguf_file"] = checkpoint.gguf
     try:
-        # The progress bar of GGUF files cannot be turned off.
+        # transformers has no option to turn off the progress bar of GGUF files.
         with redirect_stderr(StringIO()) if checkpoint.gguf else nullcontext():
             core, info = auto.from_pretrained(
                 str(checkpoint.folder),
@@ -211,10 +202,9 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
                 trust_remote_code=model.trust_remote_code,
                 **arguments,
             )
-    except Exception as error:  # of transformers, or of code that comes with the model
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise ModelError(f"The weights of {model.name} could not be loaded: {lines[0]}") from error
-    reject_missing_tensors(model.name, info, "; fetch it again.")
+    except Exception as error:  # transformers and the model's own code raise many classes
+        raise ModelError(f"The weights of {model.name} could not be loaded: {get_first_line(error)}") from error
+    reject_missing_tensors(model.name, info, "; download it again.")
     reject_extra_layers(model.name, core, info)
     use_declared_precision(core)
     loaded: nn.Module = core
@@ -222,15 +212,15 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
 
 
 def build_head_module(core: nn.Module, tokenizer: Any, head: HeadConfig) -> MeanHead | LabelHead:
-    """The core with a head; its linear layers are new."""
+    """Return the core with a head whose linear layers are newly initialised."""
     if head.reading == "mean":
-        width, looks_ahead = _probe(core)
-        if looks_ahead and "attention_mask" not in inspect.signature(core.forward).parameters:
+        width, is_bidirectional = _probe(core)
+        if is_bidirectional and "attention_mask" not in inspect.signature(core.forward).parameters:
             raise ModelError(
-                f"{head.base} attends to both sides and takes no attention mask, so that its answers would depend on "
-                "padding; it cannot be given a next-sentence head."
+                f"{head.base} is bidirectional but takes no attention mask, so its answers would depend on padding; "
+                "choose another base model for a next-sentence head."
             )
-        return MeanHead(core, width=width, layers=head.layers, activations=head.activations, masked=looks_ahead)
+        return MeanHead(core, width=width, layers=head.layers, activations=head.activations, masked=is_bidirectional)
     return LabelHead(
         core,
         labels=head.labels,
@@ -241,21 +231,21 @@ def build_head_module(core: nn.Module, tokenizer: Any, head: HeadConfig) -> Mean
 
 
 def find_decoder_start(tokenizer: Any, config: Any, name: str) -> int:
-    """The token with which the decoder of an encoder-decoder starts; `name` is the model's, for errors."""
+    """Return the first token of the decoder's inputs; `name` is the name of the model in error messages."""
     start = TokenizerText(tokenizer, config, "seq2seq").decoder_start
     if start is None:
         raise ModelError(
-            f"{name} has no decoder_start_token_id in its config, and no token for padding or for the start of a text; "
-            "add decoder_start_token_id to its config.json."
+            f"{name} has no decoder_start_token_id in its config and no padding or start token; add "
+            "decoder_start_token_id to its config.json."
         )
     return start
 
 
 def _probe(core: nn.Module) -> tuple[int, bool]:
-    """The width of the last hidden states, and whether they depend on tokens to the right.
+    """Return the width of the last hidden states, and whether they depend on tokens to the right.
 
-    Some models project the states to another width than `hidden_size`; some that count as causal, such as XLNet,
-    attend to both sides.
+    The config does not tell: some models project the states to another width than `hidden_size`, and some causal
+    models, such as XLNet, are bidirectional.
     """
     training = core.training
     with torch.no_grad():
@@ -266,7 +256,7 @@ def _probe(core: nn.Module) -> tuple[int, bool]:
 
 
 def _has_pooler(config: Any) -> bool:
-    """Whether transformers' class of the core would add a pooler, which the mean does not use."""
+    """Return whether transformers' class of the core would add a pooler, which is not used here."""
     mapping: Any = AutoModel._model_mapping
     found = mapping.get(type(config), None)
     return found is not None and "add_pooling_layer" in inspect.signature(found.__init__).parameters

@@ -1,4 +1,4 @@
-"""`openai:MODEL@ADDRESS`: `/v1/completions` with echo and log-probabilities, as vLLM serves it."""
+"""`openai:MODEL@ADDRESS`: models on a server with `/v1/completions` that supports echo and log-probabilities (vLLM)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _ID = "token_id:"
 
 
 class OpenAiDialect:
-    """Completions of token ids. The server has to name tokens by their ids, which vLLM does when asked to."""
+    """Completions of token ids; the server must return tokens as ids, which is an option of vLLM."""
 
     scheme = "openai"
 
@@ -22,13 +22,13 @@ class OpenAiDialect:
         self._new_tokens = 0
 
     def relax_request(self) -> bool:
-        """Let the server generate one token: some refuse to generate none."""
+        """Let the server generate one token, since some servers do not accept zero."""
         relaxed = self._new_tokens == 0
         self._new_tokens = 1
         return relaxed
 
     def request(self, model: str, ids: Ids) -> Request:
-        """The text echoed, with its log-probabilities."""
+        """Return a request that echoes the text with its log-probabilities."""
         return Request(
             "/completions",
             {
@@ -43,16 +43,16 @@ class OpenAiDialect:
         )
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """The tokens of the text, then the generated one."""
+        """Return the tokens of the text, followed by a generated token if there is one."""
         try:
-            found = reply["choices"][0].get("logprobs") or {}
-            tokens, values = found.get("tokens"), found.get("token_logprobs")
-            best = found.get("top_logprobs") or [None] * len(tokens or ())
+            logprobs = reply["choices"][0].get("logprobs") or {}
+            tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
+            best = logprobs.get("top_logprobs") or [None] * len(tokens or ())
         except (LookupError, TypeError, AttributeError) as error:
-            raise BadReplyError("its reply is not that of /v1/completions") from error
+            raise BadReplyError("its reply does not have the format of /v1/completions") from error
         if not tokens or not values or len(tokens) != len(values):
             raise BadReplyError(
-                "it gives no log-probabilities for the text it was sent; it ignores `echo` or `logprobs`"
+                "it returns no log-probabilities for the text of the request; it ignores `echo` or `logprobs`"
             )
         return [
             TokenEntry(number, value, None if not top or value is None else value >= max(top.values()))
@@ -60,7 +60,7 @@ class OpenAiDialect:
         ]
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
-        """The entry of `/v1/models`."""
+        """Return the model's entry of `/v1/models`."""
         listed = client.ask(Request("/models"))
         models = (
             [entry for entry in listed.get("data", []) if isinstance(entry, dict)] if isinstance(listed, dict) else []
@@ -68,24 +68,24 @@ class OpenAiDialect:
         for entry in models:
             if entry.get("id") == model:
                 return {"id": model, "max_length": entry.get("max_model_len"), "root": entry.get("root")}
-        if not models:  # a server that loads models when they are asked for
+        if not models:  # some servers load models on demand
             return {"id": model}
         served = ", ".join(str(entry.get("id")) for entry in models)
-        raise ModelError(f"The server at {client.public_address} does not serve {model}; it serves {served}.")
+        raise ModelError(
+            f"The server at {client.public_address} does not serve {model}; use one of its models: {served}."
+        )
 
 
 def _parse_token_ids(tokens: list[Any]) -> list[int]:
-    """The ids of tokens that are named by them."""
     if not all(isinstance(token, str) and token.startswith(_ID) for token in tokens):
         raise BadReplyError(
-            "it names tokens by their text, not by their ids (`return_tokens_as_token_ids`), so that one cannot tell "
-            "whether they are those that were sent"
+            "it returns tokens as texts, not as ids (`return_tokens_as_token_ids`), so they cannot be compared with "
+            "the request"
         )
     return [int(token.removeprefix(_ID)) for token in tokens]
 
 
 def _open(rest: str, options: ModelOptions) -> EndpointModel:
-    """The model of a name such as `openai:my-model@http://localhost:8000/v1`."""
     return open_endpoint(rest, OpenAiDialect(), options)
 
 

@@ -1,7 +1,7 @@
-"""Refuse files of pickled weights that would fill the memory, before they are loaded.
+"""Rejection of pickled weights that would fill the memory, before they are loaded.
 
-torch reads such a file as an archive of stored (not compressed) tensors and one pickle that says how they fit together.
-Nothing in it is run; but an archive may be compressed a thousandfold, and a pickle of lists takes many times its size.
+torch reads such a file as a zip archive of uncompressed tensors and a pickle with their structure, and does not execute
+code in it. However, a compressed archive can expand a thousandfold, and a pickle of lists many times.
 """
 
 import zipfile
@@ -9,20 +9,20 @@ from pathlib import Path
 
 from tiltmeter.errors import ModelError
 
-# The largest pickle of an archive, in bytes: one of 10,000 tensors has some megabytes.
+# Maximum size of the pickle in bytes; that of 10,000 tensors has a few megabytes.
 _LARGEST_PICKLE = 1 << 25
 
 
 def reject_oversized_pickles(file: Path) -> None:
-    """A ModelError for a file that asks for more memory than its size; others, and old formats, are left to torch."""
+    """Raise a ModelError if a file needs far more memory than its size; old formats are not checked."""
     if file.suffix not in (".bin", ".pt", ".pth") or not zipfile.is_zipfile(file):
         return
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
     except (OSError, zipfile.BadZipFile, ValueError) as error:
-        raise ModelError(f"{file} is not a sound file of weights ({error}); fetch it again.") from error
+        raise ModelError(f"{file} is not a valid weight file ({error}); download it again.") from error
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
-        raise ModelError(f"{file} holds compressed weights, which torch does not write; it is refused.")
+        raise ModelError(f"{file} contains compressed weights, which torch never writes; get the model elsewhere.")
     if any(entry.filename.endswith(".pkl") and entry.file_size > _LARGEST_PICKLE for entry in entries):
-        raise ModelError(f"{file} holds a pickle that would fill the memory; it is refused.")
+        raise ModelError(f"{file} contains a pickle that would fill the memory; get the model elsewhere.")

@@ -1,4 +1,4 @@
-"""Where a model's weights go: onto one device, or split over all GPUs, main memory and disk."""
+"""Placement of a model's weights: on one device, or split over all GPUs, main memory and disk."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ from typing import Any
 import torch
 
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.models.error_text import get_first_line
 from tiltmeter.options import DTYPES
 
-# The share of a device's free memory that weights may take; the rest is for activations.
+# Maximum share of a device's free memory for weights; the rest is for activations.
 _SHARE_FOR_WEIGHTS = {"cuda": 0.85, "cpu": 0.9}
 
 
@@ -17,8 +18,8 @@ _SHARE_FOR_WEIGHTS = {"cuda": 0.85, "cpu": 0.9}
 class DeviceSplit:
     """Whether and how to split a model over devices.
 
-    With `always` it is split even if it fits on one device. `max_memory` is the most memory in bytes to take of each
-    device (GPUs by number, and "cpu"); the rest goes to disk. Without it, that is what is free.
+    With `always`, the model is split even if it fits on one device. `max_memory` is the maximum number of bytes for
+    each device (GPUs by number, and "cpu"); the rest goes to disk. The default is the free memory.
     """
 
     always: bool = False
@@ -26,7 +27,7 @@ class DeviceSplit:
 
 
 def find_device(device: str) -> torch.device:
-    """The device of that name; `auto` is a CUDA GPU, or else Apple's GPU (MPS), or else the CPU."""
+    """Return the device of this name; `auto` is a CUDA GPU if there is one, else Apple's GPU (MPS), else the CPU."""
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -35,24 +36,23 @@ def find_device(device: str) -> torch.device:
         found = torch.device(device)
         torch.empty(0, device=found)
     except (RuntimeError, AssertionError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ModelError(f"The device {device!r} cannot be used here: {reason}") from error
+        raise ModelError(f"The device {device!r} is not available: {get_first_line(error)}") from error
     return found
 
 
 def find_dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
-    """The dtype of that name; `auto` is float32, or half precision for a checkpoint stored so on a CUDA GPU."""
+    """Return the dtype of this name; `auto` is float32, or on a CUDA GPU the half precision of the checkpoint."""
     if dtype == "auto":
         stored = getattr(config, "dtype", None)
         half = stored in (torch.float16, torch.bfloat16)
         return stored if half and device.type == "cuda" else torch.float32  # type: ignore[return-value]
     if dtype not in DTYPES:
-        raise ModelError(f"The dtype {dtype!r} is not known; choose {', '.join(DTYPES[:-1])} or {DTYPES[-1]}.")
+        raise ModelError(f"Unknown dtype {dtype!r}; choose {', '.join(DTYPES[:-1])} or {DTYPES[-1]}.")
     return getattr(torch, dtype)  # type: ignore[no-any-return]
 
 
 def parse_split(always: bool, max_memory: Mapping[str, str] | None) -> DeviceSplit:
-    """A `DeviceSplit` from options; `max_memory` maps GPU numbers or `cpu` to sizes (`10GiB`) and forces a split."""
+    """Return a `DeviceSplit` from options. `max_memory` maps GPU numbers or `cpu` to sizes, and forces a split."""
     if not max_memory:
         return DeviceSplit(always)
     from accelerate.utils import convert_file_size_to_int
@@ -67,13 +67,13 @@ def parse_split(always: bool, max_memory: Mapping[str, str] | None) -> DeviceSpl
             sizes[int(device) if device.isdigit() else device] = in_bytes
         except ValueError:
             raise UsageError(
-                f"--max-memory {name}={size} is not DEVICE=SIZE with a GPU's number or cpu, as in 0=10GiB,cpu=4GiB."
+                f"--max-memory {name}={size} is not DEVICE=SIZE; write GPU numbers or cpu, such as 0=10GiB,cpu=4GiB."
             ) from None
     return DeviceSplit(True, sizes)
 
 
 def measure_free_memory(device: torch.device) -> int | None:
-    """The free memory of a CUDA GPU, or the memory available to the CPU; None if it is not known."""
+    """Return the free memory of a CUDA GPU or the CPU in bytes; None if it is unknown."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     if device.type != "cpu":
@@ -86,13 +86,13 @@ def measure_free_memory(device: torch.device) -> int | None:
 
 
 def fits_on_device(weights: float, device: torch.device) -> bool:
-    """Whether weights of this many bytes fit on a device beside the activations; true if its memory is not known."""
+    """Return whether weights of this many bytes fit on a device, with room for activations; True if unknown."""
     free = measure_free_memory(device)
     return free is None or weights <= free * _SHARE_FOR_WEIGHTS[device.type]
 
 
 def compute_memory_limits(split: DeviceSplit, device: torch.device) -> dict[int | str, int]:
-    """The most memory to take of each device, as accelerate takes it: all GPUs (unless on the CPU), and the CPU."""
+    """Return the maximum memory of each device for accelerate: the GPUs, unless `device` is the CPU, and the CPU."""
     if split.max_memory is not None:
         return dict(split.max_memory)
     memory: dict[int | str, int] = {}
@@ -105,7 +105,7 @@ def compute_memory_limits(split: DeviceSplit, device: torch.device) -> dict[int 
 
 
 def describe_split(device_map: Mapping[str, Any]) -> dict[str, int]:
-    """The number of modules on each device of a device map.
+    """Return the number of modules on each device of a device map.
 
     >>> describe_split({"model.embed_tokens": 0, "model.layers.0": 0, "lm_head": "disk"})
     {'cuda:0': 2, 'disk': 1}

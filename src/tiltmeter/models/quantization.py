@@ -1,9 +1,9 @@
-"""Quantise a model's weights while they are loaded.
+"""Quantisation of a model's weights while they are loaded.
 
-8bit: int8 with one scale for each row of a matrix, weights alone (torchao). Not bitsandbytes' LLM.int8(), which
-quantises activations too and picks outlier columns by all texts of a batch: its answers depend on the batch.
+8bit: int8 weights with one scale for each row of a matrix (torchao). LLM.int8() of bitsandbytes is not used, because it
+also quantises activations and selects outlier columns by all texts of a batch, so that answers depend on the batch.
 4bit: NF4 in blocks of 64 weights (bitsandbytes), as in QLoRA.
-Both leave embeddings and the vocabulary projection as they are.
+Embeddings and the vocabulary projection are not quantised.
 """
 
 from importlib.metadata import version
@@ -23,28 +23,28 @@ QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
 _LIBRARY: dict[Quantization, str] = {"8bit": "torchao", "4bit": "bitsandbytes"}
 _METHOD: dict[Quantization, str] = {"8bit": "int8, weights only", "4bit": "nf4"}
 _DEVICES = ("cpu", "cuda")
-# The attribute of bitsandbytes' layers that chooses its kernel for CPUs with bfloat16 instructions.
+# The attribute of bitsandbytes' layers that selects a kernel for CPUs with bfloat16 instructions.
 _BF16_SWITCH = "support_avx512bf16_for_cpu"
-# Of one weight of a quantised matrix, with its share of the scales.
+# Includes the share of the scales.
 BYTES_PER_WEIGHT: dict[Quantization, float] = {"8bit": 1.01, "4bit": 0.57}
 
 
 def validate_quantization(
     quantize: str | None, checkpoint: Checkpoint, config: Any, device: torch.device
 ) -> Quantization | None:
-    """The quantisation if it can be had for this model on this device; an error that says why not otherwise."""
+    """Return the quantisation; raise an error if it is not available for this model on this device."""
     if quantize is None:
         return None
     chosen = next((known for known in QUANTIZATIONS if known == quantize), None)
     if chosen is None:
-        raise UsageError(f"--quantize {quantize} is not known; choose {' or '.join(QUANTIZATIONS)}.")
+        raise UsageError(f"--quantize {quantize} is unknown; choose {' or '.join(QUANTIZATIONS)}.")
     if checkpoint.gguf:
-        raise ModelError(f"{checkpoint.name} is a GGUF file, which is quantised already; leave out --quantize.")
+        raise ModelError(f"{checkpoint.name} is a GGUF file, which is already quantised; omit --quantize.")
     if saved := find_saved_quantization(config):
-        raise ModelError(f"{checkpoint.name} is quantised already ({saved}); leave out --quantize.")
+        raise ModelError(f"{checkpoint.name} is already quantised ({saved}); omit --quantize.")
     if device.type not in _DEVICES:
         raise ModelError(
-            f"--quantize works on {' and '.join(_DEVICES)} devices, not on {device.type}; choose another --device."
+            f"--quantize supports the devices {' and '.join(_DEVICES)}, not {device.type}; choose another --device."
         )
     library = _LIBRARY[chosen]
     if find_spec(library) is None:
@@ -53,7 +53,7 @@ def validate_quantization(
 
 
 def build_quantization_config(quantize: Quantization, dtype: torch.dtype) -> Any:
-    """The argument `quantization_config` of `from_pretrained`."""
+    """Return the argument `quantization_config` of `from_pretrained`."""
     if quantize == "8bit":
         from torchao.quantization import Int8WeightOnlyConfig
 
@@ -64,10 +64,10 @@ def build_quantization_config(quantize: Quantization, dtype: torch.dtype) -> Any
 
 
 def use_declared_precision(model: nn.Module) -> None:
-    """Have bitsandbytes compute in the dtype of the model on every CPU.
+    """Make bitsandbytes compute in the dtype of the model on every CPU.
 
-    On one with bfloat16 instructions it would compute in bfloat16 whatever the dtype, so that numbers would depend on
-    the CPU, and stop with an AssertionError at matrices whose sizes its kernel cannot take.
+    On a CPU with bfloat16 instructions it would always compute in bfloat16, so that numbers depend on the CPU, and
+    raise an AssertionError for some sizes of matrices.
     """
     for module in model.modules():
         if hasattr(module, _BF16_SWITCH):
@@ -75,7 +75,7 @@ def use_declared_precision(model: nn.Module) -> None:
 
 
 def find_saved_quantization(config: Any) -> str | None:
-    """The method by which a saved checkpoint is quantised, if it is."""
+    """Return the quantisation method of a checkpoint; None if it is not quantised."""
     saved = getattr(config, "quantization_config", None)
     if saved is None:
         return None
@@ -84,6 +84,6 @@ def find_saved_quantization(config: Any) -> str | None:
 
 
 def describe_quantization(quantize: Quantization) -> dict[str, str]:
-    """What the manifest says of it."""
+    """Return the entry `quantized` of the manifest."""
     library = _LIBRARY[quantize]
     return {"bits": quantize.removesuffix("bit"), "method": _METHOD[quantize], "by": f"{library} {version(library)}"}

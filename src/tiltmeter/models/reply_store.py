@@ -1,4 +1,4 @@
-"""Replies of chat models on disk, so that no message is sent, or paid for, twice."""
+"""The store of chat replies on disk, so that no message is sent or paid for twice."""
 
 import json
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS replies (
 ) STRICT, WITHOUT ROWID;
 """
 _CHECKSUM = "checksum_of(CAST(fingerprint AS BLOB), question, CAST(reply AS BLOB))"
-# A sound reply that is there stays.
+# An existing reply is replaced only if it is damaged.
 _INSERT = f"""
 INSERT INTO replies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum
 WHERE checksum IS NOT {_CHECKSUM}
@@ -31,33 +31,33 @@ ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum W
 
 
 class ReplyStore(CacheDatabase):
-    """Replies by the model's fingerprint and the question's digest, in one SQLite file that several runs may use.
+    """Replies by model fingerprint and question digest, in one SQLite file that several runs can use at once.
 
-    Each `put` is one transaction: a process killed at any moment loses at most the replies that were on their way.
+    Each `put` is one transaction, so a killed process loses only replies that had not arrived yet.
     """
 
     def __init__(self, path: Path | str, *, journal: Journal = "WAL") -> None:
-        # Servers answer faster than a disk can be synced for each reply; a process that is killed loses nothing so.
+        # Syncing the disk for each reply would be slower than the servers; a killed process loses nothing without it.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="replies", remedy=remedy, journal=journal)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
-        """The stored and undamaged replies among those asked for."""
+        """Return the replies to those of these questions (digests) that are stored and undamaged."""
         query = f"SELECT question, reply FROM replies WHERE fingerprint = ? AND checksum = {_CHECKSUM} AND question IN"
-        found = self.select_in(query, [fingerprint], questions)
-        return {question: Reply.from_dict(json.loads(reply)) for question, reply in found}
+        rows = self.select_in(query, [fingerprint], questions)
+        return {question: Reply.from_dict(json.loads(reply)) for question, reply in rows}
 
     def merge(self, path: Path | str) -> None:
-        """Add the replies of another store; of a question that is answered in both, the sound reply here is kept."""
+        """Add the replies of another store; existing replies are kept unless they are damaged."""
         self._merge(path, [_MERGE])
 
     def confirm(self, unconfirmed: str, fingerprint: str, questions: Iterable[bytes]) -> None:
-        """Move replies from the key of unconfirmed ones to a model's own."""
-        found = self.get(unconfirmed, questions)
+        """Move replies from the key of unconfirmed replies to the model's fingerprint."""
+        replies = self.get(unconfirmed, questions)
         with self.begin_transaction():
-            for question, reply in found.items():
+            for question, reply in replies.items():
                 self._insert(fingerprint, question, reply)
-        self.delete(unconfirmed, found)
+        self.delete(unconfirmed, replies)
 
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
         """Delete the replies of a model to these questions."""
@@ -66,7 +66,7 @@ class ReplyStore(CacheDatabase):
                 self._db.execute("DELETE FROM replies WHERE fingerprint = ? AND question = ?", [fingerprint, question])
 
     def put(self, fingerprint: str, question: bytes, reply: Reply) -> None:
-        """Keep a reply; the first one stays."""
+        """Store a reply, unless there already is one."""
         with self.begin_transaction():
             self._insert(fingerprint, question, reply)
 

@@ -1,6 +1,6 @@
-"""Schemes: how a name such as `openai:MODEL@ADDRESS` becomes a model.
+"""Schemes, which open models with names such as `openai:MODEL@ADDRESS`.
 
-A scheme is a module of this package with a `SCHEME`, or an entry point in the group `tiltmeter.models`.
+A scheme is the object `SCHEME` of a module of this package, or an entry point in the group `tiltmeter.models`.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,17 @@ from tiltmeter.models.model_protocol import ChatModel, Model
 from tiltmeter.options import ModelOptions
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 
-# Where a model is: on this machine by name, loaded already, behind a server, or known only to a plug-in.
+# Where a model is: in local files or on the hub, already loaded, on a server, or known only to a plug-in.
 Source = Literal["named", "loaded", "endpoint", "chat server", "plug-in"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheme:
-    """Opens the models whose names begin with a scheme, such as `openai:`.
+    """A way to open models whose names begin with a prefix such as `openai:`.
 
-    `open` takes the part of the name after the colon and the options of the run. `is_chat` says whether it opens chat
-    models, which is needed before a model is opened. `locate` returns where the model is, by the same part of its
-    name: this decides which options of a run apply to it, and whether its jobs need a GPU.
+    `open` takes the part of the name after the colon and the options of the run. `is_chat` is whether it opens chat
+    models. `locate` takes the same part of the name and returns where the model is; this decides which options apply to
+    the model, and whether its jobs need a GPU.
     """
 
     open: Callable[[str, ModelOptions], Model | ChatModel]
@@ -34,7 +34,7 @@ class Scheme:
 
 
 def find_scheme(name: str) -> Scheme | None:
-    """The scheme of a model's name; None if the name is that of files or a hub id.
+    """Return the scheme of a model's name; None for files and hub ids.
 
     >>> find_scheme("chat:embedded").is_chat, find_scheme("bert-base-cased")
     (True, None)
@@ -45,12 +45,12 @@ def find_scheme(name: str) -> Scheme | None:
 
 @cache
 def _find_scheme(prefix: str) -> Scheme | None:
-    found = []
+    components = []
     module = f"{__package__}.{prefix}"
     if prefix.isidentifier() and find_spec(module) is not None:
         own = getattr(import_module(module), "SCHEME", None)
-        found += [] if own is None else [Component(prefix, OWN_PACKAGE, lambda: own)]
-    found += [plugin for plugin in list_plugins("models", Scheme) if plugin.name == prefix]
-    loaders = index_components("models", found)
+        components += [] if own is None else [Component(prefix, OWN_PACKAGE, lambda: own)]
+    components += [plugin for plugin in list_plugins("models", Scheme) if plugin.name == prefix]
+    loaders = index_components("models", components)
     scheme: Scheme | None = loaders[prefix]() if loaders else None
     return scheme

@@ -1,7 +1,7 @@
-"""The self-test of a served model: refuses, before the first item, a server whose numbers would be wrong.
+"""The self-test of a served model, which rejects a server with wrong numbers before the first item.
 
-Servers that ignore `echo`, shift values by one or change them between requests answer every item without an error, and
-score at chance. Each check here is one request or a few, and each failure names its cause.
+A server that ignores `echo`, shifts values by one or changes them between requests answers every item without an error,
+and the scores are at chance level. Each check needs a few requests, and its error names the cause.
 """
 
 import random
@@ -17,7 +17,7 @@ from tiltmeter.questions import Answer, Ids, Question
 if TYPE_CHECKING:
     from tiltmeter.models.endpoint import EndpointModel
 
-# Eight English sentences and one each in eight other languages; their values are also the model's fingerprint.
+# Eight English sentences, and one in each of eight other languages. Their values are part of the fingerprint.
 PROBES = (
     "The train was late this morning, so we waited at the station and read the newspaper.",
     "She opened the window because the room had become too warm for everybody.",
@@ -36,17 +36,17 @@ PROBES = (
     "Bu sabah tren geç kaldı, bu yüzden istasyonda bekledik.",
     "Pociąg spóźnił się dziś rano, więc czekaliśmy na stacji.",
 )
-ENGLISH = 8
-# The number of probes that must be more probable than their own words in another order, unless all English ones are. A
-# server with random values passes in 1.5% of cases.
-_REAL_OF_ALL = 13
-# The largest change of a value between two requests; smaller ones are reported as noise.
-MOST_NOISE = 0.05
-_TWICE = 4
+_ENGLISH_PROBES = 8
+# Minimum number of probes that must be more probable than their own words in another order, unless all English probes
+# are. A server with random values passes with a probability of 1.5%.
+_MIN_PLAUSIBLE = 13
+# Maximum change of a value between two requests; smaller changes are reported as noise.
+MAX_NOISE = 0.05
+_REPEATED_PROBES = 4
 
 
 class SelfTestResult(NamedTuple):
-    """The probes as questions with their answers, and the largest change of a value when asked again."""
+    """The probes as questions with their answers, and the largest change of a value in repeated requests."""
 
     probes: list[tuple[Question, Answer]]
     noise: float
@@ -58,28 +58,29 @@ class SelfTestResult(NamedTuple):
 
 
 def run_self_test(model: "EndpointModel") -> SelfTestResult:
-    """Ask the probes and check the replies; a ModelError says what is wrong with the server."""
+    """Send the probes and check the replies; raise a ModelError if the server gives wrong numbers."""
     texts = [_encode_sentence(model, sentence) for sentence in PROBES]
     first = _ask_first(model, texts[0])
     values = _ask_values(model, texts)
-    again = _measure_noise(
-        model, [texts[0], *texts[:_TWICE]], [_list_log_probs(first), *values[:_TWICE]], "when asked again"
+    repeated = _measure_noise(
+        model,
+        [texts[0], *texts[:_REPEATED_PROBES]],
+        [_list_log_probs(first), *values[:_REPEATED_PROBES]],
+        "when sent again",
     )
     _check_positions(model, texts[0], first)
     longer = [(*texts[0], *texts[1][1:]), (*texts[1], *texts[0][1:])]
-    followed = _measure_noise(model, longer, values[:2], "when followed by another text")
+    extended = _measure_noise(model, longer, values[:2], "when followed by another text")
     _check_plausibility(model, values)
-    probes = [(_build_question(text), np.array(found)) for text, found in zip(texts, values, strict=True)]
-    return SelfTestResult(probes, max(again, followed))
-
-
-def _build_question(text: Ids) -> Question:
-    """The question for the log-probability of every token of a text after the first."""
-    return Question(text, tuple(enumerate(text[1:])))
+    probes = [
+        (Question(text, tuple(enumerate(text[1:]))), np.array(answer))
+        for text, answer in zip(texts, values, strict=True)
+    ]
+    return SelfTestResult(probes, max(repeated, extended))
 
 
 def _ask_first(model: "EndpointModel", text: Ids) -> list[TokenEntry]:
-    """The reply to one text, after a refusal by the dialect's next-best request."""
+    """Return the reply to one text; after an error, try the next variant of the dialect's request."""
     while True:
         try:
             return _ask_entries(model, [text])[0]
@@ -89,62 +90,62 @@ def _ask_first(model: "EndpointModel", text: Ids) -> list[TokenEntry]:
 
 
 def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[TokenEntry]) -> None:
-    """Check that the last token affects only the last value, and the first word the values after it."""
+    """Raise an error unless the last token changes only the last value, and the first word changes later values."""
     other = next(token for token in _encode_sentence(model, PROBES[1])[1:] if token != text[-1])
     before, changed = _list_log_probs(entries), _list_log_probs(_ask_entries(model, [(*text[:-1], other)])[0])
-    moved = [abs(one - two) > MOST_NOISE for one, two in zip(before, changed, strict=True)]
+    moved = [abs(one - two) > MAX_NOISE for one, two in zip(before, changed, strict=True)]
     if any(moved[:-1]) or not moved[-1]:
         raise _build_error(
             model,
-            "another last token of a text changes "
-            + ("the values before it" if any(moved[:-1]) else "no value")
-            + "; its log-probabilities are off by one, or not those of the tokens",
+            "replacing the last token of a text changes "
+            + ("earlier values" if any(moved[:-1]) else "no value")
+            + "; its log-probabilities are off by one, or belong to other tokens",
         )
     start = 1 if model.text.start is not None else 0
     context = (*text[:start], other, *text[start + 1 :])
     later = _list_log_probs(_ask_entries(model, [context])[0])[start + 1 :]
     if all(abs(one - two) <= 1e-6 for one, two in zip(before[start + 1 :], later, strict=True)):
-        raise _build_error(model, "another first word changes no value after it; it does not read the text")
+        raise _build_error(model, "replacing the first word changes no later value; it ignores the context")
     if model.text.start is not None:
         bare = _list_log_probs(_ask_entries(model, [text[1:]])[0])
         if all(abs(one - two) <= 1e-6 for one, two in zip(before[1:], bare, strict=True)):
             raise _build_error(
-                model, "a text has the same values with and without the token for its beginning; it drops that token"
+                model, "a text has the same values with and without the start token; it drops the start token"
             )
 
 
 def _measure_noise(
     model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Sequence[float]], when: str
 ) -> float:
-    """The largest change of earlier values in texts with the same beginning; refused if it is too large."""
-    moved = max(
+    """Return the largest change of earlier values in texts with the same beginning; raise an error above the limit."""
+    change = max(
         abs(one - two)
-        for asked, before in zip(_ask_values(model, texts), earlier, strict=True)
-        for one, two in zip(asked[: len(before)], before, strict=True)
+        for now, before in zip(_ask_values(model, texts), earlier, strict=True)
+        for one, two in zip(now[: len(before)], before, strict=True)
     )
-    if moved > MOST_NOISE:
+    if change > MAX_NOISE:
         raise _build_error(
             model,
-            f"the log-probabilities of a text changed by {moved:.2f} {when}; turn off prefix caching or dynamic "
-            "quantisation, or send less at a time (--concurrency 1)",
+            f"the log-probabilities of a text changed by {change:.2f} {when}; turn off prefix caching or dynamic "
+            "quantisation, or send fewer requests at once (--concurrency 1)",
         )
-    return moved
+    return change
 
 
 def _check_plausibility(model: "EndpointModel", values: Sequence[Sequence[float]]) -> None:
-    """Check that sentences are more probable than their own words in another order."""
+    """Raise an error unless most sentences are more probable than their own words in another order."""
     shuffled = _ask_values(model, [_encode_sentence(model, _shuffle_words(sentence)) for sentence in PROBES])
-    real = [sum(text) / len(text) > sum(mixed) / len(mixed) for text, mixed in zip(values, shuffled, strict=True)]
-    if not all(real[:ENGLISH]) and sum(real) < _REAL_OF_ALL:
+    plausible = [sum(text) / len(text) > sum(mixed) / len(mixed) for text, mixed in zip(values, shuffled, strict=True)]
+    if not all(plausible[:_ENGLISH_PROBES]) and sum(plausible) < _MIN_PLAUSIBLE:
         raise _build_error(
             model,
-            f"only {sum(real)} of {len(PROBES)} sentences are more probable than their own words in another order; "
-            "its values are not those of the text, or the tokenizer is not the model's",
+            f"only {sum(plausible)} of {len(PROBES)} sentences are more probable than their own words in another "
+            "order; its values do not belong to the text, or the tokenizer is wrong (--tokenizer)",
         )
 
 
 def _shuffle_words(sentence: str) -> str:
-    """The words of a sentence in another order, always the same one.
+    """Return the words of a sentence in another order, which is always the same.
 
     >>> _shuffle_words("one two three four")
     'four one two three'
@@ -172,7 +173,7 @@ def _ask_values(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[float
 
 
 def _list_log_probs(entries: Sequence[TokenEntry]) -> list[float]:
-    """The values after the first token; what the server gives for a probability of zero counts as very improbable."""
+    """Return the values after the first token; a probability of zero counts as -1e4."""
     return [-1e4 if entry.log_prob is None else entry.log_prob for entry in entries[1:]]
 
 

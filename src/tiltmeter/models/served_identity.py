@@ -1,4 +1,4 @@
-"""The identity of a served model: the fingerprint by which its answers are stored, and the models known so far."""
+"""The identity of a served model: the fingerprint of its answers, and the models of earlier runs."""
 
 import hashlib
 import json
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from tiltmeter.files import write_text
 
-# The largest change of a probe's values since an earlier start with which the server still holds the same model.
-SAME_PROBES = 0.05
+# Maximum change of a probe's values since an earlier run for the same model.
+_MAX_CHANGE = 0.05
 
 
 class ServedIdentity:
     """The fingerprint of a served model, from its names and the values of the probes.
 
-    The cache has the values of earlier starts. Several models can have these values: the second and later ones are
-    kept with a number after the values, which makes their fingerprints different.
+    The cache contains the values of earlier runs. Several models can have the same values; from the second on, a number
+    is appended to the values, so that their fingerprints differ.
     """
 
     def __init__(self, names: Sequence[str], probes: Sequence[float], cache: Path | None) -> None:
@@ -30,11 +30,11 @@ class ServedIdentity:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the model that is chosen at the moment."""
+        """The fingerprint of the currently chosen model."""
         return hashlib.sha256(json.dumps([*self._names, self._chosen]).encode()).hexdigest()
 
     def candidates(self) -> Iterator[str]:
-        """The fingerprints of the models with these probes, then that of a new one; the last one yielded is chosen."""
+        """Yield the fingerprints of known models with these probes, then of a new one; the last yielded is chosen."""
         others = [earlier for earlier in self._same if earlier != self._chosen]
         for candidate in (self._chosen, *others):
             self._chosen = candidate
@@ -46,7 +46,7 @@ class ServedIdentity:
     def _is_same(self, earlier: Sequence[float]) -> bool:
         count = len(self._probes)
         return count <= len(earlier) <= count + 1 and all(
-            abs(one - other) <= SAME_PROBES for one, other in zip(earlier, self._probes, strict=False)
+            abs(one - other) <= _MAX_CHANGE for one, other in zip(earlier, self._probes, strict=False)
         )
 
     def _add(self, entry: list[float]) -> None:
@@ -57,7 +57,7 @@ class ServedIdentity:
 
 
 def _read_earlier_values(path: Path | None) -> list[list[float]]:
-    """The values of earlier starts; none if the file is missing or damaged."""
+    """Return the values of earlier runs; none if the file is missing or damaged."""
     if path is None or not path.exists():
         return []
     try:

@@ -1,4 +1,4 @@
-"""The HTTP client of a model server, with its key and limits."""
+"""The HTTP client of a model server, with API key and limits."""
 
 import os
 from typing import Any
@@ -6,30 +6,25 @@ from typing import Any
 from tiltmeter.http_client.client import Client
 from tiltmeter.options import ModelOptions
 
-_KEY_HINT = "its key is read from the environment variable TILTMETER_API_KEY, or OPENAI_API_KEY"
+_KEY_HINT = "check the API key in the environment variable TILTMETER_API_KEY or OPENAI_API_KEY"
 _HINTS = {
     401: _KEY_HINT,
     403: _KEY_HINT,
-    404: "check the address (most end in /v1) and the name of the model",
+    404: "check the address, which usually ends in /v1, and the name of the model",
 }
 
 
 def open_client(address: str, options: ModelOptions, **settings: Any) -> Client:
-    """The client of the server at an address; `settings` are other fields of `Client`."""
+    """Return a client of the server at an address; `settings` are other fields of `Client`."""
     defaults = {
-        "key": read_api_key(),
+        "key": os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None,
         "concurrency": options.concurrency,
         "per_minute": options.per_minute,
         "timeout": options.timeout,
         "hints": _HINTS,
         "resume": (
-            "Answers that came before are kept; run the same command again to go on, with a larger --timeout if the "
-            "server is slow."
+            "Earlier answers are kept; run the same command again to continue, with a larger --timeout if the server "
+            "is slow."
         ),
     }
     return Client(address, **defaults | settings)
-
-
-def read_api_key() -> str | None:
-    """The API key, which is read only from the environment."""
-    return os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None

@@ -1,6 +1,6 @@
 """`sglang:MODEL@ADDRESS`: SGLang's native `/generate` with the log-probabilities of the input.
 
-Written from SGLang's documentation (0.5.23); not tried against a real server.
+Follows the documentation of SGLang 0.5.23; not tested with a real server.
 """
 
 from typing import Any
@@ -14,16 +14,16 @@ from tiltmeter.questions import Ids
 
 
 class SglangDialect:
-    """Token ids in; `meta_info.input_token_logprobs` out, as [log-probability, id, text] of each token."""
+    """Requests with token ids, and replies with [log-probability, id, text] for each token."""
 
     scheme = "sglang"
 
     def relax_request(self) -> bool:
-        """There is one way only."""
+        """Return False: the request has no other variant."""
         return False
 
     def request(self, model: str, ids: Ids) -> Request:  # noqa: ARG002 - the server serves one model
-        """All input tokens from the first on, and no new one."""
+        """Return a request for the log-probabilities of all input tokens, without a new token."""
         return Request(
             "/generate",
             {
@@ -36,7 +36,7 @@ class SglangDialect:
         )
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """The input's tokens; the first has no value."""
+        """Return the tokens of the input; the first has no value."""
         try:
             meta = reply["meta_info"]
             tokens = meta["input_token_logprobs"]
@@ -49,13 +49,12 @@ class SglangDialect:
             raise BadReplyError("its reply has no `meta_info.input_token_logprobs`") from error
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
-        """What `/get_model_info` says."""
+        """Return the model's path from `/get_model_info`."""
         info = client.ask(Request("/get_model_info"))
         return {"id": info.get("model_path", model) if isinstance(info, dict) else model}
 
 
 def _open(rest: str, options: ModelOptions) -> EndpointModel:
-    """The model of a name such as `sglang:my-model@http://localhost:30000`."""
     return open_endpoint(rest, SglangDialect(), options)
 
 

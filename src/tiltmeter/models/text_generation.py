@@ -1,4 +1,4 @@
-"""Texts that a causal model generates. The text of a prompt does not depend on the other prompts of its batch."""
+"""Text generation by a causal model, such that a text does not depend on the other prompts of its batch."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -10,25 +10,26 @@ import torch
 from torch import nn
 from transformers import GenerationConfig, LogitsProcessor
 
+from tiltmeter.engine.input_limits import list_config_entries
 from tiltmeter.errors import ModelError
 from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.questions import Ids
 
-# Tokens of prompts and texts in a batch; on a CPU, more rows than these gain little.
+# Maximum tokens of prompts and texts in a batch; on a CPU, more than a few rows gain little.
 _BATCH_TOKENS = 8_192
 _CPU_ROWS = 8
-# Prompts are padded to a multiple of this.
+# Prompts are padded to a multiple of this length.
 _GRID = 32
-# Lengths of the prompts with which a model is checked.
-_CHECKED = (5, 37)
-# The largest difference of log-probabilities that counts as rounding.
+# Lengths of the prompts in the check of batches.
+_CHECKED_LENGTHS = (5, 37)
+# Maximum difference of log-probabilities that counts as rounding.
 _TOLERANCE = {torch.float16: 0.5, torch.bfloat16: 0.5}
 _TOLERANCE_OTHERWISE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class SeededPrompt:
-    """The tokens that a text follows, and the seed of its random numbers."""
+    """The tokens of a prompt, and the seed of the random numbers for its text."""
 
     ids: Ids
     seed: int
@@ -36,11 +37,10 @@ class SeededPrompt:
 
 @dataclass(kw_only=True)
 class TextGenerator:
-    """A loaded causal model that generates texts; `ends` are the tokens that end one.
+    """A loaded causal model that generates texts; `ends` are the tokens that end a text.
 
-    Batches have one of a few shapes, which follow from a prompt's own length, and are filled up with copies: the shape
-    decides in which order a device adds numbers up, so other shapes would change the last digits, and with them
-    sometimes the text.
+    The shape of a batch depends only on a prompt's own length, and incomplete batches are filled with copies. Another
+    shape could change the order in which a device adds numbers, thus their last digits, and sometimes the text.
     """
 
     name: str
@@ -53,13 +53,13 @@ class TextGenerator:
     max_length: int | None
 
     def __post_init__(self) -> None:
-        # generate() fills whatever a config leaves open from the model's own, which may hold penalties and cuts.
+        # generate() takes unset options from the model's own config, which may contain penalties and limits.
         self.module.generation_config = GenerationConfig()  # type: ignore[no-untyped-call, assignment]
 
     def texts(
         self, prompts: Sequence[SeededPrompt], *, longest: int, temperature: float
     ) -> Iterator[tuple[Sequence[int], list[list[int]]]]:
-        """The places of the prompts of each batch, and the tokens of their texts; the longest prompts come first."""
+        """Yield for each batch the indices of its prompts and the tokens of their texts, longest prompts first."""
         shapes: dict[tuple[int, int], list[int]] = {}
         for place in sorted(range(len(prompts)), key=lambda place: -len(prompts[place].ids)):
             shapes.setdefault(self._compute_batch_shape(len(prompts[place].ids), longest), []).append(place)
@@ -72,37 +72,36 @@ class TextGenerator:
 
     @cached_property
     def takes_batches(self) -> bool:
-        """Whether padding and the other prompts of a batch leave a prompt's probabilities as they are."""
-        lengths = [min(length, (self.max_length or length + 2) - 2) for length in _CHECKED]
+        """Whether a prompt's probabilities are independent of padding and of the other prompts of its batch."""
+        lengths = [min(length, (self.max_length or length + 2) - 2) for length in _CHECKED_LENGTHS]
         short, long = ([(7 * place + 3) % self.vocabulary for place in range(length)] for length in lengths)
         try:
-            alone, beside = (
-                self._compute_log_probs([short], len(short)),
-                self._compute_log_probs([short, long], len(long)),
-            )
+            alone = self._compute_log_probs([short], len(short))
+            batched = self._compute_log_probs([short, long], len(long))
         except (RuntimeError, IndexError, ValueError, TypeError, AssertionError):
             return False
         tolerance = _TOLERANCE.get(self.dtype, _TOLERANCE_OTHERWISE)
-        return bool((alone - beside).abs().max() <= tolerance)
+        return bool((alone - batched).abs().max() <= tolerance)
 
     def _compute_batch_shape(self, length: int, longest: int) -> tuple[int, int]:
-        """The width and the number of rows of the batch for a prompt of this length."""
+        """Return the width and the number of rows of the batch for a prompt of this length."""
         width = -(-length // _GRID) * _GRID
-        if width + longest > min(self._switch, self.max_length or self._switch) or not self.takes_batches:
+        if (
+            width + longest > min(self._position_switch, self.max_length or self._position_switch)
+            or not self.takes_batches
+        ):
             return length, 1
         rows = max(1, _BATCH_TOKENS // (width + longest))
         return width, min(rows, _CPU_ROWS) if self.device.type == "cpu" else rows
 
     @cached_property
-    def _switch(self) -> float:
-        """The length from which on the longest row of a batch decides about the positions of all."""
+    def _position_switch(self) -> float:
+        """The length above which the longest row of a batch changes the position encoding of all rows."""
         config: Any = self.module.config
-        found = [
-            value
-            for name, value in _list_config_entries(config.to_dict())
-            if name == "original_max_position_embeddings"
+        lengths = [
+            value for name, value in list_config_entries(config.to_dict()) if name == "original_max_position_embeddings"
         ]
-        return min((value for value in found if isinstance(value, int)), default=float("inf"))
+        return min((length for length in lengths if isinstance(length, int)), default=float("inf"))
 
     def _generate(
         self, prompts: Sequence[SeededPrompt], width: int, longest: int, temperature: float
@@ -114,9 +113,9 @@ class TextGenerator:
         return tokens
 
     def _compute_log_probs(self, rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
-        """The log-probabilities of the first two tokens after the first row."""
-        found = self._call(rows, width, None, max_new_tokens=2, output_logits=True, return_dict_in_generate=True)
-        return torch.stack([logits[0].log_softmax(-1) for logits in found.logits])
+        """Return the log-probabilities at the first two new tokens of the first row."""
+        output = self._call(rows, width, None, max_new_tokens=2, output_logits=True, return_dict_in_generate=True)
+        return torch.stack([logits[0].log_softmax(-1) for logits in output.logits])
 
     @silence_transformers()
     @torch.inference_mode()
@@ -126,7 +125,7 @@ class TextGenerator:
         config = GenerationConfig(  # type: ignore[no-untyped-call]
             do_sample=False, num_beams=1, pad_token_id=self.padding, **settings
         )
-        # That of the class: a folder with custom_generate/ replaces that of the object.
+        # The method of the class, because a model with a folder custom_generate/ replaces that of the object.
         generate: Any = type(self.module).generate  # type: ignore[attr-defined]
         return generate(
             self.module,
@@ -138,7 +137,7 @@ class TextGenerator:
 
 
 class _TokenChoice(LogitsProcessor):
-    """Leaves one token of each row: the most probable one, or one drawn with the row's own random numbers."""
+    """Restricts each row to one token, drawn with the row's own random numbers unless the temperature is 0."""
 
     def __init__(self, name: str, seeds: Sequence[int], temperature: float) -> None:
         self._name = name
@@ -147,28 +146,19 @@ class _TokenChoice(LogitsProcessor):
 
     def __call__(self, _input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         if scores.isnan().any():
-            raise ModelError(f"{self._name} gives probabilities that are not numbers; try --dtype float32.")
+            raise ModelError(f"{self._name} returns probabilities that are not numbers; try --dtype float32.")
         if not self._temperature:
             return scores
         wide = scores if scores.device.type == "mps" else scores.double()
         shares = (wide / self._temperature).softmax(-1).cumsum(-1)
         draws = torch.tensor([[draw.random()] for draw in self._draws], dtype=shares.dtype, device=shares.device)
-        # Scaled by the last sum, which rounding leaves below 1: each draw falls on a token that can occur.
+        # Rounding can leave the last sum below 1; scaling by it makes every draw hit a token.
         tokens = torch.searchsorted(shares, draws * shares[:, -1:], right=True).clamp_max(scores.shape[-1] - 1)
         return torch.full_like(scores, -float("inf")).scatter_(1, tokens, 0.0)
 
 
-def _list_config_entries(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The entries of a config, also of those inside it."""
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _list_config_entries(value)
-        else:
-            yield name, value
-
-
 def _cut_at_end(tokens: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """The tokens of a text with the one that ends it, without padding.
+    """Return the tokens of a text including its end token, without padding.
 
     >>> _cut_at_end([5, 6, 2, 2, 2], [2])
     [5, 6, 2]

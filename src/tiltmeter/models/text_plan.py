@@ -1,4 +1,4 @@
-"""The texts that a server is sent for questions, and the answers that its replies complete."""
+"""The texts to send to a server for some questions, and the answers from its replies."""
 
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -18,10 +18,10 @@ class TokenEntry(NamedTuple):
 
 
 class TextPlan:
-    """The texts to send for some questions, and the answers that their replies complete.
+    """The texts to send for some questions, and the answers from the replies.
 
     A wanted token t at position p needs the text of the first p + 1 tokens followed by t. A text that is a prefix of
-    another one is not sent: the reply to the longer one has its log-probabilities, too.
+    another text is not sent, because the reply to the longer text contains its log-probabilities.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -29,7 +29,7 @@ class TextPlan:
         needed = [_build_texts(question) for question in questions]
         self.texts: list[Ids] = []
         text_of: dict[Ids, int] = {}
-        # In reverse order a prefix comes right after the texts that begin with it.
+        # In reverse order, a prefix directly follows the texts that begin with it.
         for ids in sorted({ids for texts in needed for ids in texts}, reverse=True):
             if not self.texts or self.texts[-1][: len(ids)] != ids:
                 self.texts.append(ids)
@@ -46,7 +46,7 @@ class TextPlan:
         self._replies: dict[int, list[TokenEntry]] = {}
 
     def order(self, first: Collection[bytes]) -> list[int]:
-        """The indices of the texts, those of the questions `first` (digests) before the others."""
+        """Return the indices of all texts, beginning with those of the questions `first` (digests)."""
         leading = dict.fromkeys(
             text
             for question, places in zip(self._questions, self._places, strict=True)
@@ -56,7 +56,7 @@ class TextPlan:
         return [*leading, *(index for index in range(len(self.texts)) if index not in leading)]
 
     def answered(self, text: int, entries: list[TokenEntry]) -> Iterator[tuple[bytes, Answer]]:
-        """The questions that are complete with the reply to a text, with their answers."""
+        """Yield the questions (digests) that the reply to a text completes, with their answers."""
         self._replies[text] = entries
         for number in self._waiting.pop(text, ()):
             self._open[number].discard(text)
@@ -72,7 +72,7 @@ class TextPlan:
 
 
 def _build_texts(question: Question) -> list[Ids]:
-    """For each wanted token a text in which it stands at its position, the same one for as many as possible.
+    """Return for each wanted token a text with it at its position; as many tokens as possible share a text.
 
     >>> _build_texts(Question((5, 6, 7, 8), ((0, 6), (1, 7), (1, 9))))
     [(5, 6, 7), (5, 6, 7), (5, 6, 9)]

@@ -1,7 +1,7 @@
-"""A bound on what the normaliser of a fast tokenizer makes of a text.
+"""A limit of the length of texts after the normaliser of a fast tokenizer.
 
-A few replacements in tokenizer.json, each of which doubles a text, make a terabyte of a sentence, inside a library that
-cannot be interrupted. The rules are therefore applied one at a time to texts that they might enlarge that much.
+A few rules in tokenizer.json that each double a text can turn a sentence into a terabyte, inside a library that cannot
+be interrupted. Therefore, if the rules could exceed the limit for a text, they are first applied one at a time.
 """
 
 import json
@@ -14,11 +14,11 @@ from tokenizers import Tokenizer, models
 
 from tiltmeter.errors import ModelError
 
-# Characters of a normalised text, or this many times those of the text.
-_LONGEST = 200_000
-_TIMES = 20
-# Longest result of Unicode's normal forms for one character, and of the tables of SentencePiece.
-_FORMS = 18
+# Maximum characters of a normalised text: this number, or this multiple of the text's length if that is more.
+_MAX_CHARACTERS = 200_000
+_MAX_GROWTH = 20
+# Maximum characters that Unicode normalisation or the tables of SentencePiece make from one character.
+_NORMALIZATION_GROWTH = 18
 _EMPTY = json.loads(Tokenizer(models.BPE()).to_str())
 
 _Rule = dict[str, Any]
@@ -26,29 +26,29 @@ _RULES: WeakKeyDictionary[Any, list[_Rule]] = WeakKeyDictionary()
 
 
 def reject_text_growth(tokenizer: Any, texts: Sequence[str]) -> None:
-    """A ModelError if the tokenizer makes a text far longer before it splits it, or the decoder a token."""
+    """Raise a ModelError if the normaliser makes one of these texts far longer, or if the decoder can do so."""
     if not getattr(tokenizer, "is_fast", False):
         return
     if tokenizer not in _RULES:
         _RULES[tokenizer] = _read_rules(tokenizer)
     rules = _RULES[tokenizer]
-    if _compute_bound(rules, max(map(len, texts), default=0)) <= _LONGEST:
+    if _compute_bound(rules, max(map(len, texts), default=0)) <= _MAX_CHARACTERS:
         return
     for text in texts:
         if not _stays_short(rules, text):
             raise ModelError(
-                f"The normalizer of the tokenizer of {tokenizer.name_or_path or 'the model'} makes more than "
-                f"{_LONGEST:,} characters of one text; check the rules of 'normalizer' in tokenizer.json."
+                f"The normalizer of the tokenizer of {tokenizer.name_or_path or 'the model'} turns one text into more "
+                f"than {_MAX_CHARACTERS:,} characters; check the rules of 'normalizer' in tokenizer.json."
             )
 
 
 def _read_rules(tokenizer: Any) -> list[_Rule]:
-    """The rules of the normaliser in their order; a ModelError if the decoder can multiply texts."""
+    """Return the rules of the normaliser; raise a ModelError if the decoder can make texts far longer."""
     parts = json.loads(tokenizer.backend_tokenizer.to_str())
-    if _compute_bound([*_flatten_rules(parts.get("decoder"), "decoders")], 1) > _LONGEST:
+    if _compute_bound([*_flatten_rules(parts.get("decoder"), "decoders")], 1) > _MAX_CHARACTERS:
         raise ModelError(
-            f"The decoder of the tokenizer of {tokenizer.name_or_path or 'the model'} multiplies texts; check the "
-            "rules of 'decoder' in tokenizer.json."
+            f"The decoder of the tokenizer of {tokenizer.name_or_path or 'the model'} makes texts far longer; check "
+            "the rules of 'decoder' in tokenizer.json."
         )
     return [*_flatten_rules(parts.get("normalizer"), "normalizers")]
 
@@ -62,7 +62,7 @@ def _flatten_rules(rule: _Rule | None, inner: str) -> Iterator[_Rule]:
 
 
 def _compute_bound(rules: Sequence[_Rule], length: float) -> float:
-    """The most characters that the rules can make of a text of this length."""
+    """Return the maximum length after the rules for a text of this length."""
     for rule in rules:
         length = _compute_longest(rule, length)
     return length
@@ -72,14 +72,14 @@ def _compute_longest(rule: _Rule, length: float) -> float:
     if rule["type"] == "Prepend":
         return length + len(rule["prepend"])
     if rule["type"] != "Replace":
-        return length * (_FORMS if rule["type"].startswith(("NF", "Precompiled", "Bert")) else 4)
+        return length * (_NORMALIZATION_GROWTH if rule["type"].startswith(("NF", "Precompiled", "Bert")) else 4)
     (kind, pattern), content = next(iter(rule["pattern"].items())), len(rule["content"])
     least = len(pattern) if kind == "String" else _compute_shortest_match(pattern)
     return length + content * (length + 1) if least == 0 else length * max(1.0, content / least)
 
 
 def _compute_shortest_match(pattern: str) -> int:
-    """The fewest characters that a pattern matches; 0 if that cannot be told."""
+    """Return the minimum number of characters that a pattern matches; 0 if it is unknown."""
     try:
         parser: Any = re._parser  # type: ignore[attr-defined]
         return int(parser.parse(pattern).getwidth()[0])
@@ -88,12 +88,12 @@ def _compute_shortest_match(pattern: str) -> int:
 
 
 def _stays_short(rules: Sequence[_Rule], text: str) -> bool:
-    """Whether the rules, applied one after the other, make no more of a text than is allowed."""
-    longest = max(_LONGEST, _TIMES * len(text))
+    """Return whether a text stays within the limit after each of the rules."""
+    longest = max(_MAX_CHARACTERS, _MAX_GROWTH * len(text))
     if _compute_bound(rules, len(text)) <= longest:
         return True
     for rule in rules:
-        # A single replacement cannot be interrupted either.
+        # A single replacement can already be too large, and cannot be interrupted.
         if rule["type"] == "Replace" and len(text) * len(rule["content"]) > 100 * longest:
             return False
         text = Tokenizer.from_str(json.dumps({**_EMPTY, "normalizer": rule})).normalizer.normalize_str(text)

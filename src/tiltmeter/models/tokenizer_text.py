@@ -1,4 +1,4 @@
-"""A model's tokenizer as benchmarks use it, with the special tokens that it names itself."""
+"""A model's tokenizer and its special tokens, as benchmarks use them."""
 
 import copy
 import hashlib
@@ -18,22 +18,22 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.tokenizer_growth import reject_text_growth
 from tiltmeter.questions import EncodedText, Kind
 
-# The name of the first sentinel in T5 and all models made after it.
+# The name of the first sentinel in T5 and similar models.
 _SENTINEL = "<extra_id_0>"
-# What SentencePiece writes for the space before a word.
+# SentencePiece writes this for the space before a word.
 _SPACE_MARK = "▁"
-# How the names of special tokens are written.
+# The usual format of special tokens.
 _MARKUP = re.compile(r"<.*>|\[.*\]", re.DOTALL)
-# Texts encoded at a time: the tokenizer's own result objects take far more memory than the ids that are kept.
-_TEXTS_AT_ONCE = 1000
-# Settings of a tokenizer besides its rules; the first changes how tokens become a text.
+# Texts per call of the tokenizer, whose result objects take far more memory than the ids.
+_CHUNK_SIZE = 1000
+# Settings of a tokenizer that are not part of its rules; the first one affects decoding.
 _TEXT_SETTINGS = ("clean_up_tokenization_spaces", "split_special_tokens")
-# Options that say where a tokenizer was loaded from.
+# Options with the place from which a tokenizer was loaded.
 _PLACES = ("name_or_path", "_commit_hash", "tokenizer_file", "vocab_file", "merges_file", "chat_template")
 
 
 def compute_tokenizer_digest(tokenizer: Any) -> str:
-    """SHA-256 of a tokenizer's rules, vocabulary and special tokens."""
+    """Return the SHA-256 of a tokenizer's rules, vocabulary and special tokens."""
     if getattr(tokenizer, "is_fast", False):
         library = copy.deepcopy(tokenizer.backend_tokenizer)
         library.no_truncation()
@@ -46,29 +46,28 @@ def compute_tokenizer_digest(tokenizer: Any) -> str:
 
 
 def compute_settings_digest(tokenizer: Any) -> str:
-    """SHA-256 of everything that decides how texts become tokens and tokens texts: rules, class and its settings."""
-    source = _read_source(tokenizer)
+    """Return the SHA-256 of everything that affects encoding and decoding: rules, class, its code and settings."""
     settings = {name: getattr(tokenizer, name, None) for name in _TEXT_SETTINGS}
     parts = (
         compute_tokenizer_digest(tokenizer),
         type(tokenizer).__qualname__,
         json.dumps(settings, default=str),
-        source,
+        _read_source(tokenizer),
     )
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _read_source(tokenizer: Any) -> str:
-    """The code of a tokenizer's class if it came with a model."""
+    """Return the source code of a tokenizer's class if it is not part of transformers."""
     if type(tokenizer).__module__.partition(".")[0] == "transformers":
         return ""
-    with suppress(OSError, TypeError):  # made in an interactive session
+    with suppress(OSError, TypeError):  # a class of an interactive session has no source file
         return inspect.getsource(inspect.getmodule(type(tokenizer)) or type(tokenizer))
     return ""
 
 
 def _describe_other_rules(tokenizer: Any) -> str:
-    """What a tokenizer in Python has besides its vocabulary: files, such as those of merges, and options."""
+    """Return the options and the digests of the files, such as merges, of a tokenizer written in Python."""
     options = {name: value for name, value in tokenizer.init_kwargs.items() if name not in _PLACES}
     files = {}
     with TemporaryDirectory() as folder, suppress(NotImplementedError, OSError):
@@ -78,12 +77,12 @@ def _describe_other_rules(tokenizer: Any) -> str:
 
 
 def reject_empty_vocabulary(tokenizer: Any, name: str) -> None:
-    """Raise an error for a tokenizer that knows only special tokens, as transformers makes one without files."""
+    """Raise an error if a tokenizer has only special tokens, as transformers creates one if the files are missing."""
     special = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
     if not any(token not in special and token.strip(_SPACE_MARK) for token in tokenizer.get_vocab()):
         raise ModelError(
-            f"The tokenizer of {name} has no vocabulary, so every word would be unknown: its tokenizer files, such as "
-            "tokenizer.json, are missing. Put them beside the weights, or name a tokenizer with --tokenizer."
+            f"The tokenizer of {name} has no vocabulary, because its files, such as tokenizer.json, are missing; put "
+            "them into the folder of the weights, or name a tokenizer with --tokenizer."
         )
 
 
@@ -97,7 +96,7 @@ class TokenizerText:
         self.start: int | None = _select_first_id(
             tokenizer.bos_token_id,
             getattr(config, "bos_token_id", None),
-            # A model without a BOS token was trained on texts joined by its EOS token.
+            # Models without a BOS token are trained on texts separated by the EOS token.
             tokenizer.eos_token_id,
             tokenizer.cls_token_id,
         )
@@ -110,7 +109,7 @@ class TokenizerText:
             read_decoder_start(config), tokenizer.pad_token_id, tokenizer.bos_token_id
         )
         self.pad_text: str = tokenizer.pad_token or ""
-        # Byte-level tokenizers encode any text; some name another special token as the unknown one.
+        # Byte-level tokenizers have no unknown token; some name the BOS or EOS token instead.
         unknown = _find_unknown_id(tokenizer)
         self.unknown: int | None = None if unknown in (tokenizer.bos_token_id, tokenizer.eos_token_id) else unknown
         self._decoded: dict[tuple[int, ...], str] = {(): ""}
@@ -122,7 +121,7 @@ class TokenizerText:
 
     @cached_property
     def special_tokens(self) -> dict[int, str]:
-        """The special tokens by id, and added tokens that are written like them, such as `<think>`."""
+        """The special tokens by id, including added tokens in the same format, such as `<think>`."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
         marks = {id_: str(token) for id_, token in added.items() if token.special or _MARKUP.fullmatch(str(token))}
         named = zip(self.tokenizer.all_special_ids, self.tokenizer.all_special_tokens, strict=True)
@@ -130,12 +129,12 @@ class TokenizerText:
 
     @property
     def has_chat_template(self) -> bool:
-        """Whether the tokenizer has a chat template, as those of instruct models do."""
+        """Whether the tokenizer has a chat template, like those of instruct models."""
         return bool(getattr(self.tokenizer, "chat_template", None))
 
     @property
     def has_offsets(self) -> bool:
-        """Whether the tokenizer gives the character range of each token."""
+        """Whether the tokenizer returns the character range of each token."""
         return bool(self.tokenizer.is_fast)
 
     def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
@@ -147,7 +146,7 @@ class TokenizerText:
         return self._encode(texts, special=True, offsets=offsets)
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """The index of the word that each token of `encode_whole` belongs to; None for a special token."""
+        """Return the word index of each token of `encode_whole`; None for a special token."""
         if not texts:
             return []
         reject_text_growth(self.tokenizer, texts)
@@ -172,46 +171,46 @@ class TokenizerText:
         ]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of a sequence of token ids."""
+        """Return the text of a sequence of token ids."""
         key = tuple(ids)
-        if key not in self._decoded:  # the same pieces of words are decoded many times
+        if key not in self._decoded:
             self._decoded[key] = str(self.tokenizer.decode(list(ids)))
         return self._decoded[key]
 
     def _encode(self, texts: Sequence[str], *, special: bool, offsets: bool) -> list[EncodedText]:
-        # Each distinct text is encoded once: benchmarks ask several questions about the same text.
+        # Benchmarks ask several questions about the same text, so each distinct text is encoded once.
         distinct = list(dict.fromkeys(texts))
         if not distinct:
             return []
         reject_text_growth(self.tokenizer, distinct)
         if self.has_offsets:
-            found = self._encode_fast(distinct, special=special, offsets=offsets)
+            results = self._encode_fast(distinct, special=special, offsets=offsets)
         else:
             encoded = self.tokenizer(distinct, add_special_tokens=special, return_attention_mask=False)
-            found = [EncodedText(tuple(ids)) for ids in encoded["input_ids"]]
-        by_text = dict(zip(distinct, found, strict=True))
+            results = [EncodedText(tuple(ids)) for ids in encoded["input_ids"]]
+        by_text = dict(zip(distinct, results, strict=True))
         return [by_text[text] for text in texts]
 
     def _encode_fast(self, texts: list[str], *, special: bool, offsets: bool) -> list[EncodedText]:
-        """Encode with the tokenizers library directly: transformers' wrapper takes longer than the encoding."""
+        """Encode with the tokenizers library directly, because transformers' wrapper takes longer than the encoding."""
         library = self.tokenizer.backend_tokenizer
-        # Checkpoints may have been saved with truncation or padding on.
+        # A tokenizer may have been saved with truncation or padding enabled.
         library.no_truncation()
         library.no_padding()
         encode = library.encode_batch if offsets else library.encode_batch_fast
-        found: list[EncodedText] = []
-        for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            encoded = encode(texts[start : start + _TEXTS_AT_ONCE], add_special_tokens=special)
-            found += [EncodedText(tuple(e.ids), tuple(e.offsets) if offsets else ()) for e in encoded]
-        return found
+        results: list[EncodedText] = []
+        for start in range(0, len(texts), _CHUNK_SIZE):
+            encoded = encode(texts[start : start + _CHUNK_SIZE], add_special_tokens=special)
+            results += [EncodedText(tuple(e.ids), tuple(e.offsets) if offsets else ()) for e in encoded]
+        return results
 
 
 def find_word_indices(
     text: str, reported: Sequence[int | None], offsets: Sequence[tuple[int, int]]
 ) -> tuple[int | None, ...]:
-    """The word index of each token as the tokenizer reports it, or by whitespace if it reports a single word.
+    """Return the word index of each token: that of the tokenizer, or by whitespace if it reports a single word.
 
-    Tokenizers that replace spaces before splitting (such as Gemma's) report the whole text as one word.
+    Tokenizers that replace spaces before splitting, such as Gemma's, report the whole text as one word.
 
     >>> find_word_indices("a bc", [None, 0, 0, 0, None], [(0, 0), (0, 1), (1, 3), (3, 4), (0, 0)])
     (None, 1, 2, 2, None)
@@ -219,7 +218,7 @@ def find_word_indices(
     starts = [match.start() for match in re.finditer(r"\S+", text)]
     if len(set(reported) - {None}) != 1 or len(starts) < 2:
         return tuple(reported)
-    # A token may begin with the space before its word: its first other character decides.
+    # A token may begin with the space before its word, so its first other character decides.
     firsts = [start + len(text[start:]) - len(text[start:].lstrip()) for start, _ in offsets]
     return tuple(
         None if word is None else bisect_right(starts, first) for word, first in zip(reported, firsts, strict=True)
@@ -227,16 +226,16 @@ def find_word_indices(
 
 
 def _find_unknown_id(tokenizer: Any) -> int | None:
-    """The id of the unknown token, also where only the rules of a fast tokenizer name it."""
-    if tokenizer.unk_token_id is not None or not getattr(tokenizer, "is_fast", False):
-        found: int | None = tokenizer.unk_token_id
-        return found
+    """Return the id of the unknown token, which may be named only in the rules of a fast tokenizer."""
+    token_id: int | None = tokenizer.unk_token_id
+    if token_id is not None or not getattr(tokenizer, "is_fast", False):
+        return token_id
     named = getattr(tokenizer.backend_tokenizer.model, "unk_token", None)
     return None if named is None else tokenizer.backend_tokenizer.token_to_id(named)
 
 
 def _select_first_id(*tokens: Any) -> int | None:
-    """The first token id that is not None; of a list of ids, the first."""
+    """Return the first token id that is not None; a list of ids stands for its first element."""
     for token in tokens:
         if isinstance(token, list):
             token = token[0] if token else None

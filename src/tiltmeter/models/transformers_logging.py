@@ -1,4 +1,4 @@
-"""Keep transformers from writing to the terminal, and restore its settings afterwards."""
+"""Suppression of the terminal output of transformers."""
 
 import logging as python_logging
 from collections.abc import Iterator
@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 from transformers.utils import logging
 
-# Libraries that transformers loads models with.
+# Libraries that transformers uses to load models.
 _HELPERS = ("accelerate", "torchao", "peft", "bitsandbytes")
 
 
 @contextmanager
 def silence_transformers() -> Iterator[None]:
-    """Turn off progress bars and messages below errors within the context; they would break our own progress bar."""
+    """Disable progress bars and all messages except errors within the context; they would break our progress bar."""
     verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     hub_had_bars = not are_progress_bars_disabled()
     helpers = {name: python_logging.getLogger(name).level for name in _HELPERS}
@@ -29,7 +29,7 @@ def silence_transformers() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if had_bars:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-        # transformers switches the bars of huggingface_hub together with its own.
+        # transformers also switches the progress bars of huggingface_hub.
         if hub_had_bars:
             enable_progress_bars()
         else:

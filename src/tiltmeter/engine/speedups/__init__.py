@@ -1,12 +1,12 @@
 """Speed-ups of local models, one file each: the same numbers in less time.
 
-Each can be left out, or all of them (`--plain`): then every input has a row of its own, goes through the unchanged
+Each one can be disabled, or all of them with `--plain`. Then every input has its own row, goes through the unchanged
 transformers model, and the requested numbers are selected from the logits of all positions. Deduplication, batches by
-length and the float32 normalisation are not speed-ups in this sense but part of the algorithm.
+length and the float32 normalisation are not speed-ups but part of the algorithm.
 
 To delete a speed-up, delete its file and its name in the lists below.
 
-torch is imported when a model is loaded, not with this module: runs of models behind a server do without.
+This module does not import torch, which runs of models on a server do not need.
 """
 
 import logging
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Those that change a model, in the order in which they are applied; each is checked with the ones before it in place.
+# Speed-ups that change a model, in the order in which they are applied; each is checked together with earlier ones.
 MODEL_SPEEDUPS = (
     "activations",
     "norms",
@@ -37,49 +37,49 @@ MODEL_SPEEDUPS = (
     "packing",
     "prefixes",
 )
-# Those that change the process during a run.
+# Speed-ups that change the process during a run.
 PROCESS_SPEEDUPS = ("gc_pause",)
 NAMES = MODEL_SPEEDUPS + PROCESS_SPEEDUPS
-# For the argument `without`: leave out all.
+# For the argument `without`: disable all.
 ALL = frozenset(index_components("speedups", (Component(name, OWN_PACKAGE, name) for name in NAMES)))
 
 
 def validate_names(without: Collection[str]) -> frozenset[str]:
-    """The names of speed-ups to leave out; raises ValueError for an unknown name."""
+    """Return the names of speed-ups to disable; raise a ValueError for an unknown name."""
     if unknown := set(without) - ALL:
-        raise ValueError(f"{', '.join(sorted(unknown))} is no speed-up; there are {', '.join(NAMES)}.")
+        raise ValueError(f"Unknown speed-up {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}.")
     return frozenset(without)
 
 
 def load_speedup(name: str) -> SpeedUp:
-    """The speed-up of that name; its module is imported now, since some import transformers, which takes seconds."""
+    """Import and return the speed-up of this name."""
     speedup: SpeedUp = import_module(f"{__name__}.{name}").SPEEDUP
     return speedup
 
 
 def apply_speedups(answerer: Any, effects: "BatchEffects", without: Collection[str] = ()) -> tuple[str, ...]:
-    """Apply all speed-ups but those in `without` to an `Answerer`, and return the names of those now in use.
+    """Apply all speed-ups except those in `without` to an `Answerer`, and return the names of those in use.
 
-    Each is checked on a few synthetic inputs. One that changes their numbers is undone, and the reason is added to
+    Each one is checked on a few synthetic inputs. If it changes their numbers, it is undone, and the reason is added to
     `answerer.disabled`.
     """
     from tiltmeter.engine.equivalence import EquivalenceCheck
 
-    left_out = validate_names(without)
-    chosen = [load_speedup(name) for name in MODEL_SPEEDUPS if name not in left_out]
+    excluded = validate_names(without)
+    chosen = [load_speedup(name) for name in MODEL_SPEEDUPS if name not in excluded]
     if not chosen:
         return ()
     return tuple(_apply_checked(chosen, answerer, EquivalenceCheck(answerer, effects)))
 
 
 def _apply_checked(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck") -> Iterator[str]:
-    """Apply speed-ups; the names of those that pass the check."""
+    """Apply speed-ups, and yield the names of those that pass the check."""
     for speedup in chosen:
         try:
             if speedup.rows:
                 check.prepare_rows(speedup.rows)
             undo = speedup.apply(answerer, check)
-        except Exception:  # weights on several devices or on disk, layers of an unknown library
+        except Exception:  # for example weights on several devices or on disk, or layers of an unknown library
             logger.debug("The speed-up %s does not apply.", speedup.name, exc_info=True)
             continue
         if undo is None:
@@ -100,19 +100,18 @@ def _describe_difference(difference: float) -> str:
 
 @contextmanager
 def apply_process_speedups(without: Collection[str] = ()) -> Iterator[None]:
-    """Apply the speed-ups that change the process within the context, and restore its state afterwards."""
-    left_out = validate_names(without)
+    """Apply the speed-ups that change the process, and restore its state at the end of the context."""
+    excluded = validate_names(without)
     with ExitStack() as stack:
-        # On CPUs without bfloat16 instructions torch turns oneDNN off for good when a bfloat16 product fails.
+        # On CPUs without bfloat16 instructions, torch permanently disables oneDNN when a bfloat16 product fails.
         stack.callback(_set_mkldnn, _has_mkldnn())
         for name in PROCESS_SPEEDUPS:
-            if name not in left_out:
+            if name not in excluded:
                 stack.enter_context(load_speedup(name).during())
         yield
 
 
 def _has_mkldnn() -> bool:
-    """Whether torch uses oneDNN, as it does at first."""
     torch = sys.modules.get("torch")
     return torch is None or bool(torch.backends.mkldnn.enabled)
 

@@ -1,10 +1,9 @@
 """Pause the cyclic garbage collector during a run.
 
-Saves: a run creates questions, rows and trials by the hundred thousand, none of them part of a reference cycle; the
-collector would traverse all of them each time their number has grown by a quarter.
+Saves: a run creates hundreds of thousands of questions, rows and trials without reference cycles; the collector would
+traverse all of them each time their number has grown by a quarter.
 Relies on: nothing in torch or transformers. Reference cycles are freed after the run instead of during it.
-Check: none, since no number depends on it. After the run, also after an error, the collector is on again if it was on
-before.
+Check: none, since no number depends on it. The collector is enabled again after the run, even after an error.
 """
 
 import gc

@@ -1,12 +1,12 @@
-"""Compute a model's last layer at the read positions only.
+"""Compute a model's last layer only at the positions that are read.
 
-Saves: of the last layer, only the keys and values of its attention are used by other positions. Its feed-forward part
-(two thirds of the layer) and the queries and output projection of its attention are computed at read positions only.
+Saves: other positions use only the keys and values of the last layer's attention. Its feed-forward part (two thirds of
+the layer), and the queries and the output projection of its attention, are needed only at the positions that are read.
 Relies on: layers in an `nn.ModuleList`, and matrices that are `nn.Linear` or `Conv1D`, called once in a forward pass
-with the states of all positions. The feed-forward matrices are found by their shapes.
-Check: at positions that are not read the layer yields NaN, which reveals anything that does use them. The feed-forward
-part, and then each other matrix of the layer, is restricted only if the model's answers stay the same.
-If a check fails: the layer, or that matrix, is computed at all positions. Slower, same numbers.
+with the states of all positions. The feed-forward matrices are recognised by their shapes.
+Check: the layer returns NaN at other positions, which reveals whether they are used. The feed-forward part, and then
+each other matrix of the layer, is restricted only if the model's answers stay the same.
+If a check fails: the layer, or the matrix, is computed at all positions. Slower, same numbers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,18 +17,18 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
+from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, set_attributes
 from tiltmeter.engine.tensors import flatten_states
 
-# Above this share of positions read, gathering them takes longer than computing the others. Not measured by itself; in
-# all, the speed-up gains 0.96 to 1.12 (`perf.speedups`, docs/evidence/performance.md).
+# If a larger share of positions is read, gathering them takes longer than computing all. The value was not measured
+# separately; the whole speed-up gains a factor of 0.96 to 1.12 (`perf.speedups`, docs/evidence/performance.md).
 _MOST_READ = 0.75
 
 
 class LastLayer:
-    """The matrices of a model's last layer, and which of them are computed at read positions only.
+    """The matrices of a model's last layer, and which of them are restricted to the positions that are read.
 
-    At first these are the feed-forward matrices; `narrow_further` adds each other matrix with which a check passes.
+    Initially these are the feed-forward matrices; `narrow_further` adds each other matrix that passes a check.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -39,25 +39,25 @@ class LastLayer:
 
     @property
     def found(self) -> bool:
-        """Whether any matrix is restricted to read positions."""
+        """Whether any matrix is restricted."""
         return self._narrowing is not None or bool(self._single)
 
     @property
     def single(self) -> tuple[nn.Module, ...]:
-        """The matrices other than the feed-forward ones that are restricted to read positions."""
+        """The restricted matrices other than the feed-forward ones."""
         return tuple(self._single)
 
-    def narrow_further(self, gives_the_same: Callable[[], bool]) -> None:
-        """Restrict every other matrix with which the check still passes."""
+    def narrow_further(self, passes: Callable[[], bool]) -> None:
+        """Restrict each other matrix with which the check still passes."""
         others = [m for m, _, _ in self._matrices if m is not self._narrowing and m not in self._widening]
         for matrix in others:
             self._single.append(matrix)
-            if not gives_the_same():
+            if not passes():
                 self._single.pop()
 
     @contextmanager
     def restrict_to_positions(self, rows: Tensor) -> Iterator[None]:
-        """Within the context, the layer is computed at the positions with these flat indices and NaN elsewhere."""
+        """Compute the layer only at the positions with these flat indices within the context; others are NaN."""
         shapes: list[torch.Size] = []
         positions: list[int] = []
 
@@ -65,7 +65,7 @@ class LastLayer:
             positions[:] = [(args[0] if args else kwargs["hidden_states"]).shape[:-1].numel()]
 
         def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor] | None:
-            # The input of cross-attention's keys and values are other states. An index out of their range would raise
+            # The keys and values of cross-attention have other states as input. An index out of their range would raise
             # an exception on a CPU, but end the process on a GPU.
             if [args[0].shape[:-1].numel()] != positions:
                 raise ValueError("the input of this matrix is not the layer's")
@@ -100,13 +100,13 @@ def _find_last_layer(model: nn.Module) -> nn.Module | None:
 
 
 def _list_matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
-    """The matrices of a layer, each with its input and output width."""
+    """Return the matrices of a layer, each with its input and output width."""
     return [(m, *_get_shape(m)) for m in layer.modules() if isinstance(m, nn.Linear | Conv1D)] if layer else []
 
 
 def _find_feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
-    """The feed-forward matrices: those that widen the hidden states, and the one that narrows them again."""
-    # The last matrix with such a counterpart; attention may come before or after the feed-forward part.
+    """Return the feed-forward matrices: those that widen the hidden states, and the one that narrows them again."""
+    # Searched from the end, because attention may come before or after the feed-forward part.
     for narrowing, inside, outside in reversed(matrices):
         widening = [m for m, width_in, width_out in matrices if (width_in, width_out) == (outside, inside)]
         if inside > outside and widening:
@@ -125,7 +125,6 @@ def _find_outermost_stacks(module: nn.Module) -> list[nn.ModuleList]:
 
 
 def _get_shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
-    """Input and output width."""
     if isinstance(matrix, nn.Linear):
         return matrix.in_features, matrix.out_features
     return tuple(matrix.weight.shape)  # type: ignore[return-value]
@@ -133,12 +132,7 @@ def _get_shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
 
 def _apply(answerer: Any, check: Any) -> Undo | None:
     layer = LastLayer(answerer.model)
-    before = answerer.restrict_to_positions
-    answerer.restrict_to_positions = layer.restrict_to_positions
-
-    def undo() -> None:
-        answerer.restrict_to_positions = before
-
+    undo = set_attributes(answerer, restrict_to_positions=layer.restrict_to_positions)
     if check.passes(few=True):
         layer.narrow_further(lambda: check.passes(few=True))
     if not layer.found:

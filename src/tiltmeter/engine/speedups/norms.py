@@ -1,12 +1,12 @@
 """Compute RMS norms (T5, Llama) with fewer kernels.
 
-Saves: transformers writes an RMS norm as seven element-wise operations; here it is one fused kernel on a GPU and three
-passes on a CPU, which has no such kernel.
+Saves: transformers implements an RMS norm with seven element-wise operations; here it is one fused kernel on a GPU, and
+three operations on a CPU, which has no such kernel.
 Relies on: a norm being a module without children, with one weight vector and an epsilon attribute under one of the
-usual names. Whether it is an RMS norm is determined by its output, not by its class.
-Check: the replacement must equal each module it replaces on states of three magnitudes, in float32 and in the model's
-precision, and then the model's answers must stay the same.
-If a check fails: the module's own `forward` stays. Slower, same numbers.
+usual names. Its output, not its class, determines whether it is an RMS norm.
+Check: the replacement must equal the original module on states of three magnitudes, in float32 and in the model's
+precision, and the model's answers must stay the same.
+If a check fails: the module's own `forward` is used. Slower, same numbers.
 """
 
 import copy
@@ -23,15 +23,15 @@ _EPSILONS = ("variance_epsilon", "eps", "epsilon")
 
 
 def fuse_norms(model: nn.Module) -> list[nn.Module]:
-    """Replace `forward` of each RMS norm of a model; returns the changed modules."""
-    found = find_rms_norms(model)
-    for module, epsilon in found:
+    """Replace `forward` of each RMS norm of a model; return the changed modules."""
+    norms = find_rms_norms(model)
+    for module, epsilon in norms:
         _fuse(module, epsilon)
-    return [module for module, _ in found]
+    return [module for module, _ in norms]
 
 
 def find_rms_norms(model: nn.Module) -> list[tuple[nn.Module, float]]:
-    """The RMS norms of a model, each with its epsilon."""
+    """Return the RMS norms of a model, each with its epsilon."""
     found = []
     for module in model.modules():
         if (epsilon := _find_epsilon(module)) is not None and _is_rms_norm(module, epsilon):
@@ -53,7 +53,7 @@ SPEEDUP = SpeedUp(name="norms", apply=_apply)
 
 
 def _find_epsilon(module: nn.Module) -> float | None:
-    """The epsilon of a module that looks like an RMS norm: a leaf with a weight vector and no other parameter."""
+    """Return the epsilon of a module without children whose only parameter is a weight vector; None for others."""
     if isinstance(module, nn.LayerNorm | nn.RMSNorm) or [*module.children()] or "forward" in vars(module):
         return None
     shapes = {name: parameter.dim() for name, parameter in module.named_parameters()}
@@ -63,10 +63,10 @@ def _find_epsilon(module: nn.Module) -> float | None:
 
 @torch.inference_mode()
 def _is_rms_norm(module: nn.Module, epsilon: float) -> bool:
-    """Whether the module and our RMS norm agree on states of three magnitudes.
+    """Return whether the module and our RMS norm agree on states of three magnitudes.
 
-    In float32 with weights other than 1, which reveals any other formula; and in the module's own precision, which
-    reveals an intermediate result that overflows.
+    They are compared in float32 with weights other than 1, which reveals other formulas, and in the module's own
+    precision, which reveals overflows of intermediate results.
     """
     try:
         plain = copy.deepcopy(module).float()
@@ -81,17 +81,16 @@ def _is_rms_norm(module: nn.Module, epsilon: float) -> bool:
             narrow = (size * states).to(own.dtype)
             if not is_close(module(narrow), _normalise(narrow, own, epsilon)):
                 return False
-    except Exception:  # any error that a module of another kind may raise
+    except Exception:  # other modules may raise any class
         return False
     return True
 
 
 def _fuse(module: Any, epsilon: float) -> None:
-    """Replace the `forward` of one instance."""
     original = module.forward
 
     def forward(states: Tensor, *more: Any, **named: Any) -> Any:
-        # Calls with further arguments (gates) or states of another precision go to the original.
+        # The original handles further arguments (gates) and states of another precision.
         if more or named or states.dtype != module.weight.dtype:
             return original(states, *more, **named)
         return _normalise(states, module.weight, epsilon)
@@ -100,7 +99,6 @@ def _fuse(module: Any, epsilon: float) -> None:
 
 
 def _normalise(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
-    """The RMS norm: one kernel on a GPU, three passes on a CPU."""
     if states.device.type != "cpu" or states.dtype != torch.float32:
         return rms_norm(states, weight.shape, weight, epsilon)
     squares = torch.linalg.vector_norm(states, dim=-1, keepdim=True).square_()

@@ -1,9 +1,9 @@
-"""Compute the common prefix of causal inputs once: such inputs form a prefix tree in one row.
+"""Compute the common prefix of causal inputs once, by a prefix tree in one row.
 
 Saves: the candidates of an item, and often several items, have a common prefix, which goes through the model once.
-Relies on: what `packing` relies on. The trees are made in `engine/batch_plan.py`.
-Check: inputs with a common prefix, in trees as deep and as wide as they can be, must get the same numbers in one row as
-each in its own.
+Relies on: the same properties as `packing`. The trees are made in `engine/batch_plan.py`.
+Check: inputs with a common prefix, in trees as deep and as wide as possible, must get the same numbers in one row as in
+separate rows.
 If it fails: every input is computed from its beginning. Slower, same numbers.
 """
 
@@ -11,19 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from tiltmeter.engine.batch_plan import LARGEST_TREE
-from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, try_mask_forms
+from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, set_attributes, try_mask_forms
 
 
 def _apply(answerer: Any, check: Any) -> Undo | None:
     if not (answerer.kind in ("causal", "seq2seq") and answerer.accepts_positions() and answerer.layout.pads):
         return None
-    before = answerer.layout, answerer.masks
-    answerer.layout = replace(answerer.layout, shares_prefixes=True)
+    undo = set_attributes(answerer, layout=replace(answerer.layout, shares_prefixes=True), masks=answerer.masks)
     try_mask_forms(answerer, lambda: check.passes(rows="trees"), LARGEST_TREE)
-
-    def undo() -> None:
-        answerer.layout, answerer.masks = before
-
     return undo
 
 

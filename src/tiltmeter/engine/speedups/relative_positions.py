@@ -1,11 +1,11 @@
-"""Override T5's relative position bias, so that rows can hold several inputs.
+"""Override T5's relative position bias, so that rows can contain several inputs.
 
-Saves: nothing by itself. T5 takes no position ids: without this, neither packing nor shared prefixes work for it. The
-mask is added to the bias once for all layers instead of in each.
-Relies on: `compute_bias(query_length, key_length, ...)` of the attention modules, and on each layer being given the
-`position_bias` of the one before it.
+Saves: nothing by itself, but it makes packing and shared prefixes possible for T5, which takes no position ids. The
+mask is added to the bias once for all layers instead of in each layer.
+Relies on: `compute_bias(query_length, key_length, ...)` of the attention modules, and on each layer getting the
+`position_bias` of the previous layer.
 Check: those of `packing` and `prefixes`, which are the first to use positions other than 0, 1, 2, …
-If a check fails: every input has a row of its own. Slower, same numbers.
+If a check fails: every input has its own row. Slower, same numbers.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
+from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, set_attributes
 
 
 class RelativePositions:
@@ -33,7 +33,7 @@ class RelativePositions:
 
     @contextmanager
     def at(self, depths: Tensor | None) -> Iterator[None]:
-        """Within the context, tokens have these positions; None stands for their indices in the row."""
+        """Set the positions of tokens within the context; None means their indices in the row."""
         if depths is None:
             yield
             return
@@ -53,14 +53,14 @@ class RelativePositions:
 def _compute_bias(
     depths: Tensor, plain: Callable[..., Tensor], queries: int, keys: int, *args: Any, **kwargs: Any
 ) -> Tensor:
-    """The bias of each head for all pairs of tokens of each row, by the given positions."""
-    # Positions are never larger than the index in the row, so the bias of the row's length covers them.
+    """Return the bias of each head for all pairs of tokens of each row, according to the given positions."""
+    # A position is never larger than the index in the row, so the bias for the row's length covers it.
     by_depth = plain(queries, keys, *args, **kwargs)[0]
     return by_depth[:, depths[:, :, None], depths[:, None]].transpose(0, 1)
 
 
 def _accepts_keywords(attention: nn.Module) -> bool:
-    """Whether the module passes further keyword arguments such as `is_causal` on to the attention function."""
+    """Return whether the module passes further keyword arguments such as `is_causal` on to the attention function."""
     parameters = inspect.signature(attention.forward).parameters.values()
     return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
@@ -70,8 +70,8 @@ def _join_bias_and_mask(
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Add the mask to the bias once instead of in each layer, since layers share the bias.
 
-    The sum is as large as the attention weights of a batch. Computing it in each of 36 attentions took a sixth of the
-    GPU's time for T5 within sentences (docs/evidence/performance.md).
+    The sum is as large as the attention weights of a batch. Computing it in each of 36 attention modules took a sixth
+    of the GPU's time for T5 within sentences (docs/evidence/performance.md).
     """
     bias, mask = named.get("position_bias"), named.get("mask")
     if bias is None or mask is None or not mask.is_floating_point():
@@ -85,17 +85,9 @@ def _join_bias_and_mask(
 def _apply(answerer: Any, _check: Any) -> Undo | None:
     if not hasattr(answerer, "decoder_at"):
         return None
-    before = answerer.encoder_at, answerer.decoder_at
     encoder = RelativePositions(answerer.model.get_encoder())
     decoder = RelativePositions(answerer.model.get_decoder())
-    if not decoder.can_be_set:
-        return None
-    answerer.encoder_at, answerer.decoder_at = encoder.at, decoder.at
-
-    def undo() -> None:
-        answerer.encoder_at, answerer.decoder_at = before
-
-    return undo
+    return set_attributes(answerer, encoder_at=encoder.at, decoder_at=decoder.at) if decoder.can_be_set else None
 
 
 SPEEDUP = SpeedUp(name="relative_positions", apply=_apply)

@@ -1,4 +1,4 @@
-"""The class `SpeedUp`."""
+"""The class of speed-ups, and helpers to apply them."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -19,14 +19,13 @@ def _skip(_answerer: Any, _check: "EquivalenceCheck") -> None:
 class SpeedUp:
     """A change that gives the same numbers in less time. Its name is that of its module.
 
-    `apply` changes a loaded model (an `Answerer`) and returns a function that undoes the change, or None if there is
-    nothing to change in this model. It is called with all speed-ups before it in place, and with the equivalence check,
-    which is run again afterwards; if that fails, the change is undone. `during` is a context around a whole run, for a
-    speed-up that concerns the process and not a model.
+    `apply` changes a loaded model (an `Answerer`) and returns a function that undoes the change, or None if it does not
+    apply to the model. It is called after all earlier speed-ups; afterwards the equivalence check is run, and if that
+    fails, the change is undone. `during` is a context around a whole run, for a speed-up that changes the process.
 
-    `rows` is set by speed-ups that change how inputs are laid out in rows: their check includes long inputs.
-    `rounds_logits_less` is set by speed-ups that keep in float32 logits that a half-precision model would round: their
-    check allows for that rounding.
+    `rows` is set if the speed-up changes the layout of rows, so that its check needs long inputs. `rounds_logits_less`
+    is set if it keeps logits in float32 that a half-precision model would round, so that its check allows this
+    rounding.
     """
 
     name: str
@@ -36,10 +35,23 @@ class SpeedUp:
     rounds_logits_less: bool = False
 
 
-def try_mask_forms(answerer: Any, passes: Callable[[], bool], longest_row: int) -> None:
-    """Give a model the first form of attention mask with which a check passes, for rows of up to so many tokens.
+def set_attributes(answerer: Any, **values: Any) -> Undo:
+    """Set attributes, and return a function that restores the earlier values."""
+    before = {name: getattr(answerer, name) for name in values}
 
-    With one form only, nothing is checked: the check follows in any case.
+    def undo() -> None:
+        for name, value in before.items():
+            setattr(answerer, name, value)
+
+    for name, value in values.items():
+        setattr(answerer, name, value)
+    return undo
+
+
+def try_mask_forms(answerer: Any, passes: Callable[[], bool], longest_row: int) -> None:
+    """Set the first form of attention mask that passes a check, for rows of up to `longest_row` tokens.
+
+    A single possible form is not checked here, since the equivalence check follows.
     """
     forms = answerer.masks.forms(longest_row)
     for form in forms:

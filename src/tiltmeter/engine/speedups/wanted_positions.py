@@ -1,12 +1,12 @@
-"""Compute the vocabulary projection at the wanted positions only.
+"""Compute the vocabulary projection only at the wanted positions.
 
 Saves: a model's own forward pass projects every position onto the vocabulary, which can take most of a small model's
-time, and keeps positions x vocabulary logits in memory. Here a hook takes the hidden states in front of the projection,
-and only those of the wanted positions are projected.
+time, and keeps positions x vocabulary logits in memory. Here a hook takes the hidden states before the projection, and
+only those of the wanted positions are projected.
 Relies on: `get_output_embeddings()` being an `nn.Linear` whose output is the logits; and on `base_model` returning
 `last_hidden_state`, to restrict the layers between it and the projection as well.
-Check: on a small input the projection must give the logits of the whole model to within 1e-6, in any precision, which
-reveals models that scale or cap their logits; then the model's answers must stay the same. Selecting positions at the
+Check: on a small input, the projection must give the logits of the whole model within 1e-6 in any precision, which
+reveals models that scale or cap their logits; and the model's answers must stay the same. Selecting positions at the
 end of the base model is checked separately.
 If a check fails: the model computes logits at all positions. Slower and with more memory, same numbers.
 """
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 
-from tiltmeter.engine.speedups.speedup import SpeedUp, Undo
+from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, set_attributes
 from tiltmeter.engine.tensors import flatten_states, is_close
 from tiltmeter.engine.vocabulary_head import RestrictPositions, VocabularyHead
 
@@ -33,19 +33,19 @@ class _ProjectionReached(Exception):  # noqa: N818 - not an error: it carries th
 
 
 class ProjectingHead(VocabularyHead):
-    """Takes the hidden states in front of a model's vocabulary projection and projects the wanted ones itself."""
+    """Takes the hidden states before a model's vocabulary projection, and projects only the wanted ones."""
 
     projects_everywhere = False
 
     def __init__(self, model: nn.Module, projection: nn.Linear) -> None:
         super().__init__(model)
         self._projection = projection
-        # An encoder-decoder is its own base model; it has no layers between its decoder and the projection.
+        # An encoder-decoder is its own base model, and has no layers between its decoder and the projection.
         backbone: nn.Module = model.base_model  # type: ignore[assignment]
         self._backbone = backbone if backbone is not model else None
 
     def matches_model(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether our projection gives the logits of the whole model on an input."""
+        """Return whether our projection gives the logits of the whole model for an input."""
         whole = self._model(**inputs).logits.float()
         hidden = self._compute_hidden_states(inputs)
         ours = linear(hidden, self._projection.weight, self._projection.bias).float()
@@ -63,27 +63,27 @@ class ProjectingHead(VocabularyHead):
         return True
 
     def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
-        """The hidden states in front of the projection at the positions with these flat indices."""
+        """Return the hidden states before the projection at the positions with these flat indices."""
         with only_at(rows), self._limit_backbone_output(rows):
             states = flatten_states(self._compute_hidden_states(inputs))
         return states if len(states) == len(rows) else states[rows]
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
-        """The logit of each token at state `which`, in float32; no other logits are computed."""
+        """Return the logit of each token at state `which`, in float32; no other logits are computed."""
         logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=1)
         return logits if self._projection.bias is None else logits + self._projection.bias[tokens].float()
 
     def vocabulary(self, _states: Tensor) -> int:
-        """The number of logits of a state."""
+        """Return the number of logits of a state."""
         return self._projection.weight.shape[0]
 
     def slice(self, states: Tensor, start: int, end: int) -> Tensor:
-        """The logits of part of the vocabulary."""
+        """Return the logits of a part of the vocabulary."""
         bias = self._projection.bias
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """The logits of half-precision states in float32; columns beyond the vocabulary, if any, are minus infinity."""
+        """Return the logits of half-precision states in float32; columns after the vocabulary are minus infinity."""
         size, bias = self._projection.out_features, self._projection.bias
         weight = self._aligned_weight
         try:
@@ -97,12 +97,12 @@ class ProjectingHead(VocabularyHead):
 
     @cached_property
     def _aligned_weight(self) -> Tensor:
-        """The projection's weight, padded with rows of zeros to a multiple of 8: other sizes use slower GPU kernels."""
+        """The projection's weight, padded with rows of zeros to a multiple of 8; other sizes are slower on GPUs."""
         return pad(self._projection.weight, (0, 0, 0, -self._projection.out_features % 8))
 
     @contextmanager
     def _limit_backbone_output(self, rows: Tensor) -> Iterator[None]:
-        """Within the context, the base model returns only these positions, as one sequence."""
+        """Let the base model return only these positions within the context, as one sequence."""
 
         def keep_rows(_module: nn.Module, _args: Any, output: Any) -> None:
             output.last_hidden_state = flatten_states(output.last_hidden_state)[rows][None]
@@ -117,7 +117,7 @@ class ProjectingHead(VocabularyHead):
             handle.remove()
 
     def _compute_hidden_states(self, inputs: Mapping[str, Any]) -> Tensor:
-        """The input of the model's vocabulary projection."""
+        """Return the input of the model's vocabulary projection."""
 
         def stop(_module: nn.Module, args: tuple[Tensor, ...]) -> None:
             raise _ProjectionReached(args[0])
@@ -135,18 +135,11 @@ class ProjectingHead(VocabularyHead):
 def _apply(answerer: Any, _check: Any) -> Undo | None:
     if not hasattr(answerer, "head"):
         return None
-    before, projection = answerer.head, answerer.model.get_output_embeddings()
+    projection = answerer.model.get_output_embeddings()
     if not isinstance(projection, nn.Linear):
         return None
     head = ProjectingHead(answerer.model, projection)
-    if not head.matches_model(answerer.build_example_inputs()):
-        return None
-    answerer.head = head
-
-    def undo() -> None:
-        answerer.head = before
-
-    return undo
+    return set_attributes(answerer, head=head) if head.matches_model(answerer.build_example_inputs()) else None
 
 
 SPEEDUP = SpeedUp(name="wanted_positions", apply=_apply, rounds_logits_less=True)
