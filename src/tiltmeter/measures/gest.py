@@ -137,7 +137,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each model and data set with stereotypes of one side only, for which g_s is not defined."""
+    """Return a sentence for each model and data set with stereotypes of one side only, which have no g_s."""
     return describe_one_sided_data(scores, G_S.name)
 
 
@@ -287,12 +287,12 @@ class _Templates(RecordKey):
         measure = f"{name} {AS_PUBLISHED}" if view == AS_PUBLISHED else name
         return build_record(self, part, view, group, measure, value, n, ends=ends, label=self._format_label(group))
 
-    def build_agreement_ranks(self, part: str, view: str, parts: Sequence[GestPart]) -> Iterator[Record]:
+    def build_agreement_ranks(self, name: str, view: str, parts: Sequence[GestPart]) -> Iterator[Record]:
         """Yield the mean feminine ranks over parts of several models, if all have the same stereotypes."""
         if have_same_stereotypes(parts):
             means = np.mean([compute_average_ranks(part.logs) for part in parts], axis=0)
             for number, rank in zip(parts[0].ratios, means.tolist(), strict=True):
-                yield self._record(part, view, str(number), "feminine rank", rank, len(parts))
+                yield self._record(name, view, str(number), "feminine rank", rank, len(parts))
 
 
 def _pool_models(measured: Sequence[_Templates], language: str) -> _Templates:

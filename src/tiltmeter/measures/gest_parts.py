@@ -168,7 +168,7 @@ def resample_means(values: Floats, key: str, resamples: int) -> Floats | None:
 
 
 def compute_rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: float, n: int) -> Interval | None:
-    """Return the interval of a rate of n sentences: Student's t, or a bootstrap on the published scale if n is large."""
+    """Return the interval of a rate of n sentences: Student's t, or on the published scale a bootstrap for large n."""
     if scale != 1.0 and n >= FEWEST_RESAMPLED and resampled is not None:
         return compute_percentile_intervals(resampled[np.newaxis])[0]
     if ratio is None or not ratio.standard_error.value:
