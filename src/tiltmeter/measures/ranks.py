@@ -1,10 +1,10 @@
 """Confidence intervals of ranks, from pairwise comparisons of groups.
 
-The lower end of a group's rank is one more than the number of groups significantly below it; the upper end is the
-number of groups minus those significantly above it (Klein, Wright and Wieczorek 2020; Mogstad, Romano, Shaikh and Wilhelm
-2024). The interval misses the true rank only if one of its comparisons is a false positive. With one-sided tests at 5%
-divided by the number of other groups (Bonferroni) it covers the rank with a probability of at least 95%. Percentile
-bootstraps of ranks undercover if groups hardly differ.
+The lower end of a group's rank is one more than the number of groups significantly below it. The upper end is the
+number of groups minus those significantly above it (Klein, Wright and Wieczorek 2020; Mogstad, Romano, Shaikh
+and Wilhelm 2024). The interval misses the true rank only if one of its comparisons is a false positive. With one-sided
+tests at 5% divided by the number of other groups (Bonferroni) it covers the rank with a probability of at least
+95%. Percentile bootstraps of ranks undercover if groups hardly differ.
 """
 
 from collections.abc import Sequence
