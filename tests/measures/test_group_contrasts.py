@@ -8,6 +8,7 @@ from scipy import stats
 
 from perf.simulations.groups import TABLES, groups, settings, sizes
 from perf.simulations.runner import Simulate
+from tests.measures.present import present
 from tiltmeter.measures.contrasts import estimate_item_mean
 from tiltmeter.measures.crossed_effects import (
     MemberVariance,
@@ -78,15 +79,13 @@ def test_slopes_of_items_by_size_are_no_noise_of_answers() -> None:
     )
     assert compute_answer_noise(answers, coefficients, families, weights, strata) > 10 * expected
     estimate = estimate_slope(answers, sizes_of, families, weights, strata)
-    assert estimate is not None
-    assert estimate.over_members is not None
     mean = estimate_item_mean(coefficients @ answers, weights, None, strata)
     between = compute_slope_variance(answers @ weights, build_slope_design(sizes_of, families), coefficients)
     noise = compute_answer_noise(answers, coefficients, families, weights, strata, sizes_of)
     error = np.sqrt(between.variance + mean.standard_error.value**2 - noise)
     assert between.variance > noise  # so that neither part alone is the larger
     reach = stats.t.ppf(0.975, combine_variances(between, mean.standard_error, noise).df) * error
-    assert estimate.over_members.high == pytest.approx(estimate.value + reach)
+    assert present(present(estimate).over_members).high == pytest.approx(present(estimate).value + reach)
 
 
 def test_a_regression_without_residuals_has_no_variance() -> None:
