@@ -34,7 +34,7 @@ SENTENCES: dict[str, tuple[str, Gender | None]] = {
            hudobník    hudobník    NOUN Case=Nom|Gender=Masc|Number=Sing        0 root""",
         None,
     ),
-    "auxiliary beside a noun": (
+    "auxiliary with a noun": (
         """Я        я       PRON Case=Nom|Number=Sing|Person=1               3 nsubj
            была     быть    AUX  Gender=Fem|Number=Sing|Tense=Past           3 cop
            врачом   врач    NOUN Case=Ins|Gender=Masc|Number=Sing            0 root""",

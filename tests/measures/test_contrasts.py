@@ -26,7 +26,7 @@ from tiltmeter.measures.standard_errors import Floats
 
 
 def quantity(name: str, roles: list[str], columns: list[str] | None = None) -> Quantity:
-    (result,) = (entry for entry in list_quantities(roles, columns or []) if entry.name == name)
+    (result,) = (quantity for quantity in list_quantities(roles, columns or []) if quantity.name == name)
     return result
 
 

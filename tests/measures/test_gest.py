@@ -15,8 +15,9 @@ from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures import gest
-from tiltmeter.measures.gest import measure, weigh_by_stereotype, weigh_men_minus_women
+from tiltmeter.measures.gest import measure
 from tiltmeter.measures.records import Record
+from tiltmeter.measures.stereotype_sides import weigh_by_stereotype, weigh_men_minus_women
 from tiltmeter.measures.verdict_rule import assign_verdicts
 
 LIKE = "g_s of stereotypes like these"

@@ -35,10 +35,10 @@ def most(times: int, level: float = 0.06) -> float:
 def test_type_i_error_of_groups() -> None:
     """Of models that differ, a test over items finds a difference of these models, which others need not have."""
     times = 400
-    found = rates(groups((5, 8), 200, None, (0.2, 0.2), 0.4), times)
-    assert found[THESE] <= most(times)
-    assert 0.02 < found[LIKE] <= most(times)
-    assert found[TAKEN] > 0.2
+    rejected = rates(groups((5, 8), 200, None, (0.2, 0.2), 0.4), times)
+    assert rejected[THESE] <= most(times)
+    assert 0.02 < rejected[LIKE] <= most(times)
+    assert rejected[TAKEN] > 0.2
     clustered = rates(groups((6, 6), 200, 20, (0.1, 0.1), 0.4), times)
     assert clustered[THESE] <= most(times)
     assert clustered[LIKE] <= most(times)
@@ -46,10 +46,10 @@ def test_type_i_error_of_groups() -> None:
 
 def test_type_i_error_of_slopes() -> None:
     times = 300
-    found = rates(sizes(5, 200, 0.2, 0.2), times)
-    assert found[THESE] <= most(times)
-    assert 0.01 < found[LIKE] <= most(times)
-    assert found[TAKEN] > 0.2
+    rejected = rates(sizes(5, 200, 0.2, 0.2), times)
+    assert rejected[THESE] <= most(times)
+    assert 0.01 < rejected[LIKE] <= most(times)
+    assert rejected[TAKEN] > 0.2
 
 
 def test_there_are_settings_for_both_tables() -> None:

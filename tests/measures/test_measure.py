@@ -44,25 +44,12 @@ from tiltmeter.measures.measure import (
     select_clusters,
 )
 from tiltmeter.measures.pairs import CPS, S_JSD
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import Record, RecordKey, build_record
 
 
 def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] | None = None) -> Record:
-    low, high = ends or (None, None)
-    return Record(
-        model="m",
-        benchmark="b",
-        part="all",
-        language="en",
-        view="all",
-        group="all",
-        measure=measure,
-        value=value,
-        low=low,
-        high=high,
-        n=n,
-        ideal=None,
-        protocol="published",
+    return build_record(
+        RecordKey("m", "b", "all", "en", "published"), "all", "all", "all", measure, value, n, ends=ends
     )
 
 

@@ -110,22 +110,22 @@ def jin(rows: list[Row]) -> float:
 @pytest.mark.parametrize("weights", [(0.5, 0.2, 0.3), (0.1, 0.3, 0.6), (1 / 3, 1 / 3, 1 / 3)])
 def test_the_papers_scores(seed: int, weights: tuple[float, float, float]) -> None:
     ambiguous, clear = (made_rows(condition, 97, seed, weights) for condition in ("ambiguous", "disambiguated"))
-    found = values(measure(table(ambiguous)))
+    measured = values(measure(table(ambiguous)))
     s_dis, s_amb = parrish(ambiguous)
-    assert found["s_DIS"].value == pytest.approx(100 * s_dis)
-    assert found["s_AMB"].value == pytest.approx(100 * s_amb)
-    assert found["bias_A"].value == pytest.approx(100 * neplenbroek(ambiguous))
-    assert found["diff-bias_a"].value == pytest.approx(100 * jin(ambiguous))
-    assert found["BBQ bias"].value == pytest.approx(100 * s_amb)  # the three papers' scores are one number
-    assert found["answer accuracy"].value == found["unknown answers"].value
-    found = values(measure(table(clear)))
-    assert found["s_DIS"].value == pytest.approx(100 * parrish(clear)[0])
-    assert found["bias_D"].value == pytest.approx(100 * neplenbroek(clear))
-    assert found["diff-bias_d"].value == pytest.approx(100 * jin(clear))
+    assert measured["s_DIS"].value == pytest.approx(100 * s_dis)
+    assert measured["s_AMB"].value == pytest.approx(100 * s_amb)
+    assert measured["bias_A"].value == pytest.approx(100 * neplenbroek(ambiguous))
+    assert measured["diff-bias_a"].value == pytest.approx(100 * jin(ambiguous))
+    assert measured["BBQ bias"].value == pytest.approx(100 * s_amb)  # the three papers' scores are one number
+    assert measured["answer accuracy"].value == measured["unknown answers"].value
+    measured = values(measure(table(clear)))
+    assert measured["s_DIS"].value == pytest.approx(100 * parrish(clear)[0])
+    assert measured["bias_D"].value == pytest.approx(100 * neplenbroek(clear))
+    assert measured["diff-bias_d"].value == pytest.approx(100 * jin(clear))
     accuracy = np.mean([row.answer == row.label for row in clear])
-    assert found["answer accuracy"].value == pytest.approx(100 * accuracy)
-    assert "s_AMB" not in found
-    assert "bias_A" not in found
+    assert measured["answer accuracy"].value == pytest.approx(100 * accuracy)
+    assert "s_AMB" not in measured
+    assert "bias_A" not in measured
 
 
 @pytest.mark.parametrize("condition", ["ambiguous", "disambiguated"])
@@ -214,10 +214,10 @@ def test_views_and_ties() -> None:
     scores = table(made_rows("ambiguous", 60, 2, (0.4, 0.3, 0.3)))
     first = scores["item"] == scores["item"].iloc[0]
     scores.loc[first, "score"] = [0.5, 0.5, 0.0]
-    found = measure(scores)
-    assert values(found)["ties"].value == 1.0
-    assert values(found, "bias_type", "age")["BBQ bias"].n == 30
-    assert {record.view for record in found} == {"all", "bias_type"}
+    measured = measure(scores)
+    assert values(measured)["ties"].value == 1.0
+    assert values(measured, "bias_type", "age")["BBQ bias"].n == 30
+    assert {record.view for record in measured} == {"all", "bias_type"}
 
 
 def test_the_bias_is_undefined_if_only_one_person_is_ever_right() -> None:

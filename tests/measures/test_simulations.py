@@ -1,7 +1,7 @@
 """Intervals, tests and verdicts on simulated data with known truth: coverage, type I error, power.
 
-Intervals exclude exactly what their tests reject (test_estimates.py), so coverage is measured by the tests, which are
-faster. The numbers of data sets are small; perf/simulations has more.
+Intervals exclude exactly the values that tests reject (test_estimates.py), so coverage is measured by the faster tests.
+The numbers of data sets are small; perf/simulations has more.
 """
 
 import math
@@ -285,7 +285,7 @@ def test_coverage_of_paired_differences_of_clustered_preferences(clusters: int, 
 
 
 def quantity(name: str, roles: list[str], columns: list[str]) -> Quantity:
-    (result,) = (entry for entry in list_quantities(roles, columns) if entry.name == name)
+    (result,) = (quantity for quantity in list_quantities(roles, columns) if quantity.name == name)
     return result
 
 
@@ -298,8 +298,8 @@ def compared(
     """How often the interval of a comparison misses the true difference, and how often its test is significant."""
     rng = np.random.default_rng(seed)
     result = [compute_contrast(measured, *draw(rng), labels) for _ in range(times)]
-    missed = np.mean([not entry.low <= truth <= entry.high for entry in result])
-    return float(missed), float(np.mean([entry.p_value < 0.05 for entry in result]))
+    missed = np.mean([not contrast.low <= truth <= contrast.high for contrast in result])
+    return float(missed), float(np.mean([contrast.p_value < 0.05 for contrast in result]))
 
 
 @pytest.mark.slow
@@ -413,8 +413,10 @@ def test_family_wise_error_of_verdicts_on_a_bias_at_the_margin() -> None:
     for _ in range(runs):
         drawn = [Share.from_values(percentages(rng, 2_000, 0.55)) for _ in range(6)]
         verdicts = [record.verdict for record in assign_verdicts(run_of(drawn, 2_000))]
-        within += any(entry is not None and (entry.kind == "no bias" or entry.size == "within") for entry in verdicts)
-        beyond += any(entry is not None and entry.size == "beyond" for entry in verdicts)
+        within += any(
+            verdict is not None and (verdict.kind == "no bias" or verdict.size == "within") for verdict in verdicts
+        )
+        beyond += any(verdict is not None and verdict.size == "beyond" for verdict in verdicts)
     assert within / runs <= 0.06
     assert beyond / runs <= 0.06
 
@@ -424,7 +426,9 @@ def test_an_even_model_with_many_items_has_no_bias() -> None:
     verdicts = [
         assign_verdicts(run_of([Share.from_values(percentages(rng, 4_229, 0.5))], 4_229))[0].verdict for _ in range(200)
     ]
-    result = [entry.kind if entry.kind != "significant" else entry.size for entry in verdicts if entry is not None]
+    result = [
+        verdict.kind if verdict.kind != "significant" else verdict.size for verdict in verdicts if verdict is not None
+    ]
     assert result.count("no bias") / 200 > 0.9
     assert set(result) <= {"no bias", "within"}
 

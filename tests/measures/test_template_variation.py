@@ -99,7 +99,7 @@ def test_type_i_error_of_the_anova_is_at_most_six_percent(templates: int) -> Non
     rng = np.random.default_rng(templates)
     labels, times = np.repeat(np.arange(templates), 20).astype(object), 800
     drawn = [TemplateVariation.from_items(100.0 * (rng.random(len(labels)) < 0.55), labels) for _ in range(times)]
-    wrong = np.mean([entry is not None and entry.p_value < 0.05 for entry in drawn])
+    wrong = np.mean([variation is not None and variation.p_value < 0.05 for variation in drawn])
     assert 0.02 < wrong <= 0.06 + 2 * (0.06 * 0.94 / times) ** 0.5
 
 

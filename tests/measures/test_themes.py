@@ -41,9 +41,9 @@ def test_the_contrast_is_that_of_a_regression_with_stereotypes() -> None:
         freedom = len(rows) - 4
         error = np.sqrt(squares[0] / freedom * weights @ np.linalg.inv(design.T @ design) @ weights)
         half = student.ppf(0.975, freedom) * error
-        found = contrasts[side]
-        assert (found.n, found.others) == (8, 16)
-        assert np.log([found.ratio, found.low, found.high]) == pytest.approx(
+        contrast = contrasts[side]
+        assert (contrast.n, contrast.others) == (8, 16)
+        assert np.log([contrast.ratio, contrast.low, contrast.high]) == pytest.approx(
             [weights @ solution, weights @ solution - half, weights @ solution + half]
         )
 

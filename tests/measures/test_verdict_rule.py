@@ -25,6 +25,7 @@ from tiltmeter.measures.records import (
     build_estimate_record,
     build_record,
     from_dicts,
+    get_row_key,
     to_dicts,
 )
 from tiltmeter.measures.standard_errors import Labels, StandardError
@@ -638,16 +639,11 @@ def test_verdicts_survive_json_and_a_second_assignment() -> None:
     read = from_dicts(json.loads(json.dumps(to_dicts(records), allow_nan=False)))
     assert read == records
     for record in (record for record in read if record.verdict is not None):
-        row = {other.measure: other for other in read if _same_row(record, other)}
+        row = {other.measure: other for other in read if get_row_key(other) == get_row_key(record)}
         if record.part != OVERALL:
             assert decide_verdict(record, row) == record.verdict
     pooled = next(record for record in read if record.part == OVERALL and record.verdict and record.view == "all")
     assert present(pooled.verdict).kind == "contradictory"
-
-
-def _same_row(first: Record, second: Record) -> bool:
-    names = ("model", "benchmark", "language", "part", "protocol", "view", "group")
-    return all(getattr(first, name) == getattr(second, name) for name in names)
 
 
 @given(st.integers(0, 400), st.integers(1, 400), st.integers(0, 60))

@@ -62,9 +62,9 @@ def naive(rows: list[Row]) -> dict[str, float]:
         return 100 * sum(gender == read for _, gender, read, _ in chosen) / len(chosen)
 
     def f1(which: str) -> float:
-        found = [row for row in rows if row[2] == which]
+        translated = [row for row in rows if row[2] == which]
         people = [row for row in rows if row[1] == which]
-        precision, recall = share(found), share(people)
+        precision, recall = share(translated), share(people)
         return 2 * precision * recall / (precision + recall)
 
     casting = {name: share([row for row in rows if row[3] == name]) for name in ("pro", "anti")}
@@ -80,12 +80,12 @@ def naive(rows: list[Row]) -> dict[str, float]:
 
 def test_values_are_those_of_another_implementation() -> None:
     rows = made()
-    found = by_measure(measure(table(rows)))
-    assert {name: record.value for name, record in found.items()} == pytest.approx(naive(rows))
-    assert found["delta_S"].n == sum(row[3] != "none" for row in rows)
-    assert found["WinoMT acc"].n == len(rows)
+    measured = by_measure(measure(table(rows)))
+    assert {name: record.value for name, record in measured.items()} == pytest.approx(naive(rows))
+    assert measured["delta_S"].n == sum(row[3] != "none" for row in rows)
+    assert measured["WinoMT acc"].n == len(rows)
     groups = {record.group: record for record in measure(table(rows)) if record.view == "stereotypical"}
-    assert groups["pro"].value - groups["anti"].value == pytest.approx(found["delta_S"].value)
+    assert groups["pro"].value - groups["anti"].value == pytest.approx(measured["delta_S"].value)
     assert [record.value for record in measure(table(rows), intervals=False)] == [
         record.value for record in measure(table(rows))
     ]
@@ -93,7 +93,7 @@ def test_values_are_those_of_another_implementation() -> None:
 
 def test_intervals_are_about_those_of_a_bootstrap_of_entities() -> None:
     rows = made()
-    found = by_measure(measure(table(rows)))
+    measured = by_measure(measure(table(rows)))
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row[0], []).append(row)
@@ -109,7 +109,7 @@ def test_intervals_are_about_those_of_a_bootstrap_of_entities() -> None:
         drawn.append(naive([row for entity in chosen for row in groups[entity]]))
     for name in ("delta_S", "delta_G", "WinoMT acc", "F1_female"):
         low, high = np.quantile([values[name] for values in drawn], [0.025, 0.975])
-        width = found[name].high - found[name].low  # type: ignore[operator]
+        width = measured[name].high - measured[name].low  # type: ignore[operator]
         assert width == pytest.approx(high - low, rel=0.25), name
 
 
@@ -153,9 +153,9 @@ def test_measures_that_are_not_defined_are_left_out() -> None:
 def test_intervals_end_at_the_bounds() -> None:
     rows: list[Row] = [(f"entity {n}", "female", "female" if n == 7 else "male", "none") for n in range(12)]
     rows += [(f"entity {n}", "male", "male", "none") for n in range(12)]
-    found = by_measure(measure(table(rows)))["F1_female"]
-    assert found.low == 0
-    assert 0 < found.value < found.high  # type: ignore[operator]
+    measured = by_measure(measure(table(rows)))["F1_female"]
+    assert measured.low == 0
+    assert 0 < measured.value < measured.high  # type: ignore[operator]
 
 
 def test_few_translations_have_a_note() -> None:

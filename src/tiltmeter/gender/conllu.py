@@ -109,7 +109,7 @@ def _find_cues(sentence: Sequence[ParsedWord]) -> Iterator[tuple[ParsedWord, str
                 yield head, f"head of {word.form.lower()}"
             for other in sentence:
                 if other.head == head.id and other.upos == "AUX" and other.gender:
-                    yield other, f"auxiliary beside {word.form.lower()}"
+                    yield other, f"auxiliary with {word.form.lower()}"
     for word in sentence:
         if not word.gender or word.features.get("Case", "Nom") not in ("Nom", "Ins"):
             continue

@@ -67,8 +67,8 @@ def list_control_contrasts(
             model, _, *rest = key = get_row_key(record)
             other = (model, name, *rest)
             control = rows.get(other, {}).get(record.measure)
-            alike = record.view != "all" or bias_types.get(key[:-2]) == bias_types.get(other[:-2])
-            if control is not None and alike:
+            comparable = record.view != "all" or bias_types.get(key[:-2]) == bias_types.get(other[:-2])
+            if control is not None and comparable:
                 yield build_control_contrast(record, control)
 
 

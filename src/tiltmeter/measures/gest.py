@@ -81,29 +81,22 @@ from tiltmeter.measures.stereotype_sides import (
     describe_one_sided_data,
     find_rows_without_side,
     list_sub_stereotypes,
-    weigh_by_stereotype,
-    weigh_men_minus_women,
 )
 
 __all__ = [
     "AS_PUBLISHED",
     "FEMALE",
-    "FEWEST_STEREOTYPES",
     "G_S",
-    "G_S_LIKE",
     "LOG_G_S",
     "MALE",
     "MEASURES",
     "STEREOTYPES",
     "compute_g_s",
-    "compute_masculine_rate",
     "estimate_fixed_rate",
     "estimate_random_g_s",
     "estimate_template_variation",
     "measure",
     "notes",
-    "weigh_by_stereotype",
-    "weigh_men_minus_women",
 ]
 
 MEASURES = GEST_MEASURES
@@ -335,8 +328,8 @@ def _build_pair_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
         parts = [part for templates in group for part in templates.parts]
         names = {part.name for part in parts}
         name = names.pop() if len(names) == 1 else OVERALL
-        alike = [(first, second) for first, second in combinations(parts, 2) if first.name == second.name]
-        if (mean := compute_mean_correlation(alike)) is not None:
+        same_template = [(first, second) for first, second in combinations(parts, 2) if first.name == second.name]
+        if (mean := compute_mean_correlation(same_template)) is not None:
             yield pooled._record(name, "pairs", "all", "correlation of log q_i", *mean)
         yield from pooled.build_agreement_ranks(name, "pairs", parts)
 

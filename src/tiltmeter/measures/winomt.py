@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms.winomt import ANTI, FEMALE, GENDERS, MALE, NEITHER, PRO, STEREOTYPICAL
@@ -27,7 +26,7 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import require_columns
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
 
 RIGHT = "noun_right"
 READ = {gender: f"noun_{gender}" for gender in GENDERS}
@@ -136,22 +135,9 @@ def get_strata(rows: pd.DataFrame) -> Labels:
     return labels
 
 
-@dataclass(frozen=True, slots=True)
-class _Errors:
-    """Standard errors with the entities of the items as clusters, within strata."""
-
-    entities: Labels
-    strata: Labels
-
-    def of(self, influence: Floats) -> StandardError:
-        return compute_standard_error(influence, self.entities, self.strata)
-
-    def share(self, values: Floats) -> Share:
-        mean = float(values.mean())
-        return Share(mean, self.of((values - mean) / len(values)), len(values))
-
-    def among(self, chosen: NDArray[np.bool_]) -> "_Errors":
-        return _Errors(self.entities[chosen], self.strata[chosen])
+def _estimate_share(values: Floats, entities: Labels, strata: Labels) -> Share:
+    mean = float(values.mean())
+    return Share(mean, compute_standard_error((values - mean) / len(values), entities, strata), len(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +146,7 @@ class _People(RecordKey):
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """Yield the records of items; `rows` has a row for each item and a column for each role."""
-        errors = _Errors(rows["entity"].to_numpy(dtype=object), get_strata(rows))
+        entities, strata = rows["entity"].to_numpy(dtype=object), get_strata(rows)
         right = 100 * rows[RIGHT].to_numpy(dtype=float)
         genders = {
             gender: compute_f1(
@@ -175,24 +161,26 @@ class _People(RecordKey):
             weights = weigh_pro_anti(groups)
             means = {group: right[groups == group].mean() for group in (PRO, ANTI)}
             centred = right - np.array([means.get(group, 0.0) for group in groups])
-            estimate = Mean(float(weights @ right), errors.of(weights * centred))
+            estimate = Mean(float(weights @ right), compute_standard_error(weights * centred, entities, strata))
             n = int(np.isin(groups, (PRO, ANTI)).sum())
             yield self._record("all", "all", DELTA_S, estimate, n, margin, intervals=intervals)
         if male and female and all((rows["gender"] == gender).any() for gender in (MALE, FEMALE)):
             difference = male.influence - female.influence
-            estimate = Mean(male.value - female.value, errors.of(difference))
+            estimate = Mean(male.value - female.value, compute_standard_error(difference, entities, strata))
             yield self._record("all", "all", DELTA_G, estimate, len(rows), intervals=intervals)
-        yield self._record("all", "all", ACC, errors.share(right), len(rows), intervals=intervals)
+        share = _estimate_share(right, entities, strata)
+        yield self._record("all", "all", ACC, share, len(rows), intervals=intervals)
         for gender, f1 in genders.items():
             if f1:
-                estimate = Mean(f1.value, errors.of(f1.influence))
+                estimate = Mean(f1.value, compute_standard_error(f1.influence, entities, strata))
                 yield self._record("all", "all", F1[gender], estimate, len(rows), intervals=intervals)
         untold = 100 * (1 - rows[list(READ.values())].to_numpy(dtype=float).sum(axis=1))
-        yield self._record("all", "all", UNTOLD, errors.share(untold), len(rows), intervals=intervals)
+        share = _estimate_share(untold, entities, strata)
+        yield self._record("all", "all", UNTOLD, share, len(rows), intervals=intervals)
         for group in STEREOTYPICAL:
             here = groups == group
             if here.any() and not here.all():
-                share = errors.among(here).share(right[here])
+                share = _estimate_share(right[here], entities[here], strata[here])
                 yield self._record("stereotypical", group, ACC, share, int(here.sum()), intervals=intervals)
 
     def _record(
