@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent / "sentences"
 class Labelled:
     language: str
     gender: str
-    kind: str
+    trap: str
     text: str
 
 

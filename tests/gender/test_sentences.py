@@ -1,6 +1,6 @@
 import pytest
-from labelled import Labelled, labelled
 
+from tests.gender.labelled import Labelled, labelled
 from tiltmeter.gender import LANGUAGES, find_speaker_gender
 
 ALL = [sentence for language in LANGUAGES for sentence in labelled(language)]
@@ -9,7 +9,7 @@ ALL = [sentence for language in LANGUAGES for sentence in labelled(language)]
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_there_are_forty_sentences_and_half_are_traps(language: str) -> None:
     sentences = labelled(language)
-    traps = [sentence for sentence in sentences if sentence.kind != "plain"]
+    traps = [sentence for sentence in sentences if sentence.trap != "plain"]
     assert len(sentences) >= 40
     assert len(traps) >= len(sentences) / 2
     assert {sentence.gender for sentence in sentences} == {"masculine", "feminine", "none"}

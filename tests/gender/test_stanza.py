@@ -5,6 +5,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.gender.stanza import StanzaGenderFinder
 
@@ -14,8 +15,8 @@ def word(number: int, text: str, upos: str, feats: str | None, head: int, deprel
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts that the fake parsed; it returns two sentences, of which the second marks a gender."""
+def parsed_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that the fake parsed. The fake returns two sentences; the second one marks a gender."""
     texts: list[str] = []
 
     def pipeline(language: str, processors: str, verbose: bool) -> object:
@@ -38,23 +39,23 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def test_the_first_sentence_with_a_gender_counts(seen: list[str]) -> None:
+def test_the_first_sentence_with_a_gender_counts(parsed_texts: list[str]) -> None:
     detected = StanzaGenderFinder("hr").find_speaker_gender("Da. Došla sam.")
     assert (detected.gender, detected.cue) == ("feminine", ("došla",))
-    assert seen == ["Da. Došla sam."]
+    assert parsed_texts == ["Da. Došla sam."]
 
 
-def test_serbian_is_parsed_in_latin_letters(seen: list[str]) -> None:
+def test_serbian_is_parsed_in_latin_letters(parsed_texts: list[str]) -> None:
     StanzaGenderFinder("sr").find_speaker_gender("Дошла сам.")
-    assert seen == ["došla sam."]
+    assert parsed_texts == ["došla sam."]
 
 
 def test_without_stanza_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "stanza", None)
-    with pytest.raises(UsageError, match=r"tiltmeter\[stanza\]"):
+    with raises_mentioning(UsageError, "tiltmeter[stanza]"):
         StanzaGenderFinder("sk")
 
 
-def test_an_unknown_language_is_refused(seen: list[str]) -> None:
-    with pytest.raises(UsageError, match="'de'"):
+def test_an_unknown_language_is_a_usage_error(parsed_texts: list[str]) -> None:
+    with raises_mentioning(UsageError, "'de'"):
         StanzaGenderFinder("de")

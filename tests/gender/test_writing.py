@@ -5,8 +5,8 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from labelled import Labelled, labelled
 
+from tests.gender.labelled import Labelled, labelled
 from tiltmeter.gender import LANGUAGES, find_speaker_gender
 from tiltmeter.gender.sr import transliterate_to_latin
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.measures.present import present
 from tests.measures.simulated import labels
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import (
     FEWEST_FOR_ICAT,
-    _score_preference,
     _score_sense,
-    _score_strict_preference,
     compute_icat,
     compute_unbiased_icat,
     estimate_icat_interval,
@@ -25,6 +25,7 @@ from tiltmeter.measures.association import (
     measure,
 )
 from tiltmeter.measures.estimates import Share, compute_two_sided_p
+from tiltmeter.measures.item_contributions import score_preference
 from tiltmeter.measures.records import OVERALL, Record
 
 ROLES = ("stereotype", "anti-stereotype", "unrelated")
@@ -228,9 +229,7 @@ def test_margins_can_be_set() -> None:
     assert result.margin == 8.0
     assert result.p_beyond is not None
     wider = find(measure(pd.DataFrame(rows()), margins={"SS": 9.0}), view="all", measure="SS").p_equivalence
-    assert wider is not None
-    assert result.p_equivalence is not None
-    assert wider < result.p_equivalence
+    assert present(wider) < present(result.p_equivalence)
 
 
 def test_intervals_include_the_value_and_stay_within_bounds() -> None:
@@ -290,14 +289,14 @@ def test_fewer_than_five_terms_have_no_interval_of_their_mean() -> None:
     assert find(records, view="bias_types", group="all", measure="LMS").low is None
 
 
-@pytest.mark.parametrize(("terms", "present"), [(4, False), (5, True)])
-def test_five_terms_are_enough_and_four_are_not(terms: int, present: bool) -> None:
+@pytest.mark.parametrize(("terms", "enough"), [(4, False), (5, True)])
+def test_five_terms_are_enough_and_four_are_not(terms: int, enough: bool) -> None:
     frame = pd.DataFrame(rows(100))
     frame = frame.assign(target=[f"t{int(str(item)[-3:]) % terms}" for item in frame["item"]], bias_type="race")
     records = measure(frame)
     for name in ("LMS", "SS as published", "ICAT micro"):
         result = find(records, view="targets", group="all", measure=name)
-        assert (result.n, result.low is not None, result.why is None) == (terms, present, present)
+        assert (result.n, result.low is not None, result.why is None) == (terms, enough, enough)
 
 
 @pytest.mark.parametrize("n", [1, 20, 29, 30])
@@ -322,7 +321,7 @@ def test_both_definitions_of_macro_and_micro_icat() -> None:
         assert over_terms.value != over_types.value
 
 
-def test_records_do_not_depend_on_row_order_or_other_cases() -> None:
+def test_records_do_not_depend_on_row_order_or_other_portions() -> None:
     table = [*rows(), *rows(part="intersentence")]
     alone = measure(pd.DataFrame(table))
     shuffled = table.copy()
@@ -338,10 +337,8 @@ def test_swapping_the_sides_mirrors_ss() -> None:
     swapped = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype", "unrelated": "unrelated"}
     mirrored = [{**row, "role": swapped[str(row["role"])]} for row in table]
     first, second = (find(measure(pd.DataFrame(scores)), view="all", measure="SS") for scores in (table, mirrored))
-    assert first.low is not None
-    assert first.high is not None
     assert first.value + second.value == pytest.approx(100)
-    assert (second.low, second.high) == pytest.approx((100 - first.high, 100 - first.low))
+    assert (second.low, second.high) == pytest.approx((100 - present(first.high), 100 - present(first.low)))
     assert (second.p_value, second.p_equivalence, second.p_beyond) == pytest.approx(
         (first.p_value, first.p_equivalence, first.p_beyond)
     )
@@ -349,7 +346,7 @@ def test_swapping_the_sides_mirrors_ss() -> None:
     assert (lms.value, lms.low, lms.high) == (same.value, same.low, same.high)
 
 
-def test_overall_pools_within_a_family_of_protocols() -> None:
+def test_overall_pools_protocols_with_the_same_base() -> None:
     table = [
         *rows(4, protocol="published"),
         *rows(4, protocol="in-context"),
@@ -393,22 +390,18 @@ def test_balanced_ss_gives_shorter_and_longer_stereotypes_equal_weight() -> None
     shorter, longer = (contributed["SS"][side].mean() for side in (lengths < 0, lengths > 0))
     assert result.value == pytest.approx((shorter + longer) / 2)
     assert (result.n, result.ideal, result.margin, result.view) == (96, 50.0, 5.0, "all")
-    assert result.low is not None
-    assert result.high is not None
-    assert result.low < result.value < result.high
+    assert present(result.low) < result.value < present(result.high)
     narrower = find(measure(table, margins={"SS": 3.0}), measure="SS balanced by length")
     assert narrower.margin == 3.0
 
 
 @pytest.mark.parametrize(
-    ("n", "differences", "present"),
+    ("n", "differences", "enough"),
     [(40, [-1.0, 1.0], True), (38, [-1.0, 1.0], False), (60, [-1.0, 1.0, None], False), (60, [-1.0, -2.0], False)],
 )
-def test_balanced_ss_needs_twenty_items_of_either_length(
-    n: int, differences: list[float | None], present: bool
-) -> None:
+def test_balanced_ss_needs_twenty_items_of_either_length(n: int, differences: list[float | None], enough: bool) -> None:
     names = [record.measure for record in measure(with_lengths(n, differences))]
-    assert ("SS balanced by length" in names) == present
+    assert ("SS balanced by length" in names) == enough
     assert "SS balanced by length" not in [record.measure for record in measure(pd.DataFrame(rows(n)))]
 
 
@@ -416,18 +409,15 @@ def test_standard_error_of_balanced_ss_is_that_of_two_means() -> None:
     rng = np.random.default_rng(4)
     ss, length = 100.0 * (rng.random(400) < 0.6), rng.choice([-1.0, 1.0], 400, p=[0.7, 0.3])
     result = estimate_length_balanced_ss(ss, length, None)
-    assert result is not None
     variances = [np.var(ss[side], ddof=1) / side.sum() for side in (length < 0, length > 0)]
-    assert result.standard_error.value == pytest.approx(math.sqrt(sum(variances)) / 2, rel=0.01)
+    assert present(result).standard_error.value == pytest.approx(math.sqrt(sum(variances)) / 2, rel=0.01)
     clustered = estimate_length_balanced_ss(ss, length, labels(20, 20))
-    assert clustered is not None
-    assert clustered.standard_error.clusters == 20
+    assert present(clustered).standard_error.clusters == 20
 
 
 def test_balanced_ss_of_unanimous_items_has_an_interval() -> None:
     result = estimate_length_balanced_ss(np.full(60, 100.0), np.array([-1.0, 1.0] * 30), None)
-    assert result is not None
-    assert result.interval() == pytest.approx((100 * 0.05 ** (1 / 60), 100.0))
+    assert present(result).interval() == pytest.approx((100 * 0.05 ** (1 / 60), 100.0))
 
 
 def test_a_preference_for_shorter_texts_does_not_bias_balanced_ss() -> None:
@@ -436,9 +426,8 @@ def test_a_preference_for_shorter_texts_does_not_bias_balanced_ss() -> None:
     rng = np.random.default_rng(1)
     ss = np.where(rng.random(1_000) < 0.9, 100.0 * (length < 0), 100.0 * (length > 0))
     result = estimate_length_balanced_ss(ss, length, None)
-    assert result is not None
     assert compute_two_sided_p(Share.from_values(ss), 50.0) < 1e-6
-    assert compute_two_sided_p(result, 50.0) > 0.05
+    assert compute_two_sided_p(present(result), 50.0) > 0.05
 
 
 # Invalid tables
@@ -452,24 +441,25 @@ def change(name: str, value: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("frame", "message"),
+    ("frame", "parts"),
     [
-        (change("score", math.inf), r"model m, item intrasentence-001 .*anti-stereotype is not a finite number"),
-        (change("score", math.nan), r"model m, item intrasentence-001 .*anti-stereotype lacks a value"),
-        (change("role", "neutral"), r"model m, item intrasentence-001 .*neutral is for none of the roles"),
-        (change("role", "unrelated"), r"model m, item intrasentence-001 .*unrelated is one of several"),
-        (change("target", "pianist"), r"model m, item intrasentence-001 .*another target"),
-        (change("bias_type", None), r"model m, item intrasentence-001 .*lacks a value"),
-        (
-            pd.DataFrame(rows(3)).drop(index=4),
-            r"model m, item intrasentence-001 .*without one for the role anti-stereotype",
-        ),
-        (pd.DataFrame(rows(3)).drop(columns="target"), r"no column target"),
+        (change("score", math.inf), ["role anti-stereotype", "not a finite number"]),
+        (change("score", math.nan), ["role anti-stereotype", "column score"]),
+        (change("role", "neutral"), ["role neutral", "stereotype, anti-stereotype, unrelated"]),
+        (change("role", "unrelated"), ["role unrelated", "second one"]),
+        (change("target", "pianist"), ["role anti-stereotype", "another target"]),
+        (change("bias_type", None), ["role anti-stereotype", "column bias_type"]),
+        (pd.DataFrame(rows(3)).drop(index=4), ["no counterpart", "role anti-stereotype"]),
     ],
 )
-def test_invalid_scores_are_errors_that_name_the_item(frame: pd.DataFrame, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+def test_invalid_scores_are_errors_that_name_the_item(frame: pd.DataFrame, parts: list[str]) -> None:
+    with raises_mentioning(DataError, "of m", "item intrasentence-001", "stereoset/intrasentence:en", *parts):
         measure(frame)
+
+
+def test_a_missing_column_is_named() -> None:
+    with raises_mentioning(DataError, "column target"):
+        measure(pd.DataFrame(rows(3)).drop(columns="target"))
 
 
 # The functions themselves
@@ -481,17 +471,14 @@ scores = st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, 0.2, 0.3])] * 3), min_s
 def test_core_functions_match_direct_counts(items: list[tuple[float, float, float]]) -> None:
     stereo, anti, unrelated = np.array(items).T
     expected = naive([dict(zip(ROLES, item, strict=True)) for item in items])
-    lms, ss = _score_sense(stereo, anti, unrelated).mean(), _score_preference(stereo, anti).mean()
-    published = _score_strict_preference(stereo, anti).mean()
+    lms, ss = _score_sense(stereo, anti, unrelated).mean(), score_preference(stereo, anti).mean()
+    published = 100.0 * np.mean(stereo > anti)
     assert lms == pytest.approx(expected["LMS"])
     assert ss == pytest.approx(expected["SS"])
-    assert published == pytest.approx(expected["SS as published"])
     assert compute_icat(lms, published) == pytest.approx(expected["ICAT"])
     # With ties as halves, swapping the sides mirrors SS around 50.
-    assert ss + _score_preference(anti, stereo).mean() == pytest.approx(100)
+    assert ss + score_preference(anti, stereo).mean() == pytest.approx(100)
     assert ss - published == pytest.approx(50 * np.mean(stereo == anti))
-    tied = _score_strict_preference(anti, stereo).mean()
-    assert published + tied == pytest.approx(100 - 100 * np.mean(stereo == anti))
 
 
 @given(st.floats(0, 100), st.floats(0, 100))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.measures.present import present
 from tests.measures.test_pairs import table
 from tiltmeter.measures.balanced_measures import estimate_type_balanced_mean
 from tiltmeter.measures.pairs import measure
@@ -25,9 +26,7 @@ def test_the_mean_of_the_bias_types() -> None:
     assert balanced.value == pytest.approx(fmean(of_types))
     assert balanced.value != pytest.approx(records["all", "all", "CPS"].value)
     assert (balanced.n, balanced.p_value, balanced.verdict) == (54, None, None)
-    assert balanced.low is not None
-    assert balanced.high is not None
-    assert 0 <= balanced.low < balanced.value < balanced.high <= 100
+    assert 0 <= present(balanced.low) < balanced.value < present(balanced.high) <= 100
     assert [key for key in records if "balanced" in key[2]] == [("all", "all", "CPS balanced by bias type")]
 
 
@@ -40,8 +39,7 @@ def test_one_bias_type_has_nothing_to_balance() -> None:
 def test_bias_types_of_equal_size_have_the_total() -> None:
     values = 100.0 * np.array([1, 0, 0, 1, 1, 1])
     balanced = estimate_type_balanced_mean(values, np.repeat(["age", "gender"], 3).astype(object))
-    assert balanced is not None
-    assert balanced.value == pytest.approx(float(values.mean()))
+    assert present(balanced).value == pytest.approx(float(values.mean()))
 
 
 def test_clusters_widen_the_interval() -> None:
@@ -72,8 +70,7 @@ def test_coverage(sizes: list[int], shares: list[float]) -> None:
     truth, covered, times = 100 * fmean(shares), 0, 400
     for _ in range(times):
         balanced = estimate_type_balanced_mean(100.0 * (rng.random(len(types)) < expected), types)
-        assert balanced is not None
-        low, high = balanced.interval()
+        low, high = present(balanced).interval()
         covered += low <= truth <= high
     assert covered / times > 0.93
 

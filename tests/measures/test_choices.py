@@ -1,4 +1,4 @@
-"""Measures of what chat models choose, against plain computations and simulations."""
+"""Measures of the choices of chat models, compared with plain computations and simulations."""
 
 import numpy as np
 import pandas as pd
@@ -9,9 +9,9 @@ from perf.simulations.choices import choices as simulated_choices
 from perf.simulations.choices import gaps as simulated_gaps
 from perf.simulations.choices import threes as simulated_threes
 from perf.simulations.populations import Shape
+from tests.measures.present import present
 from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer, compute_item_scores
 from tiltmeter.benchmarks.forced_choice.option_orders import Arrangement
-from tiltmeter.measures import find_measure_module
 from tiltmeter.measures.choices import (
     MEASURES,
     estimate_fixed_gap,
@@ -48,7 +48,7 @@ def table(answers: dict[str, list[ItemAnswer]], **columns: list[object]) -> pd.D
 
 
 def chosen(first: str | None, second: str | None, refused: bool = False) -> list[ItemAnswer]:
-    """What is chosen with the stereotype first and with it second."""
+    """Return the answers with the stereotype first and with it second."""
     return [
         ItemAnswer(Arrangement(0, order, False), roles, tuple(float(role == choice) for role in roles), refused)
         for order, roles, choice in (((0, 1), FORTH, first), ((1, 0), BACK, second))
@@ -92,11 +92,6 @@ def test_values() -> None:
     assert of_gender["chosen stereotype"].n == 2
 
 
-def test_the_module_is_found_by_its_roles() -> None:
-    scores = table({"1": chosen(S, A)}, bias_type=["gender"], direction=["stereo"])
-    assert find_measure_module(set(scores["role"]), set(scores.columns)) == "choices"
-
-
 def test_names_are_not_those_of_likelihoods() -> None:
     assert not {measure.name for measure in MEASURES} & {"SS", "LMS", "CPS", "ICAT", "g_s", "f_s"}
 
@@ -112,9 +107,7 @@ def test_targets_are_clusters() -> None:
     alone = by_measure(table(answers, bias_type=["x"] * 80))["chosen stereotype"]
     clustered = by_measure(table(answers, bias_type=["x"] * 80, target=targets))["chosen stereotype"]
     assert clustered.clusters == 8
-    assert clustered.standard_error is not None
-    assert alone.standard_error is not None
-    assert clustered.standard_error > 1.5 * alone.standard_error
+    assert present(clustered.standard_error) > 1.5 * present(alone.standard_error)
 
 
 def test_the_gap_is_that_of_two_stratified_means() -> None:
@@ -128,9 +121,8 @@ def test_the_gap_is_that_of_two_stratified_means() -> None:
     variances = [values[stereotypes == number].var(ddof=1) / 10 for number in range(1, 17)]
     error = np.sqrt(sum(variances[7:]) / 81 + sum(variances[:7]) / 49)
     assert fixed.standard_error.value == pytest.approx(error)
-    assert like is not None
     welch = stats.ttest_ind(means[7:], means[:7], equal_var=False).confidence_interval()
-    assert like.interval() == pytest.approx((welch.low, welch.high))
+    assert present(like).interval() == pytest.approx((welch.low, welch.high))
 
 
 def test_a_gap_with_few_sentences() -> None:
@@ -157,14 +149,14 @@ def test_coverage_of_chosen_stereotype(refusals: float) -> None:
 
 
 def test_coverage_of_three_options() -> None:
-    """At least 91% of 200 data sets, where three places are looked at."""
+    """At least 91% of 200 data sets, for three places."""
     counts = simulated_threes(Shape("40", 40), 0.65, 0.1, 0.0, 0.3, 0.0)(np.random.default_rng(7), 200)
     for name in ("chosen stereotype", "sense chosen", "position effect", "order effect"):
         assert counts[name][0] / counts[name][1] > 0.91, name
-    found, number = simulated_threes(Shape("40", 40), 0.5, 0.0, 0.0, 1.0, 0.0)(np.random.default_rng(8), 50)[
+    detected, number = simulated_threes(Shape("40", 40), 0.5, 0.0, 0.0, 1.0, 0.0)(np.random.default_rng(8), 50)[
         "order found"
     ]
-    assert found == number
+    assert detected == number
 
 
 def test_coverage_of_the_gap() -> None:

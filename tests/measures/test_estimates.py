@@ -191,7 +191,7 @@ def test_the_correction_for_skewness_is_hall_s_transformation() -> None:
 
 
 def test_the_correction_for_skewness_controls_the_type_i_error() -> None:
-    """Student's t alone has a type I error of 13% with 20 and 10% with 60 pairs of such a population."""
+    """Student's t alone has a type I error of 13% with 20 pairs of this population, and 10% with 60."""
     rng = np.random.default_rng(6)
     drawn = [skewed(rng, 60) for _ in range(1_200)]
     plain = np.mean([stats.ttest_1samp(numbers, 0.0).pvalue < 0.05 for numbers in drawn[:300]])
@@ -319,7 +319,7 @@ def test_rates_that_are_all_one_have_an_interval_of_positive_width() -> None:
     assert -0.1 < low < -0.05 < 0.05 < high < 0.1
     assert compute_two_sided_p(rates, 0.0) == pytest.approx(1.0)
     assert compute_detectable_effect(rates, 0.05) == pytest.approx((high - low) / 2 * (1.959964 + 0.841621) / 1.959964)
-    # No interval reaches beyond 1, so what lies beyond is impossible.
+    # Values above 1 are impossible.
     single = WeightedShares(np.array([1.0]), np.array([20.0]), np.array([20.0]))
     assert (single.compute_p_below(1.1), single.compute_p_above(1.1)) == (0.0, 1.0)
 

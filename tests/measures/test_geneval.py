@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
+from tests.measures.present import present
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.measures.geneval import measure, notes
+from tiltmeter.measures.verdict import Verdict
 from tiltmeter.measures.verdict_rule import assign_verdicts
 
 Row = tuple[str, str, str | None, int, int]
@@ -64,32 +67,31 @@ def test_contexts_are_not_pairs_and_may_have_no_gender() -> None:
     assert values["acc gap"].n == 90
 
 
-def test_the_verdict_and_what_prevents_it() -> None:
+def test_the_verdict_and_its_validity_rule() -> None:
     sure: list[Row] = [
         (f"{n}{gender}", gender, str(n), int(gender == "masculine" or n % 2), 1)
         for n, gender in itertools.product(range(100), ("masculine", "feminine"))
     ]
     (gap,) = [record for record in assign_verdicts(measure(table(sure))) if record.measure == "acc gap"]
-    assert gap.verdict is not None
-    assert gap.verdict.words == "significant bias towards stereotypes, beyond 5 points"
+    assert gap.verdict == Verdict("significant", "towards", "beyond", "5 points")
     unmatched = [
         (item, gender, pair, correct, int(n % 4 == 0)) for n, (item, gender, pair, correct, _) in enumerate(sure)
     ]
     (gap,) = [record for record in assign_verdicts(measure(table(unmatched))) if record.measure == "acc gap"]
-    assert gap.verdict is not None
-    assert gap.verdict.kind == "not interpretable"
-    assert "only 25% of the translations" in gap.verdict.reason
+    assert present(gap.verdict).kind == "not interpretable"
+    assert_mentions(present(gap.verdict).reason, "only 25%", "translations", "reference")
 
 
-def test_one_gender_only_has_no_gap_and_says_so() -> None:
+def test_one_gender_only_has_no_gap_and_a_note() -> None:
     scores = table([("a", "feminine", None, 1, 1), ("b", "feminine", None, 0, 1)], "context")
     assert {record.measure for record in measure(scores)} == {"acc", "acc_f", "reference coverage"}
-    assert notes(scores) == ["mt-geneval/context:es has sources of one gender only, so acc gap is not defined."]
+    (note,) = notes(scores)
+    assert_mentions(note, "mt-geneval/context:es", "acc gap")
     assert notes(table(pairs(3))) == []
 
 
-def test_a_score_that_is_no_decision() -> None:
+def test_scores_must_be_0_or_1() -> None:
     scores = table([("a", "feminine", None, 1, 1)])
     scores["score"] = 0.5
-    with pytest.raises(DataError, match="of S for item a are not 0 or 1"):
+    with raises_mentioning(DataError, "S for item a", "0 or 1"):
         measure(scores)

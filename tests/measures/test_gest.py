@@ -10,11 +10,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from tests.measures.present import present
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures import gest
-from tiltmeter.measures.gest import measure, weigh_by_stereotype, weigh_men_minus_women
+from tiltmeter.measures.gest import measure
 from tiltmeter.measures.records import Record
+from tiltmeter.measures.stereotype_sides import weigh_by_stereotype, weigh_men_minus_women
 from tiltmeter.measures.verdict_rule import assign_verdicts
 
 LIKE = "g_s of stereotypes like these"
@@ -119,9 +122,7 @@ def test_feminine_ranks_start_at_the_lowest_rate() -> None:
     for index, i in enumerate(sorted(q, key=q.__getitem__), start=1):
         result = pick(records, "feminine rank", group=str(i))
         assert result.value == index
-        assert result.low is not None
-        assert result.high is not None
-        assert 1 <= result.low <= result.high <= 16
+        assert 1 <= present(result.low) <= present(result.high) <= 16
 
 
 def test_intervals_of_ranks_use_comparisons_of_stereotypes() -> None:
@@ -153,7 +154,8 @@ def test_intervals_of_ranks_use_comparisons_of_stereotypes() -> None:
     two = pick(measure(table(np.random.default_rng(3), n=2), resamples=20), "feminine rank", group="7")
     assert (two.low is None, two.why) == (False, None)
     alone = pick(measure(table(np.random.default_rng(3), n=1), resamples=20), "feminine rank", group="7")
-    assert (alone.low, alone.why) == (None, "a stereotype has a single sentence")
+    assert alone.low is None
+    assert "single sentence" in (alone.why or "")
 
 
 def test_overall_has_means_over_templates(scores: pd.DataFrame) -> None:
@@ -218,9 +220,9 @@ def test_sentences_are_the_sampling_units_across_templates() -> None:
 def test_the_standard_error_of_a_mean_over_templates_matches_a_bootstrap() -> None:
     """The delta method, against a bootstrap of sentences within stereotypes."""
     rng = np.random.default_rng(6)
-    entry, two = table(rng, n=40, lean=0.2), table(rng, n=40, lean=0.9).assign(part="template-2")
-    result = pick(measure(pd.concat([entry, two]), resamples=20), "g_s", "overall")
-    values = np.stack([frame["score"].to_numpy().reshape(16, 40) for frame in (entry, two)])
+    first, second = table(rng, n=40, lean=0.2), table(rng, n=40, lean=0.9).assign(part="template-2")
+    result = pick(measure(pd.concat([first, second]), resamples=20), "g_s", "overall")
+    values = np.stack([frame["score"].to_numpy().reshape(16, 40) for frame in (first, second)])
     drawn = []
     for _ in range(2_000):
         chosen = rng.integers(0, 40, (16, 40))
@@ -237,16 +239,15 @@ def test_both_versions_of_g_s_have_a_margin_that_can_be_set(scores: pd.DataFrame
 
 
 def test_random_stereotypes_need_five_on_either_side() -> None:
-    for stereotypes, present in (((*range(1, 6), *range(8, 13)), True), ((*range(1, 5), *range(8, 17)), False)):
+    for stereotypes, enough in (((*range(1, 6), *range(8, 13)), True), ((*range(1, 5), *range(8, 17)), False)):
         records = assign_verdicts(measure(table(np.random.default_rng(2), stereotypes=stereotypes), resamples=20))
         assert pick(records, "g_s").low is not None
         like = pick(records, LIKE)
-        assert (like.low is not None) == (like.p_value is not None) == present
-        assert (like.why is None) == present
+        assert (like.low is not None) == (like.p_value is not None) == enough
+        assert (like.why is None) == enough
         assert pick(records, "stereotypes with sentences").value == len(stereotypes)
-        if not present:
-            assert like.verdict is not None
-            assert like.verdict.kind == "too few"
+        if not enough:
+            assert present(like.verdict).kind == "too few"
 
 
 @pytest.mark.parametrize(("lean", "low", "high"), [(0.0, 0.001, 1.0), (0.5, 0.0, 1e-6)])
@@ -254,8 +255,7 @@ def test_g_s_is_tested_against_one(lean: float, low: float, high: float) -> None
     scores = table(np.random.default_rng(8), lean=lean, n=40)
     scores["score"] -= scores["stereotype"] / 50
     p_value = pick(measure(scores, resamples=20), "g_s").p_value
-    assert p_value is not None
-    assert low <= p_value <= high
+    assert low <= present(p_value) <= high
 
 
 def test_with_one_stereotype_on_each_side_the_test_is_welch_s() -> None:
@@ -297,8 +297,7 @@ def test_one_sentence_has_no_interval() -> None:
     g_s = pick(records, "g_s")
     assert (g_s.low, g_s.p_value, g_s.margin) == (None, None, 1.22)
     assert g_s.why
-    assert g_s.verdict is not None
-    assert g_s.verdict.kind == "too few"
+    assert present(g_s.verdict).kind == "too few"
     # With random stereotypes one sentence of each suffices.
     assert pick(records, LIKE).low is not None
 
@@ -308,7 +307,7 @@ def test_equal_scores_have_no_interval() -> None:
     records = measure(scores, resamples=20)
     for name in ("g_s", LIKE):
         assert pick(records, name).low is None
-        assert "alike" in (pick(records, name).why or "")
+        assert "same" in (pick(records, name).why or "")
 
 
 # Bootstrap intervals
@@ -366,28 +365,28 @@ def test_agreement_between_models(scores: pd.DataFrame) -> None:
     assert together["overall", "7", "feminine rank"].value == pytest.approx(np.mean(ranks))
 
 
-def test_without_stereotypes_about_women_there_is_no_g_s() -> None:
+def test_without_stereotypes_about_men_there_is_no_g_s() -> None:
     records = measure(table(np.random.default_rng(2), stereotypes=(1, 2)), resamples=10)
     rates = {"q_f", "q_f as published", "q_i", "q_i as published"}
     assert {record.measure for record in records} == {*rates, "feminine rank", "stereotypes with sentences"}
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "message"),
+    ("column", "value", "part"),
     [
-        ("score", math.nan, "lacks a value"),
+        ("score", math.nan, "column score"),
         ("score", math.inf, "not a finite number"),
-        ("stereotype", 17, "for no stereotype from 1 to 16"),
-        ("role", "stereotype", "not for the role log_ratio"),
-        ("item", "1001", "the second one for its item"),
+        ("stereotype", 17, "from 1 to 16"),
+        ("role", "stereotype", "role log_ratio"),
+        ("item", "1001", "second one"),
     ],
 )
-def test_invalid_scores_are_errors_that_name_the_item(column: str, value: object, message: str) -> None:
+def test_invalid_scores_are_errors_that_name_the_item(column: str, value: object, part: str) -> None:
     scores = table(np.random.default_rng(2)).astype({"score": float})
     scores[column] = scores[column].mask(scores["item"] == "1000", value)
-    with pytest.raises(DataError, match=rf"item 100[01] \(gest/template-1:en\) .*{message}"):
+    with raises_mentioning(DataError, "item 100", "gest/template-1:en", part):
         measure(scores)
-    with pytest.raises(DataError, match="has no column stereotype"):
+    with raises_mentioning(DataError, "column stereotype"):
         measure(scores.drop(columns="stereotype"))
 
 

@@ -8,6 +8,7 @@ from scipy import stats
 
 from perf.simulations.groups import TABLES, groups, settings, sizes
 from perf.simulations.runner import Simulate
+from tests.measures.present import present
 from tiltmeter.measures.contrasts import estimate_item_mean
 from tiltmeter.measures.crossed_effects import (
     MemberVariance,
@@ -34,10 +35,10 @@ def most(times: int, level: float = 0.06) -> float:
 def test_type_i_error_of_groups() -> None:
     """Of models that differ, a test over items finds a difference of these models, which others need not have."""
     times = 400
-    found = rates(groups((5, 8), 200, None, (0.2, 0.2), 0.4), times)
-    assert found[THESE] <= most(times)
-    assert 0.02 < found[LIKE] <= most(times)
-    assert found[TAKEN] > 0.2
+    rejected = rates(groups((5, 8), 200, None, (0.2, 0.2), 0.4), times)
+    assert rejected[THESE] <= most(times)
+    assert 0.02 < rejected[LIKE] <= most(times)
+    assert rejected[TAKEN] > 0.2
     clustered = rates(groups((6, 6), 200, 20, (0.1, 0.1), 0.4), times)
     assert clustered[THESE] <= most(times)
     assert clustered[LIKE] <= most(times)
@@ -45,10 +46,10 @@ def test_type_i_error_of_groups() -> None:
 
 def test_type_i_error_of_slopes() -> None:
     times = 300
-    found = rates(sizes(5, 200, 0.2, 0.2), times)
-    assert found[THESE] <= most(times)
-    assert 0.01 < found[LIKE] <= most(times)
-    assert found[TAKEN] > 0.2
+    rejected = rates(sizes(5, 200, 0.2, 0.2), times)
+    assert rejected[THESE] <= most(times)
+    assert 0.01 < rejected[LIKE] <= most(times)
+    assert rejected[TAKEN] > 0.2
 
 
 def test_there_are_settings_for_both_tables() -> None:
@@ -78,15 +79,13 @@ def test_slopes_of_items_by_size_are_no_noise_of_answers() -> None:
     )
     assert compute_answer_noise(answers, coefficients, families, weights, strata) > 10 * expected
     estimate = estimate_slope(answers, sizes_of, families, weights, strata)
-    assert estimate is not None
-    assert estimate.over_members is not None
     mean = estimate_item_mean(coefficients @ answers, weights, None, strata)
     between = compute_slope_variance(answers @ weights, build_slope_design(sizes_of, families), coefficients)
     noise = compute_answer_noise(answers, coefficients, families, weights, strata, sizes_of)
     error = np.sqrt(between.variance + mean.standard_error.value**2 - noise)
     assert between.variance > noise  # so that neither part alone is the larger
     reach = stats.t.ppf(0.975, combine_variances(between, mean.standard_error, noise).df) * error
-    assert estimate.over_members.high == pytest.approx(estimate.value + reach)
+    assert present(present(estimate).over_members).high == pytest.approx(present(estimate).value + reach)
 
 
 def test_a_regression_without_residuals_has_no_variance() -> None:

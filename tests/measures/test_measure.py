@@ -1,4 +1,4 @@
-"""The registry of measures, their scales and rules of validity."""
+"""The registry of measures, their scales and validity rules."""
 
 import math
 import re
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.runs.made import CASE, association_scores, gest_scores, pair_scores, winobias_scores
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import (
     association,
@@ -43,25 +44,12 @@ from tiltmeter.measures.measure import (
     select_clusters,
 )
 from tiltmeter.measures.pairs import CPS, S_JSD
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import Record, RecordKey, build_record
 
 
 def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] | None = None) -> Record:
-    low, high = ends or (None, None)
-    return Record(
-        model="m",
-        benchmark="b",
-        part="all",
-        language="en",
-        view="all",
-        group="all",
-        measure=measure,
-        value=value,
-        low=low,
-        high=high,
-        n=n,
-        ideal=None,
-        protocol="published",
+    return build_record(
+        RecordKey("m", "b", "all", "en", "published"), "all", "all", "all", measure, value, n, ends=ends
     )
 
 
@@ -160,7 +148,7 @@ def test_finds_a_module_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["none-such", "records", "estimates", "rule", "os.path", "", "..errors"])
 def test_unknown_modules_are_a_usage_error(name: str) -> None:
-    with pytest.raises(UsageError, match="no measures called"):
+    with raises_mentioning(UsageError, repr(name), "plug-in"):
         get_measure_function(name)
 
 
@@ -171,9 +159,14 @@ def test_modules_are_chosen_by_roles_and_columns() -> None:
     assert find_measure_module({"log_ratio"}, {"occupation_gender"}) == "winobias"
     assert find_measure_module({"speaker_gender"}, {"stereotype"}) == "gest_mt"
     assert find_measure_module({"something"}, {"stereotype"}) is None
+    assert find_measure_module(set(winomt.NEEDS_ROLES), set(winomt.NEEDS_COLUMNS)) == "winomt"
+    choice_roles, question_columns = set(choices.NEEDS_ROLES), set(multiple_choice.NEEDS_COLUMNS)
+    assert find_measure_module(choice_roles, {"bias_type"}) == "choices"
+    assert find_measure_module(choice_roles, question_columns) == "multiple_choice"
+    assert find_measure_module({"answer:stereotype"}, question_columns) == "multiple_choice"
 
 
-CASES = {
+TABLES = {
     "association": association_scores(n=6),
     "pairs": pair_scores(n=6),
     "gest": gest_scores(n=32),
@@ -182,15 +175,15 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("family", CASES)
-def test_columns_may_be_categories(family: str) -> None:
-    """A category holds the names of both models and languages, also where they do not occur together."""
-    first, other = CASES[family], CASES[family].assign(model="other", language="de")
+@pytest.mark.parametrize("module", TABLES)
+def test_columns_may_be_categories(module: str) -> None:
+    """A category contains the names of both models and languages, also if they do not occur together."""
+    first, other = TABLES[module], TABLES[module].assign(model="other", language="de")
     scores = pd.concat([first, other], ignore_index=True)
     categories = scores.astype(dict.fromkeys(CASE, "category"))
-    records = get_measure_function(family)(scores, intervals=False)
+    records = get_measure_function(module)(scores, intervals=False)
     assert {(record.model, record.language) for record in records} >= {("made/one", "en"), ("other", "de")}
-    assert get_measure_function(family)(categories, intervals=False) == records
+    assert get_measure_function(module)(categories, intervals=False) == records
 
 
 def test_quantities_are_chosen_by_roles_and_columns() -> None:
@@ -226,10 +219,10 @@ def test_contributions_of_items() -> None:
 def test_clusters_are_the_first_column_with_several_values() -> None:
     values = ItemValues((), lambda roles: np.zeros((1, 1)), clusters=("target", "template"))
     several = np.array(["a", "b"], dtype=object)
-    entry = np.array(["a", "a"], dtype=object)
+    single = np.array(["a", "a"], dtype=object)
     assert select_clusters(values, {"template": several}) is several
-    assert select_clusters(values, {"target": entry, "template": several}) is several
-    assert select_clusters(values, {"target": entry}) is None
+    assert select_clusters(values, {"target": single, "template": several}) is several
+    assert select_clusters(values, {"target": single}) is None
     assert select_clusters(values, {"occupation": several}) is None
     compared = {name: measure.items for name, measure in list_measures().items() if measure.items}
     assert {name: [item.clusters for item in items] for name, items in compared.items()} == {

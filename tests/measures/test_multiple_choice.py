@@ -1,4 +1,4 @@
-"""The papers' scores against naive derivations, written apart from them; the deciding measure; made biases."""
+"""The scores of the papers, compared with naive derivations; the primary measure; simulated biases."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.measures.present import present
+from tests.support.messages import assert_mentions
 from tiltmeter.forms.multiple_choice import ROLES
-from tiltmeter.measures import find_measure_module
 from tiltmeter.measures.estimates import compute_two_sided_p
 from tiltmeter.measures.measure import list_quantities
 from tiltmeter.measures.multiple_choice import estimate_net_share, measure, notes
@@ -109,22 +110,22 @@ def jin(rows: list[Row]) -> float:
 @pytest.mark.parametrize("weights", [(0.5, 0.2, 0.3), (0.1, 0.3, 0.6), (1 / 3, 1 / 3, 1 / 3)])
 def test_the_papers_scores(seed: int, weights: tuple[float, float, float]) -> None:
     ambiguous, clear = (made_rows(condition, 97, seed, weights) for condition in ("ambiguous", "disambiguated"))
-    found = values(measure(table(ambiguous)))
+    measured = values(measure(table(ambiguous)))
     s_dis, s_amb = parrish(ambiguous)
-    assert found["s_DIS"].value == pytest.approx(100 * s_dis)
-    assert found["s_AMB"].value == pytest.approx(100 * s_amb)
-    assert found["bias_A"].value == pytest.approx(100 * neplenbroek(ambiguous))
-    assert found["diff-bias_a"].value == pytest.approx(100 * jin(ambiguous))
-    assert found["BBQ bias"].value == pytest.approx(100 * s_amb)  # the three papers' scores are one number
-    assert found["answer accuracy"].value == found["unknown answers"].value
-    found = values(measure(table(clear)))
-    assert found["s_DIS"].value == pytest.approx(100 * parrish(clear)[0])
-    assert found["bias_D"].value == pytest.approx(100 * neplenbroek(clear))
-    assert found["diff-bias_d"].value == pytest.approx(100 * jin(clear))
+    assert measured["s_DIS"].value == pytest.approx(100 * s_dis)
+    assert measured["s_AMB"].value == pytest.approx(100 * s_amb)
+    assert measured["bias_A"].value == pytest.approx(100 * neplenbroek(ambiguous))
+    assert measured["diff-bias_a"].value == pytest.approx(100 * jin(ambiguous))
+    assert measured["BBQ bias"].value == pytest.approx(100 * s_amb)  # the three papers' scores are one number
+    assert measured["answer accuracy"].value == measured["unknown answers"].value
+    measured = values(measure(table(clear)))
+    assert measured["s_DIS"].value == pytest.approx(100 * parrish(clear)[0])
+    assert measured["bias_D"].value == pytest.approx(100 * neplenbroek(clear))
+    assert measured["diff-bias_d"].value == pytest.approx(100 * jin(clear))
     accuracy = np.mean([row.answer == row.label for row in clear])
-    assert found["answer accuracy"].value == pytest.approx(100 * accuracy)
-    assert "s_AMB" not in found
-    assert "bias_A" not in found
+    assert measured["answer accuracy"].value == pytest.approx(100 * accuracy)
+    assert "s_AMB" not in measured
+    assert "bias_A" not in measured
 
 
 @pytest.mark.parametrize("condition", ["ambiguous", "disambiguated"])
@@ -158,21 +159,17 @@ def test_the_right_answers_are_no_bias_even_where_one_side_is_right_more_often(a
     assert np.mean([row.label == row.target for row in rows]) > 0.55
     record = values(assign_verdicts(measure(table(rows))))["BBQ bias"]
     assert record.value == pytest.approx(bias)
-    assert record.low is not None
-    assert record.high is not None
-    assert record.low <= bias <= record.high
-    assert record.verdict is not None
+    assert present(record.low) <= bias <= present(record.high)
     if always == "right":
-        assert record.verdict.short == "no bias beyond ±5 points"
-        assert record.high > 0.0  # 300 items may have missed something
+        assert present(record.verdict).short == "no bias beyond ±5 points"
+        assert present(record.high) > 0.0  # 300 items may have missed something
 
 
-def test_few_items_that_all_abstain_show_nothing() -> None:
+def test_few_items_that_all_abstain_are_too_few() -> None:
     rows = answers(made_rows("ambiguous", 20, 3, (0.3, 0.3, 0.4)), always="unknown")
     record = values(assign_verdicts(measure(table(rows))))["BBQ bias"]
     assert record.value == 0.0
-    assert record.verdict is not None
-    assert record.verdict.kind == "too few"
+    assert present(record.verdict).kind == "too few"
 
 
 @pytest.mark.parametrize("bias", [-0.3, 0.0, 0.2])
@@ -191,7 +188,7 @@ def test_intervals_cover_a_known_bias(bias: float) -> None:
 
 
 def test_templates_are_clusters() -> None:
-    # Items of a template have the same answer, so that a hundred say no more than twenty templates do.
+    # Items of a template have the same answer, so 400 items have the information of 20.
     rows = made_rows("ambiguous", 20, 5, (0.5, 0.2, 0.3)) * 20
     wide = values(measure(table(rows, templates=20)))["BBQ bias"]
     narrow = values(measure(table(rows, templates=len(rows))))["BBQ bias"]
@@ -200,32 +197,30 @@ def test_templates_are_clusters() -> None:
     assert (wide.standard_error or 0.0) > 3 * (narrow.standard_error or 0.0)
 
 
-def test_a_model_that_does_not_read_is_not_interpreted() -> None:
+def test_a_model_that_does_not_use_the_text_is_not_interpretable() -> None:
     rows = made_rows("disambiguated", 600, 2, (1 / 3, 1 / 3, 1 / 3))
     record = values(assign_verdicts(measure(table(rows))))["BBQ bias"]
-    assert record.verdict is not None
-    assert record.verdict.kind == "not interpretable"
-    assert "no more than by guessing" in record.verdict.reason
+    assert present(record.verdict).kind == "not interpretable"
+    assert_mentions(present(record.verdict).reason, "name a person", "by guessing")
     named = [row for row in rows if row.answer != row.unknown]
     right = 100 * sum(row.answer == row.label for row in named) / len(named)
     assert values(measure(table(rows)))["right person"].value == pytest.approx(right)
     rows = made_rows("ambiguous", 600, 2, (1 / 3, 1 / 3, 1 / 3))
     record = values(assign_verdicts(measure(table(rows))))["BBQ bias"]
-    assert record.verdict is not None
-    assert record.verdict.kind != "not interpretable"  # there, a third is how often it abstains
+    assert present(record.verdict).kind != "not interpretable"  # there, a third is how often it abstains
 
 
 def test_views_and_ties() -> None:
     scores = table(made_rows("ambiguous", 60, 2, (0.4, 0.3, 0.3)))
     first = scores["item"] == scores["item"].iloc[0]
     scores.loc[first, "score"] = [0.5, 0.5, 0.0]
-    found = measure(scores)
-    assert values(found)["ties"].value == 1.0
-    assert values(found, "bias_type", "age")["BBQ bias"].n == 30
-    assert {record.view for record in found} == {"all", "bias_type"}
+    measured = measure(scores)
+    assert values(measured)["ties"].value == 1.0
+    assert values(measured, "bias_type", "age")["BBQ bias"].n == 30
+    assert {record.view for record in measured} == {"all", "bias_type"}
 
 
-def test_nothing_is_said_where_only_one_person_is_ever_right() -> None:
+def test_the_bias_is_undefined_if_only_one_person_is_ever_right() -> None:
     rows = [row._replace(label=row.target) for row in made_rows("disambiguated", 30, 2, (0.4, 0.3, 0.3))]
     assert "BBQ bias" not in values(measure(table(rows)))
     (note,) = notes(table(rows))
@@ -242,10 +237,3 @@ def test_contributions_give_the_value_of_the_record() -> None:
         value = float((quantity.values.contributions(roles) @ quantity.values.weights(correct)).item())
         assert value == pytest.approx(values(measure(scores))["BBQ bias"].value)
     assert weigh_by_answer(np.array(["unknown"] * 4, dtype=object)).tolist() == [0.25] * 4
-
-
-def test_the_scores_are_recognised() -> None:
-    columns = {"bias_type", "template", "polarity", "correct"}
-    assert find_measure_module({"answer:stereotype"}, columns) == "multiple_choice"
-    assert find_measure_module({"share:refusal", "share:unparseable", "place:1"}, columns) == "multiple_choice"
-    assert find_measure_module({"share:refusal", "share:unparseable", "place:1"}, {"bias_type"}) == "choices"

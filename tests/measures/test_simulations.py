@@ -1,7 +1,7 @@
 """Intervals, tests and verdicts on simulated data with known truth: coverage, type I error, power.
 
-Intervals exclude exactly what their tests reject (test_estimates.py), so coverage is measured by the tests, which are
-faster. The numbers of data sets are small; perf/simulations has more.
+Intervals exclude exactly the values that tests reject (test_estimates.py), so coverage is measured by the faster tests.
+The numbers of data sets are small; perf/simulations has more.
 """
 
 import math
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.measures.present import present
 from tests.measures.simulated import clustered, percentages, skewed, two_answers
 from tiltmeter.measures.association import estimate_icat_interval
 from tiltmeter.measures.contrasts import compute_contrast
@@ -233,10 +234,9 @@ def test_log_g_s_matches_gest() -> None:
     ratios = {number: values[strata == number] for number in range(1, 17)}
     ids = {number: [f"{number}-{index}" for index in range(12)] for number in ratios}
     result = estimate_fixed_rate([GestPart("template-1", ratios, ids, values[:0], 1)])
-    assert result is not None
     short = log_g_s(values, strata)
-    assert result.interval() == pytest.approx(short.interval())
-    assert result.standard_error.df == pytest.approx(short.standard_error.df)
+    assert present(result).interval() == pytest.approx(short.interval())
+    assert present(result).standard_error.df == pytest.approx(short.standard_error.df)
 
 
 @pytest.mark.parametrize(("each", "share"), [(20, 0.5), (20, 0.95), (60, 0.8), (200, 0.95)])
@@ -285,7 +285,7 @@ def test_coverage_of_paired_differences_of_clustered_preferences(clusters: int, 
 
 
 def quantity(name: str, roles: list[str], columns: list[str]) -> Quantity:
-    (result,) = (entry for entry in list_quantities(roles, columns) if entry.name == name)
+    (result,) = (quantity for quantity in list_quantities(roles, columns) if quantity.name == name)
     return result
 
 
@@ -298,8 +298,8 @@ def compared(
     """How often the interval of a comparison misses the true difference, and how often its test is significant."""
     rng = np.random.default_rng(seed)
     result = [compute_contrast(measured, *draw(rng), labels) for _ in range(times)]
-    missed = np.mean([not entry.low <= truth <= entry.high for entry in result])
-    return float(missed), float(np.mean([entry.p_value < 0.05 for entry in result]))
+    missed = np.mean([not contrast.low <= truth <= contrast.high for contrast in result])
+    return float(missed), float(np.mean([contrast.p_value < 0.05 for contrast in result]))
 
 
 @pytest.mark.slow
@@ -413,8 +413,10 @@ def test_family_wise_error_of_verdicts_on_a_bias_at_the_margin() -> None:
     for _ in range(runs):
         drawn = [Share.from_values(percentages(rng, 2_000, 0.55)) for _ in range(6)]
         verdicts = [record.verdict for record in assign_verdicts(run_of(drawn, 2_000))]
-        within += any(entry is not None and (entry.kind == "no bias" or entry.size == "within") for entry in verdicts)
-        beyond += any(entry is not None and entry.size == "beyond" for entry in verdicts)
+        within += any(
+            verdict is not None and (verdict.kind == "no bias" or verdict.size == "within") for verdict in verdicts
+        )
+        beyond += any(verdict is not None and verdict.size == "beyond" for verdict in verdicts)
     assert within / runs <= 0.06
     assert beyond / runs <= 0.06
 
@@ -424,7 +426,9 @@ def test_an_even_model_with_many_items_has_no_bias() -> None:
     verdicts = [
         assign_verdicts(run_of([Share.from_values(percentages(rng, 4_229, 0.5))], 4_229))[0].verdict for _ in range(200)
     ]
-    result = [entry.kind if entry.kind != "significant" else entry.size for entry in verdicts if entry is not None]
+    result = [
+        verdict.kind if verdict.kind != "significant" else verdict.size for verdict in verdicts if verdict is not None
+    ]
     assert result.count("no bias") / 200 > 0.9
     assert set(result) <= {"no bias", "within"}
 
@@ -502,7 +506,6 @@ def test_power_at_the_corrected_detectable_effect() -> None:
     rng = np.random.default_rng(16)
     even = [Share.from_values(np.repeat([100.0, 0.0], 250))] * 10
     effect = assign_verdicts(run_of(even, 500))[0].detectable
-    assert effect is not None
-    shares = [Share.from_values(percentages(rng, 500, 0.5 + effect / 100)) for _ in range(1_000)]
+    shares = [Share.from_values(percentages(rng, 500, 0.5 + present(effect) / 100)) for _ in range(1_000)]
     result = np.mean([10 * compute_two_sided_p(share, 50.0) < 0.05 for share in shares])
     assert result == pytest.approx(0.8, abs=0.045)

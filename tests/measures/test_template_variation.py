@@ -6,6 +6,7 @@ import pytest
 import statsmodels.formula.api as smf
 from scipy import stats
 
+from tests.measures.present import present
 from tiltmeter.measures import gest, pairs
 from tiltmeter.measures.measure import get_measure
 from tiltmeter.measures.records import OVERALL, Record
@@ -74,12 +75,11 @@ def test_two_templates_of_the_same_sentences_are_a_paired_t_test() -> None:
     result = TemplateVariation.from_influences(
         both.mean(axis=0), (both - both.mean(axis=0)) / 30, np.zeros(30, dtype=object)
     )
-    assert result is not None
-    assert result.p_value == pytest.approx(stats.ttest_rel(first, second).pvalue)
+    assert present(result).p_value == pytest.approx(stats.ttest_rel(first, second).pvalue)
     # The variance of the two values minus their sampling variance.
     difference = second - first
     expected = difference.mean() ** 2 / 2 - difference.var(ddof=1) / 30 / 2
-    assert result.deviation == pytest.approx(max(0.0, expected) ** 0.5)
+    assert present(result).deviation == pytest.approx(max(0.0, expected) ** 0.5)
 
 
 def test_too_little_data_gives_none() -> None:
@@ -99,7 +99,7 @@ def test_type_i_error_of_the_anova_is_at_most_six_percent(templates: int) -> Non
     rng = np.random.default_rng(templates)
     labels, times = np.repeat(np.arange(templates), 20).astype(object), 800
     drawn = [TemplateVariation.from_items(100.0 * (rng.random(len(labels)) < 0.55), labels) for _ in range(times)]
-    wrong = np.mean([entry is not None and entry.p_value < 0.05 for entry in drawn])
+    wrong = np.mean([variation is not None and variation.p_value < 0.05 for variation in drawn])
     assert 0.02 < wrong <= 0.06 + 2 * (0.06 * 0.94 / times) ** 0.5
 
 
@@ -111,8 +111,7 @@ def test_type_i_error_and_estimate_for_the_same_sentences() -> None:
         values = rng.normal(size=(128, 1)) + rng.normal(size=(128, 4)) + deviation * rng.normal(size=4)
         influence = (values - values.reshape(16, 8, 4).mean(axis=1).repeat(8, axis=0)) / 128
         result = TemplateVariation.from_influences(values.mean(axis=0), influence, strata)
-        assert result is not None
-        return result
+        return present(result)
 
     assert np.mean([draw(0.0).p_value < 0.05 for _ in range(times)]) <= 0.06 + 2 * (0.06 * 0.94 / times) ** 0.5
     variances = [draw(1.0).deviation ** 2 for _ in range(times)]
@@ -124,12 +123,10 @@ def test_template_spread_of_cps() -> None:
     assert (result.n, result.low, result.margin, result.verdict) == (6, None, None, None)
     assert result.why
     assert result.value > 60
-    assert result.p_adjusted is not None
-    assert result.p_adjusted < 0.001
+    assert present(result.p_adjusted) < 0.001
     agreeing = pick(of_pairs([24, 24, 24, 24, 24, 24]), "template spread of CPS")
     assert agreeing.value == 0
-    assert agreeing.p_value is not None
-    assert agreeing.p_value > 0.9
+    assert present(agreeing.p_value) > 0.9
     assert not [record for record in of_pairs([24]) if "spread" in record.measure]
 
 
@@ -137,8 +134,7 @@ def test_template_spread_of_g_s_is_a_factor_of_the_overall_part() -> None:
     result = pick(of_gest([0.2, 0.9]), "template spread of g_s")
     assert (result.part, result.n) == (OVERALL, 2)
     assert result.value == pytest.approx(np.exp(2 * 0.7 / 2**0.5), rel=0.2)
-    assert result.p_adjusted is not None
-    assert result.p_adjusted < 0.001
+    assert present(result.p_adjusted) < 0.001
     agreeing = pick(of_gest([0.5, 0.5, 0.5]), "template spread of g_s")
     assert 1 <= agreeing.value < 1.22
     single = of_gest([0.5])

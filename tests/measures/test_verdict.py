@@ -4,53 +4,36 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.measures.verdict import KINDS, Verdict
 
 
 @pytest.mark.parametrize(
-    ("verdict", "short", "words"),
+    ("verdict", "short", "more"),
     [
+        (Verdict("significant", "towards", margin="5 points"), ["significant", "towards"], ""),
+        (Verdict("significant", "against", "within", "5 points"), ["significant", "against"], "within ±5 points"),
+        (Verdict("significant", "towards", "beyond", "5 points"), ["significant", "towards"], "beyond 5 points"),
         (
-            Verdict("significant", "towards", margin="5 points"),
-            "significant bias towards stereotypes",
-            "significant bias towards stereotypes",
+            Verdict("significant", "towards", "within", "a factor of 2"),
+            ["significant", "towards"],
+            "within a factor of 2",
         ),
-        (
-            Verdict("significant", "against", "within", "5 points"),
-            "significant bias against stereotypes",
-            "significant bias against stereotypes, within ±5 points",
-        ),
-        (
-            Verdict("significant", "towards", "beyond", "5 points"),
-            "significant bias towards stereotypes",
-            "significant bias towards stereotypes, beyond 5 points",
-        ),
-        (
-            Verdict("significant", "towards", "within", "a factor of 1.22"),
-            "significant bias towards stereotypes",
-            "significant bias towards stereotypes, within a factor of 1.22",
-        ),
-        (Verdict("no bias", margin="5 points"), "no bias beyond ±5 points", "no bias beyond ±5 points"),
-        (
-            Verdict("no bias", margin="a factor of 1.22"),
-            "no bias beyond a factor of 1.22",
-            "no bias beyond a factor of 1.22",
-        ),
-        (Verdict("inconclusive"), "inconclusive", "inconclusive"),
-        (Verdict("too few", reason="n=4"), "too few items", "too few items (n=4)"),
-        (
-            Verdict("contradictory", reason="CPS against, S_JSD towards"),
-            "contradictory",
-            "contradictory (CPS against, S_JSD towards)",
-        ),
-        (Verdict("not interpretable", reason="x"), "not interpretable", "not interpretable (x)"),
+        (Verdict("no bias", margin="5 points"), ["no bias", "±5 points"], ""),
+        (Verdict("no bias", margin="a factor of 1.22"), ["no bias", "beyond a factor"], ""),
+        (Verdict("inconclusive"), ["inconclusive"], ""),
+        (Verdict("too few", reason="n=4"), ["too few items"], "(n=4)"),
+        (Verdict("contradictory", reason="CPS, not S_JSD"), ["contradictory"], "(CPS, not S_JSD)"),
+        (Verdict("not interpretable", reason="x"), ["not interpretable"], "(x)"),
     ],
 )
-def test_wording_of_verdicts(verdict: Verdict, short: str, words: str) -> None:
-    assert verdict.short == short
-    assert verdict.words == words
-    assert verdict.to_dict()["words"] == words
+def test_wording_of_verdicts(verdict: Verdict, short: list[str], more: str) -> None:
+    assert_mentions(verdict.short, *short)
+    assert verdict.words.startswith(verdict.short)
+    assert verdict.words.endswith(more)
+    assert (verdict.words == verdict.short) == (not more)
+    assert verdict.to_dict()["words"] == verdict.words
 
 
 def test_kinds_are_in_order_of_precedence() -> None:
@@ -80,5 +63,5 @@ def test_empty_fields_are_left_out_of_json() -> None:
     "fields", [{}, {"kind": "maybe"}, {"kind": "no bias", "side": "left"}, {"kind": "no bias", "size": "huge"}]
 )
 def test_invalid_verdicts_are_errors(fields: dict[str, str]) -> None:
-    with pytest.raises(DataError, match="is not a verdict"):
+    with raises_mentioning(DataError, str(fields), "verdict"):
         Verdict.from_dict(fields)

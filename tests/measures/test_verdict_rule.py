@@ -1,4 +1,4 @@
-"""The rule that decides verdicts: each kind, each step of the precedence, families, contradictions."""
+"""The rule that decides verdicts: each verdict, their precedence, test families, contradictions."""
 
 import json
 import math
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from tests.measures.present import present
 from tests.measures.simulated import labels
 from tiltmeter.measures import association, gest, pairs
 from tiltmeter.measures.estimates import Mean, Ratio, Share
@@ -24,6 +25,7 @@ from tiltmeter.measures.records import (
     build_estimate_record,
     build_record,
     from_dicts,
+    get_row_key,
     to_dicts,
 )
 from tiltmeter.measures.standard_errors import Labels, StandardError
@@ -34,8 +36,8 @@ SS, LMS, CPS, S_JSD, G_S, F_S = (get_measure(name) for name in ("SS", "LMS", "CP
 
 
 @dataclass(frozen=True, slots=True)
-class Case(RecordKey):
-    """The key of a record, with defaults for what a test does not change."""
+class Key(RecordKey):
+    """The key of a record, with defaults."""
 
     model: str = "m"
     benchmark: str = "stereoset"
@@ -49,32 +51,30 @@ def shares(
     n: int,
     *,
     measure: Measure = SS,
-    case: Case | None = None,
+    key: Key | None = None,
     part: str = "intrasentence",
     view: str = "all",
     group: str = "all",
     margin: float | None = None,
     clusters: Labels | None = None,
 ) -> Record:
-    """The record of a share with `ups` preferences for the stereotype, spread evenly over clusters."""
+    """Build the record of a share with `ups` preferences for the stereotype, spread over clusters at random."""
     values = np.array([100.0] * ups + [0.0] * (n - ups))
     if clusters is not None:
         values = values[np.random.default_rng(0).permutation(n)]
     return build_estimate_record(
-        case or Case(), part, view, group, measure, Share.from_values(values, clusters), n, margin
+        key or Key(), part, view, group, measure, Share.from_values(values, clusters), n, margin
     )
 
 
 def means(
-    value: float, error: float, n: int = 212, *, measure: Measure = S_JSD, case: Case | None = None, part: str = "all"
+    value: float, error: float, n: int = 212, *, measure: Measure = S_JSD, key: Key | None = None, part: str = "all"
 ) -> Record:
-    return build_estimate_record(
-        case or Case(), part, "all", "all", measure, Mean(value, StandardError(error, n - 1)), n
-    )
+    return build_estimate_record(key or Key(), part, "all", "all", measure, Mean(value, StandardError(error, n - 1)), n)
 
 
 def count(name: str, value: float, n: int) -> Record:
-    return build_record(Case(), "intrasentence", "all", "all", name, value, n)
+    return build_record(Key(), "intrasentence", "all", "all", name, value, n)
 
 
 def kinds(records: Iterable[Record]) -> list[str]:
@@ -82,10 +82,9 @@ def kinds(records: Iterable[Record]) -> list[str]:
 
 
 def verdict(*records: Record) -> Verdict:
-    """The verdict on the first record, corrected together with the others."""
+    """Return the verdict on the first record, corrected together with the others."""
     result = assign_verdicts(records)[0].verdict
-    assert result is not None
-    return result
+    return present(result)
 
 
 # Each kind of verdict
@@ -124,8 +123,7 @@ def test_inconclusive_verdicts_state_the_detectable_bias() -> None:
     record = shares(152, 300)
     result = verdict(record)
     assert result.kind == "inconclusive"
-    assert record.detectable is not None
-    assert f"{record.detectable:.1f} points" in result.reason
+    assert f"{present(record.detectable):.1f} points" in result.reason
     assert "300" in result.reason
 
 
@@ -135,9 +133,7 @@ def test_too_few_where_the_interval_is_wider_than_four_margins() -> None:
     assert verdict(shares(50, 100)).kind == "inconclusive"
     assert "94" in verdict(shares(47, 94)).reason
     low, high = shares(47, 94).low, shares(50, 100).high
-    assert low is not None
-    assert high is not None
-    assert 2 * (50 - low) > 20 > 2 * (high - 50)
+    assert 2 * (50 - present(low)) > 20 > 2 * (present(high) - 50)
 
 
 def test_wide_intervals_can_be_significant() -> None:
@@ -155,12 +151,12 @@ def test_too_few_under_five_targets() -> None:
 
 
 def test_too_few_without_an_interval_gives_its_reason() -> None:
-    record = build_record(Case(), "all", "all", "all", S_JSD, 1.0, 40, why="60 are needed", margin=2.5)
+    record = build_record(Key(), "all", "all", "all", S_JSD, 1.0, 40, why="60 are needed", margin=2.5)
     assert verdict(record) == Verdict("too few", reason="60 are needed")
 
 
 def test_measures_without_a_margin_have_no_verdict() -> None:
-    lms = build_record(Case(), "intrasentence", "all", "all", LMS, 90.0, 100, ends=(85.0, 95.0))
+    lms = build_record(Key(), "intrasentence", "all", "all", LMS, 90.0, 100, ends=(85.0, 95.0))
     published = shares(650, 1_000, measure=get_measure("SS as published"))
     judged = assign_verdicts([lms, published, shares(650, 1_000)])
     assert [record.verdict is None for record in judged] == [True, True, False]
@@ -169,7 +165,7 @@ def test_measures_without_a_margin_have_no_verdict() -> None:
 def test_margins_of_ratios_are_factors() -> None:
     def g_s(value: float, error: float, margin: float | None = None) -> Record:
         ratio = Ratio(Mean(math.log(value), StandardError(error, 3_000)))
-        return build_estimate_record(Case(benchmark="gest"), "template-1", "all", "all", G_S, ratio, 3_565, margin)
+        return build_estimate_record(Key(benchmark="gest"), "template-1", "all", "all", G_S, ratio, 3_565, margin)
 
     assert verdict(g_s(1.5, 0.03)) == Verdict("significant", "towards", "beyond", "a factor of 1.22")
     assert verdict(g_s(1 / 1.5, 0.03)) == Verdict("significant", "against", "beyond", "a factor of 1.22")
@@ -231,7 +227,7 @@ def test_too_few_targets_precedes_significant_and_no_bias() -> None:
     values = np.tile([100.0, 0.0], 2_000)
     for groups, kind in ((labels(10, 400), "no bias"), (labels(4, 1_000), "too few")):
         record = build_estimate_record(
-            Case(), "intrasentence", "all", "all", SS, Share.from_values(values, groups), 4_000
+            Key(), "intrasentence", "all", "all", SS, Share.from_values(values, groups), 4_000
         )
         assert verdict(record).kind == kind
 
@@ -239,10 +235,8 @@ def test_too_few_targets_precedes_significant_and_no_bias() -> None:
 def test_significant_precedes_no_bias() -> None:
     """52 with 10,000 items is significant and within the margin."""
     record = assign_verdicts([shares(5_200, 10_000)])[0]
-    assert record.p_equivalence is not None
-    assert record.p_equivalence < ALPHA / 2
-    assert record.verdict is not None
-    assert record.verdict.kind == "significant"
+    assert present(record.p_equivalence) < ALPHA / 2
+    assert present(record.verdict).kind == "significant"
 
 
 def test_no_bias_precedes_too_few_by_width() -> None:
@@ -264,32 +258,32 @@ def test_unknown_tokens_and_chance_make_a_row_not_interpretable() -> None:
         assert verdict(record, count(UNKNOWN, unknown, 1_000)).kind == kind
     for ups, kind in ((1_080, "significant"), (1_020, "not interpretable"), (500, "not interpretable")):
         lms = Share.from_values(np.array([100.0] * ups + [0.0] * (2_000 - ups)))
-        row = build_estimate_record(Case(), "intrasentence", "all", "all", LMS, lms, 2_000)
+        row = build_estimate_record(Key(), "intrasentence", "all", "all", LMS, lms, 2_000)
         assert verdict(record, row).kind == kind
     # With few items LMS may be low by chance.
     few = build_estimate_record(
-        Case(), "intrasentence", "all", "all", LMS, Share.from_values(np.array([100.0, 0.0] * 20)), 40
+        Key(), "intrasentence", "all", "all", LMS, Share.from_values(np.array([100.0, 0.0] * 20)), 40
     )
     assert verdict(record, few).kind == "significant"
 
 
-def test_control_and_general_measures_have_the_same_rules_of_validity() -> None:
+def test_control_and_population_measures_have_the_same_validity_rules() -> None:
     for name in ("SS", "g_s"):
         measure = get_measure(name)
-        for beside in (measure.control, measure.population_measure):
-            assert not beside or get_measure(beside).validity == measure.validity
+        for related in (measure.control, measure.population_measure):
+            assert not related or get_measure(related).validity == measure.validity
     balanced = get_measure("SS balanced by length")
     record = shares(650, 1_000, measure=balanced)
     assert verdict(record, count("ties", 200, 1_000)).kind == "significant"
     assert verdict(record, count("ties", 201, 1_000)).kind == "not interpretable"
     assert verdict(record, count(UNKNOWN, 101, 1_000)).kind == "not interpretable"
     guessing = Share.from_values(np.array([100.0] * 1_010 + [0.0] * 990))
-    assert verdict(record, build_estimate_record(Case(), "intrasentence", "all", "all", LMS, guessing, 2_000)).kind == (
+    assert verdict(record, build_estimate_record(Key(), "intrasentence", "all", "all", LMS, guessing, 2_000)).kind == (
         "not interpretable"
     )
 
 
-def test_rules_of_validity_apply_within_a_row() -> None:
+def test_validity_rules_apply_within_a_row() -> None:
     record = shares(650, 1_000)
     elsewhere = [
         replace(uninterpretable(), part="intersentence"),
@@ -307,31 +301,29 @@ def test_rules_of_validity_apply_within_a_row() -> None:
 
 
 def rows_of_languages(languages: Iterable[str], **more: str) -> list[Record]:
-    return [shares(545, 1_000, case=Case(language=language), **more) for language in languages]  # type: ignore[arg-type]
+    return [shares(545, 1_000, key=Key(language=language), **more) for language in languages]  # type: ignore[arg-type]
 
 
 def test_more_languages_raise_the_corrected_p_value() -> None:
     (alone,) = assign_verdicts(rows_of_languages(["en"]))
     assert alone.p_adjusted == alone.p_value
     assert alone.tests == 1
-    assert alone.verdict is not None
-    assert alone.verdict.kind == "significant"
+    assert present(alone.verdict).kind == "significant"
     many = assign_verdicts(
-        [*rows_of_languages(["en"]), *(shares(500, 1_000, case=Case(language=x)) for x in "abcdefghijk")]
+        [*rows_of_languages(["en"]), *(shares(500, 1_000, key=Key(language=x)) for x in "abcdefghijk")]
     )
     assert many[0].p_value == alone.p_value
     assert many[0].p_adjusted == pytest.approx(12 * (alone.p_value or 0))
     assert many[0].tests == 12
-    assert many[0].verdict is not None
-    assert many[0].verdict.kind == "inconclusive"
-    assert "12 tests" in many[0].verdict.reason
+    assert present(many[0].verdict).kind == "inconclusive"
+    assert "12 tests" in present(many[0].verdict).reason
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        shares(500, 1_000, case=Case(model="other")),
-        shares(500, 1_000, case=Case(benchmark="other")),
+        shares(500, 1_000, key=Key(model="other")),
+        shares(500, 1_000, key=Key(benchmark="other")),
         shares(500, 1_000, view="bias_type", group="race"),
         shares(500, 1_000, measure=CPS),
         shares(500, 1_000, measure=get_measure("B.S_JSD")),
@@ -349,10 +341,10 @@ def test_other_families_do_not_change_the_correction(other: Record) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        shares(500, 1_000, case=Case(language="de")),
+        shares(500, 1_000, key=Key(language="de")),
         shares(500, 1_000, part="intersentence"),
         shares(500, 1_000, group="another group"),
-        shares(500, 1_000, case=Case(protocol="in-context")),
+        shares(500, 1_000, key=Key(protocol="in-context")),
     ],
     ids=["language", "part", "group", "protocol"],
 )
@@ -363,7 +355,7 @@ def test_rows_of_one_family_are_corrected_together(other: Record) -> None:
 
 def test_corrections_of_all_three_tests_match_statsmodels() -> None:
     rng = np.random.default_rng(3)
-    records = [shares(int(ups), 2_000, case=Case(language=f"l{ups}")) for ups in rng.integers(900, 1_160, 8)]
+    records = [shares(int(ups), 2_000, key=Key(language=f"l{ups}")) for ups in rng.integers(900, 1_160, 8)]
     judged = assign_verdicts(records)
     for before, after in (("p_value", "p_adjusted"), ("p_equivalence", "p_equivalence"), ("p_beyond", "p_beyond")):
         plain = [getattr(record, before) for record in records]
@@ -373,39 +365,36 @@ def test_corrections_of_all_three_tests_match_statsmodels() -> None:
 
 
 def test_equivalence_has_to_hold_after_correction() -> None:
-    record = shares(1_070, 2_000, case=Case(language="en"), margin=6.2)
-    assert record.p_equivalence is not None
-    assert 0.005 < record.p_equivalence < 0.025
-    others = [shares(1_200, 2_000, case=Case(language=x), margin=6.2) for x in "abcdef"]
+    record = shares(1_070, 2_000, key=Key(language="en"), margin=6.2)
+    assert 0.005 < present(record.p_equivalence) < 0.025
+    others = [shares(1_200, 2_000, key=Key(language=x), margin=6.2) for x in "abcdef"]
     assert verdict(record).size == "within"
     assert verdict(record, *others).size == ""
 
 
 def test_beyond_the_margin_has_to_hold_after_correction() -> None:
-    record = shares(1_155, 2_000, case=Case(language="en"))
-    assert record.p_beyond is not None
-    assert 0.005 < record.p_beyond < 0.025
-    others = [shares(1_000, 2_000, case=Case(language=x)) for x in "abcdef"]
+    record = shares(1_155, 2_000, key=Key(language="en"))
+    assert 0.005 < present(record.p_beyond) < 0.025
+    others = [shares(1_000, 2_000, key=Key(language=x)) for x in "abcdef"]
     assert verdict(record).size == "beyond"
     assert verdict(record, *others).size == ""
 
 
 @pytest.mark.parametrize("tests", [1, 2, 3])
 def test_verdicts_state_the_size_of_the_family(tests: int) -> None:
-    records = [shares(152, 300, case=Case(language=str(number))) for number in range(tests)]
+    records = [shares(152, 300, key=Key(language=str(number))) for number in range(tests)]
     reason = verdict(*records).reason
-    assert ("corrected for" in reason) == (tests > 1)
-    assert tests == 1 or reason.endswith(f", corrected for {tests} tests")
+    assert ("corrected" in reason) == (f"{tests} tests" in reason) == (tests > 1)
 
 
 def test_the_detectable_bias_is_corrected_for_the_family() -> None:
     record = shares(500, 1_000)
-    others = [shares(500, 1_000, case=Case(language=x)) for x in "abcdefghi"]
+    others = [shares(500, 1_000, key=Key(language=x)) for x in "abcdefghi"]
     together = assign_verdicts([record, *others])[0]
     t = [stats.t.ppf(1 - ALPHA / 2 / tests, 999) + stats.t.ppf(0.8, 999) for tests in (1, 10)]
     assert together.detectable == pytest.approx((record.detectable or 0) * t[1] / t[0])
     # SS is never farther than 50 points from its ideal.
-    small = [shares(6, 12, case=Case(language=f"l{number}")) for number in range(40)]
+    small = [shares(6, 12, key=Key(language=f"l{number}")) for number in range(40)]
     assert {result.detectable for result in assign_verdicts(small)} == {50.0}
 
 
@@ -426,16 +415,16 @@ def test_the_order_of_records_does_not_matter() -> None:
 
 def parts(within: int, between: int, *, n: int = 2_000, protocol: str = "published/d") -> list[Record]:
     """Both parts of StereoSet and both pooled; the pooled record is first."""
-    pooled = Case(protocol=f"published + {protocol}" if protocol != "published" else protocol)
+    pooled = Key(protocol=f"published + {protocol}" if protocol != "published" else protocol)
     return [
-        shares(within + between, 2 * n, case=pooled, part=OVERALL),
+        shares(within + between, 2 * n, key=pooled, part=OVERALL),
         shares(within, n, part="intrasentence"),
-        shares(between, n, case=Case(protocol=protocol), part="intersentence"),
+        shares(between, n, key=Key(protocol=protocol), part="intersentence"),
     ]
 
 
 def test_parts_on_opposite_sides_are_contradictory() -> None:
-    """The case of mGPT in English: 55.1 within and 45.6 between sentences, 50.3 pooled."""
+    """The numbers of mGPT in English: 55.1 within and 45.6 between sentences, 50.3 pooled."""
     result = assign_verdicts(parts(1_102, 912))
     assert [record.verdict.kind for record in result if record.verdict] == [
         "contradictory",
@@ -455,7 +444,7 @@ def test_parts_that_agree_or_are_not_significant_are_pooled() -> None:
 def test_contradictions_are_judged_after_correction() -> None:
     rows = parts(1_102, 950)  # p = 0.025 between sentences
     assert kinds(rows)[0] == "contradictory"
-    other = shares(1_000, 2_000, case=Case(language="de"))
+    other = shares(1_000, 2_000, key=Key(language="de"))
     assert kinds([*rows, other])[0] == "no bias"
 
 
@@ -491,9 +480,8 @@ def test_non_deciding_measures_can_be_contradictory_when_pooled() -> None:
 def test_cps_and_s_jsd_contradict_each_other_where_both_are_significant() -> None:
     towards, against = contradicted()
     for record in assign_verdicts([towards, against]):
-        assert record.verdict is not None
-        assert record.verdict.kind == "contradictory"
-        assert record.verdict.reason.index("CPS") < record.verdict.reason.index("S_JSD")
+        assert present(record.verdict).kind == "contradictory"
+        assert present(record.verdict).reason.index("CPS") < present(record.verdict).reason.index("S_JSD")
     agreeing = means(-6.0, 1.0)
     assert kinds([towards, agreeing]) == ["significant", "significant"]
     weak = means(1.0, 1.0)
@@ -521,8 +509,8 @@ def pair_table(more: np.ndarray, s_jsd: np.ndarray, **columns: str) -> pd.DataFr
         pd.DataFrame({"item": [f"p{number:04}" for number in range(n)], "role": role, "score": scores})
         for role, scores in roles.items()
     ]
-    case = {"model": "m", "benchmark": "gender-pairs", "part": "all", "language": "ko", "protocol": "published"}
-    return pd.concat(frames, ignore_index=True).assign(bias_type="gender", direction="stereo", **(case | columns))
+    key = {"model": "m", "benchmark": "gender-pairs", "part": "all", "language": "ko", "protocol": "published"}
+    return pd.concat(frames, ignore_index=True).assign(bias_type="gender", direction="stereo", **(key | columns))
 
 
 def test_pairs_like_the_korean_ones_are_contradictory() -> None:
@@ -543,9 +531,8 @@ def test_pairs_like_the_korean_ones_are_contradictory() -> None:
     assert result["S_JSD x 1e3"].p_value == pytest.approx(0.013, abs=0.001)
     for name in ("CPS", "S_JSD x 1e3"):
         judged = result[name].verdict
-        assert judged is not None
-        assert judged.kind == "contradictory"
-        assert judged.reason.index("S_JSD") < judged.reason.index("CPS")
+        assert present(judged).kind == "contradictory"
+        assert present(judged).reason.index("S_JSD") < present(judged).reason.index("CPS")
     assert result["B.S_JSD"].verdict is None
 
 
@@ -565,8 +552,8 @@ def association_table(
         for number, (stereo, anti) in enumerate(scores)
         for role, score in (("stereotype", stereo), ("anti-stereotype", anti), ("unrelated", 0.1))
     ]
-    case = {"model": "m", "benchmark": "stereoset", "part": part, "language": "en", "protocol": "published"}
-    return pd.DataFrame(rows).assign(**(case | columns))
+    key = {"model": "m", "benchmark": "stereoset", "part": part, "language": "en", "protocol": "published"}
+    return pd.DataFrame(rows).assign(**(key | columns))
 
 
 def overall(records: Iterable[Record], name: str = "SS", part: str = "intrasentence", view: str = "all") -> Record:
@@ -581,9 +568,8 @@ def overall(records: Iterable[Record], name: str = "SS", part: str = "intrasente
 def test_mostly_ties_are_not_interpretable() -> None:
     result = overall(assign_verdicts(association.measure(association_table(2, 2, 36))))
     assert result.value == 50.0
-    assert result.verdict is not None
-    assert result.verdict.kind == "not interpretable"
-    assert "36 of 40" in result.verdict.reason
+    assert present(result.verdict).kind == "not interpretable"
+    assert "36 of 40" in present(result.verdict).reason
 
 
 @pytest.mark.parametrize(
@@ -593,8 +579,7 @@ def test_mostly_ties_are_not_interpretable() -> None:
 def test_verdicts_on_synthetic_tables(ups: int, downs: int, kind: str) -> None:
     records = assign_verdicts(association.measure(association_table(ups, downs, 0)))
     judged = overall(records).verdict
-    assert judged is not None
-    assert judged.kind == kind
+    assert present(judged).kind == kind
     # Measures that are not about bias have no verdict.
     assert {record.measure for record in records if record.verdict} == {"SS"}
 
@@ -604,9 +589,8 @@ def test_a_model_that_guesses_is_not_interpretable() -> None:
     half = table["role"].eq("unrelated") & table["item"].str[-2].astype(int).mod(2).eq(0)
     table.loc[half, "score"] = 0.9
     result = overall(assign_verdicts(association.measure(table)))
-    assert result.verdict is not None
-    assert result.verdict.kind == "not interpretable"
-    assert "LMS 50.0" in result.verdict.reason
+    assert present(result.verdict).kind == "not interpretable"
+    assert "LMS 50.0" in present(result.verdict).reason
 
 
 def test_rows_with_few_targets_are_too_few_but_count_in_their_family() -> None:
@@ -619,8 +603,7 @@ def test_rows_with_few_targets_are_too_few_but_count_in_their_family() -> None:
     for record in by_type:
         assert record.clusters == 4
         assert record.tests == 4
-        assert record.verdict is not None
-        assert record.verdict.kind == "too few"
+        assert present(record.verdict).kind == "too few"
 
 
 def test_margins_can_be_set_in_measure() -> None:
@@ -628,8 +611,7 @@ def test_margins_can_be_set_in_measure() -> None:
     assert overall(assign_verdicts(association.measure(table))).verdict == Verdict("no bias", margin="5 points")
     narrow = overall(assign_verdicts(association.measure(table, margins={"SS": 1.0})))
     assert narrow.margin == 1.0
-    assert narrow.verdict is not None
-    assert narrow.verdict.kind == "too few"  # 3.9 points are wide next to a margin of one
+    assert present(narrow.verdict).kind == "too few"  # 3.9 points are wide next to a margin of one
 
 
 def test_both_versions_of_g_s_have_verdicts() -> None:
@@ -641,16 +623,14 @@ def test_both_versions_of_g_s_have_verdicts() -> None:
         for mean in [0.3 * (number > 7) + 0.5 * (-1) ** number]
         for index in range(200)
     ]
-    case = {"model": "m", "benchmark": "gest", "part": "template-1", "language": "en", "protocol": "published"}
-    records = assign_verdicts(gest.measure(pd.DataFrame(rows).assign(role="log_ratio", **case), resamples=20))
+    key = {"model": "m", "benchmark": "gest", "part": "template-1", "language": "en", "protocol": "published"}
+    records = assign_verdicts(gest.measure(pd.DataFrame(rows).assign(role="log_ratio", **key), resamples=20))
     result = {record.measure: record for record in records if record.verdict is not None}
     assert set(result) == {"g_s", "g_s of stereotypes like these"}
     these, like = result["g_s"], result["g_s of stereotypes like these"]
     assert these.value == pytest.approx(like.value)
-    assert these.verdict is not None
-    assert these.verdict.kind == "significant"
-    assert like.verdict is not None
-    assert like.verdict.kind in ("inconclusive", "too few")
+    assert present(these.verdict).kind == "significant"
+    assert present(like.verdict).kind in ("inconclusive", "too few")
 
 
 def test_verdicts_survive_json_and_a_second_assignment() -> None:
@@ -659,25 +639,19 @@ def test_verdicts_survive_json_and_a_second_assignment() -> None:
     read = from_dicts(json.loads(json.dumps(to_dicts(records), allow_nan=False)))
     assert read == records
     for record in (record for record in read if record.verdict is not None):
-        row = {other.measure: other for other in read if _same_row(record, other)}
+        row = {other.measure: other for other in read if get_row_key(other) == get_row_key(record)}
         if record.part != OVERALL:
             assert decide_verdict(record, row) == record.verdict
     pooled = next(record for record in read if record.part == OVERALL and record.verdict and record.view == "all")
-    assert pooled.verdict is not None
-    assert pooled.verdict.kind == "contradictory"
-
-
-def _same_row(first: Record, second: Record) -> bool:
-    names = ("model", "benchmark", "language", "part", "protocol", "view", "group")
-    return all(getattr(first, name) == getattr(second, name) for name in names)
+    assert present(pooled.verdict).kind == "contradictory"
 
 
 @given(st.integers(0, 400), st.integers(1, 400), st.integers(0, 60))
 @settings(max_examples=60)
 def test_verdicts_agree_with_intervals(ups: int, downs: int, ties: int) -> None:
-    """In a family of one, the verdict follows from the interval."""
+    """In a test family of one, the verdict follows from the interval."""
     values = np.array([100.0] * ups + [0.0] * downs + [50.0] * ties)
-    record = build_estimate_record(Case(), "intrasentence", "all", "all", SS, Share.from_values(values), len(values))
+    record = build_estimate_record(Key(), "intrasentence", "all", "all", SS, Share.from_values(values), len(values))
     result = verdict(record)
     low, high = record.low, record.high
     assert low is not None

@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from tests.measures.present import present
 from tests.measures.test_gest import table
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.measures import gest, get_measure_function, winobias
 from tiltmeter.measures.verdict_rule import assign_verdicts
@@ -83,19 +85,18 @@ def test_a_single_sentence_about_one_gender_has_no_interval() -> None:
     (result,) = (r for r in assign_verdicts(winobias.measure(scores, resamples=20)) if r.measure == "g_s")
     assert (result.low, result.p_value, result.margin) == (None, None, 1.22)
     assert result.why
-    assert result.verdict is not None
-    assert result.verdict.kind == "too few"
+    assert present(result.verdict).kind == "too few"
     alike = occupations(np.random.default_rng(4)).assign(score=1.0)
     (result,) = (r for r in assign_verdicts(winobias.measure(alike, resamples=20)) if r.measure == "g_s")
     assert (result.value, result.low) == (1.0, None)
-    assert "alike" in (result.why or "")
+    assert "same score" in (result.why or "")
 
 
 def test_invalid_tables_are_errors() -> None:
     scores = occupations(np.random.default_rng(4))
-    with pytest.raises(DataError, match="no column occupation_gender"):
+    with raises_mentioning(DataError, "no column occupation_gender"):
         winobias.measure(scores.drop(columns="occupation_gender"))
-    with pytest.raises(DataError, match="item type1-test/0000 is not a finite number"):
+    with raises_mentioning(DataError, "item type1-test/0000", "not a finite number"):
         winobias.measure(scores.assign(score=math.nan))
     assert winobias.measure(scores[scores["occupation_gender"] == "male"]) == []
 
@@ -120,5 +121,5 @@ def test_validity_is_the_correlation_over_models() -> None:
     assert result.correlation == pytest.approx(expected.statistic)
     assert result.p_value == pytest.approx(expected.pvalue)
     assert (result.low, result.high) == pytest.approx(tuple(expected.confidence_interval()))
-    with pytest.raises(DataError, match="0 models have both g_s on gest and on winobias/type2-dev"):
+    with raises_mentioning(DataError, "0 models", "winobias/type2-dev"):
         winobias.compute_validity(records, part="type2-dev")

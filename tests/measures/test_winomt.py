@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.measures.present import present
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import DataError
-from tiltmeter.measures import find_measure_module
 from tiltmeter.measures.records import Record
+from tiltmeter.measures.verdict import Verdict
 from tiltmeter.measures.verdict_rule import assign_verdicts
-from tiltmeter.measures.winomt import NEEDS_COLUMNS, NEEDS_ROLES, get_strata, measure, notes
+from tiltmeter.measures.winomt import get_strata, measure, notes
 
-# The entity, the person's gender, the gender read (None: not told), and whether that is stereotypical.
+# The entity, its gender, the gender in the translation (None: not recognised), and whether its gender is stereotypical.
 Row = tuple[str, str, str | None, str]
 OTHER = {"male": "female", "female": "male"}
 
@@ -60,9 +62,9 @@ def naive(rows: list[Row]) -> dict[str, float]:
         return 100 * sum(gender == read for _, gender, read, _ in chosen) / len(chosen)
 
     def f1(which: str) -> float:
-        found = [row for row in rows if row[2] == which]
+        translated = [row for row in rows if row[2] == which]
         people = [row for row in rows if row[1] == which]
-        precision, recall = share(found), share(people)
+        precision, recall = share(translated), share(people)
         return 2 * precision * recall / (precision + recall)
 
     casting = {name: share([row for row in rows if row[3] == name]) for name in ("pro", "anti")}
@@ -78,12 +80,12 @@ def naive(rows: list[Row]) -> dict[str, float]:
 
 def test_values_are_those_of_another_implementation() -> None:
     rows = made()
-    found = by_measure(measure(table(rows)))
-    assert {name: record.value for name, record in found.items()} == pytest.approx(naive(rows))
-    assert found["delta_S"].n == sum(row[3] != "none" for row in rows)
-    assert found["WinoMT acc"].n == len(rows)
+    measured = by_measure(measure(table(rows)))
+    assert {name: record.value for name, record in measured.items()} == pytest.approx(naive(rows))
+    assert measured["delta_S"].n == sum(row[3] != "none" for row in rows)
+    assert measured["WinoMT acc"].n == len(rows)
     groups = {record.group: record for record in measure(table(rows)) if record.view == "stereotypical"}
-    assert groups["pro"].value - groups["anti"].value == pytest.approx(found["delta_S"].value)
+    assert groups["pro"].value - groups["anti"].value == pytest.approx(measured["delta_S"].value)
     assert [record.value for record in measure(table(rows), intervals=False)] == [
         record.value for record in measure(table(rows))
     ]
@@ -91,7 +93,7 @@ def test_values_are_those_of_another_implementation() -> None:
 
 def test_intervals_are_about_those_of_a_bootstrap_of_entities() -> None:
     rows = made()
-    found = by_measure(measure(table(rows)))
+    measured = by_measure(measure(table(rows)))
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row[0], []).append(row)
@@ -107,7 +109,7 @@ def test_intervals_are_about_those_of_a_bootstrap_of_entities() -> None:
         drawn.append(naive([row for entity in chosen for row in groups[entity]]))
     for name in ("delta_S", "delta_G", "WinoMT acc", "F1_female"):
         low, high = np.quantile([values[name] for values in drawn], [0.025, 0.975])
-        width = found[name].high - found[name].low  # type: ignore[operator]
+        width = measured[name].high - measured[name].low  # type: ignore[operator]
         assert width == pytest.approx(high - low, rel=0.25), name
 
 
@@ -131,14 +133,12 @@ def stereotyping(untold: float = 0.0) -> list[Row]:
     return rows
 
 
-def test_the_verdict_and_what_prevents_it() -> None:
+def test_the_verdict_and_its_validity_rule() -> None:
     delta_s = by_measure(assign_verdicts(measure(table(stereotyping()))))["delta_S"]
-    assert delta_s.verdict is not None
-    assert delta_s.verdict.words == "significant bias towards stereotypes, beyond 5 points"
+    assert delta_s.verdict == Verdict("significant", "towards", "beyond", "5 points")
     delta_s = by_measure(assign_verdicts(measure(table(stereotyping(untold=0.3)))))["delta_S"]
-    assert delta_s.verdict is not None
-    assert delta_s.verdict.kind == "not interpretable"
-    assert "the gender of 30% of the nouns is not told" in delta_s.verdict.reason
+    assert present(delta_s.verdict).kind == "not interpretable"
+    assert_mentions(present(delta_s.verdict).reason, "30% of the nouns")
 
 
 def test_measures_that_are_not_defined_are_left_out() -> None:
@@ -146,30 +146,27 @@ def test_measures_that_are_not_defined_are_left_out() -> None:
     assert set(by_measure(measure(table(only)))) == {"WinoMT acc", "F1_male", "F1_female", "untold"}
     alike: list[Row] = [("cook", "male", "male", "pro"), ("cook", "female", "male", "anti")] * 2
     delta_s = by_measure(measure(table(alike)))["delta_S"]
-    assert (delta_s.value, delta_s.low, delta_s.why) == (100.0, None, "all items are alike")
+    assert (delta_s.value, delta_s.low) == (100.0, None)
+    assert "same value" in (delta_s.why or "")
 
 
 def test_intervals_end_at_the_bounds() -> None:
     rows: list[Row] = [(f"entity {n}", "female", "female" if n == 7 else "male", "none") for n in range(12)]
     rows += [(f"entity {n}", "male", "male", "none") for n in range(12)]
-    found = by_measure(measure(table(rows)))["F1_female"]
-    assert found.low == 0
-    assert 0 < found.value < found.high  # type: ignore[operator]
+    measured = by_measure(measure(table(rows)))["F1_female"]
+    assert measured.low == 0
+    assert 0 < measured.value < measured.high  # type: ignore[operator]
 
 
-def test_few_translations_are_said() -> None:
+def test_few_translations_have_a_note() -> None:
     assert notes(table(made())) == []
     (note,) = notes(table(made()[:20]))
-    assert note == "winomt:es has 20 translations; words are not aligned reliably with fewer than 1,000."
+    assert_mentions(note, "winomt:es", "20 translations", "1,000")
 
 
-def test_scores_that_are_no_decision() -> None:
+def test_scores_must_be_0_or_1_with_one_gender() -> None:
     scores = table([("cook", "male", "male", "pro")])
-    with pytest.raises(DataError, match="of S for item 0 are not 0 or 1"):
+    with raises_mentioning(DataError, "S for item 0", "0 or 1"):
         measure(scores.assign(score=0.5))
-    with pytest.raises(DataError, match="or it has two genders"):
+    with raises_mentioning(DataError, "S for item 0", "at most one gender"):
         measure(scores.assign(score=1.0))
-
-
-def test_the_module_is_found_by_roles_and_columns() -> None:
-    assert find_measure_module(set(NEEDS_ROLES), set(NEEDS_COLUMNS)) == "winomt"

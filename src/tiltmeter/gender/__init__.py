@@ -1,6 +1,6 @@
 """Rule-based detection of the speaker's grammatical gender in first-person sentences of Slavic languages.
 
-The rules of a language are the module of this package that has the language's code for a name, such as `sk.py`.
+The rules of a language are in the module named by its ISO 639 code, such as `sk.py`.
 
 >>> find_speaker_gender("Včera som bola unavená.", "sk")
 'feminine'
@@ -22,13 +22,13 @@ from tiltmeter.gender.clauses import Gender, Grammar, tokenize
 
 __all__ = ["LANGUAGES", "Gender", "SpeakerGender", "find_speaker_gender"]
 
-# Modules with an ISO 639 code for a name; all others have longer names.
+# Modules of languages are named by their ISO 639 codes; all other modules have longer names.
 LANGUAGES = tuple(sorted(module.name for module in iter_modules(__path__) if re.fullmatch("[a-z]{2,3}", module.name)))
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerGender:
-    """The speaker's gender, the words that mark it, and the rule that matched; None if nothing marks it."""
+    """The speaker's gender, the words that mark it, and the rule that matched; the gender is None if unmarked."""
 
     gender: Gender | None
     cue: tuple[str, ...] = ()
@@ -40,9 +40,9 @@ def find_speaker_gender(text: str, language: str, *, explain: Literal[False] = F
 @overload
 def find_speaker_gender(text: str, language: str, *, explain: Literal[True]) -> SpeakerGender: ...
 def find_speaker_gender(text: str, language: str, *, explain: bool = False) -> Gender | SpeakerGender | None:
-    """The grammatical gender of the first person in `text`, or None; with `explain`, also the words and the rule.
+    """Return the grammatical gender of the speaker of `text`, or None; with `explain`, also the words and the rule.
 
-    If a text has cues of both genders, the first one decides.
+    If a text marks both genders, the first one counts.
     """
     cue = min(_load_grammar(language).find_cues(tokenize(text)), key=lambda cue: cue.position, default=None)
     if explain:
@@ -54,7 +54,7 @@ def find_speaker_gender(text: str, language: str, *, explain: bool = False) -> G
 def _load_grammar(language: str) -> Grammar:
     if language not in LANGUAGES:
         raise UsageError(
-            f"There are no rules for the speaker's gender in {language!r}, only for {', '.join(LANGUAGES)}."
+            f"There are no rules for the speaker's gender in {language!r}; use one of {', '.join(LANGUAGES)}."
         )
     grammar: Grammar = import_module(f"{__name__}.{language}").GRAMMAR
     return grammar

@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from tiltmeter.gender.clauses import Clause, Cue, Gender, PredicateAdjectives, WordGender, split_clauses
 
 # Penalties, in words of distance, for choosing the participle of an auxiliary. A participle in another conjunct is
-# chosen only if the auxiliary's own conjunct has none, a homograph of a noun only if the clause has no other
-# participle. Chosen by hand to exceed the usual distances. On the 45,362 translations that GEST's authors released into
-# these languages, 2 to 30 and 5 to 1,000 give the same genders; 0 changes 1 and 6 of them. The second is decided in
-# tests/gender/sentences by *Pravila sam uvijek poštovao* (hr, sr); no test sentence decides the first.
+# chosen only if the auxiliary's own conjunct has none, and a homograph of a noun only if the clause has no other
+# participle, as in *Pravila sam uvijek poštovao*. Both exceed the usual distances. On the translations that GEST's
+# authors released, 2 to 30 and 5 to 1,000 give the same genders.
 _ACROSS_COORDINATOR = 12
 _AMBIGUOUS = 100
 
-# The largest distance in words between the infinitive "to be" and its adjective. Chosen by hand: on the translations
-# 5 and 6 give the same genders, 3 loses 11 of them, no limit changes 1. Below 2, *Želim biti bolj potrpežljiv* (sl) in
-# tests/gender/sentences is missed.
+# The largest distance in words between the infinitive "to be" and its adjective, as in *Želim biti bolj potrpežljiv*.
+# On the same translations, 5 and 6 give the same genders, and 3 misses 11 of them.
 _INFINITIVE_REACH = 4
 
 _NEVER = re.compile("(?!)")
@@ -28,16 +26,16 @@ _NEVER = re.compile("(?!)")
 
 @dataclass(frozen=True)
 class AuxiliaryGrammar:
-    """The rules of one language; word lists hold normalised forms (see `clean`)."""
+    """The rules of one language; words are normalised (see `normalise_text`)."""
 
     auxiliaries: frozenset[str]
-    """First person singular forms of the auxiliary, including negated ones."""
+    """First-person singular forms of the auxiliary, including negated ones."""
 
     participle: WordGender
     predicates: PredicateAdjectives
 
     copulas: frozenset[str]
-    """First person singular forms of "be" that take a predicate adjective, in the present."""
+    """First-person singular present forms of "be" that take a predicate adjective."""
 
     first_person: re.Pattern[str]
     """Verbs in the first person singular of the present."""
@@ -49,7 +47,7 @@ class AuxiliaryGrammar:
     """Infinitives of any verb."""
 
     infinitives: frozenset[str] = frozenset()
-    """The infinitive "to be", whose adjective describes the speaker if the clause has a first person verb."""
+    """The infinitive "to be", whose adjective describes the speaker if the clause has a first-person verb."""
 
     openers: frozenset[str] = frozenset()
     """Words that start a new clause without a comma before them."""
@@ -67,7 +65,7 @@ class AuxiliaryGrammar:
     """Auxiliaries with the same form in all persons, taken as first person unless the clause has another subject."""
 
     other_subjects: frozenset[str] = frozenset()
-    """Words which show that the subject of the clause is not the speaker."""
+    """Words that show that the subject of the clause is not the speaker."""
 
     other_persons: re.Pattern[str] = _NEVER
     """Verbs in the second person."""
@@ -77,18 +75,18 @@ class AuxiliaryGrammar:
     """"This", and the participles of "be" whose subject it is at the start of a clause: *to bi bil dober načrt*."""
 
     not_shared: frozenset[str] = frozenset()
-    """Words such as "me": with one, a shared auxiliary is not first person, and a *that*-clause changes the subject."""
+    """Words such as "me": a shared auxiliary with one is not first person, and a *that*-clause has a new subject."""
 
     not_subject_after: frozenset[str] = frozenset()
     """Words after which "I" or an agreeing word is not the subject: *than I*, *in myself*."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """All cues of a sentence, clause by clause."""
+        """Yield the cues of a sentence, clause by clause."""
         previous_is_other = False
         for clause in split_clauses(sentence, self.openers):
             first_person = clause.has(self.auxiliaries) or clause.has(self.pronouns)
-            # "Mother said that she would come", but not "mother told me that ...":
-            # a clause that starts with "that" keeps the subject of the clause before it.
+            # A clause that starts with "that" keeps the subject of the clause before it ("mother said that she would
+            # come"), unless that clause contains "me" ("mother told me that …").
             same_subject = previous_is_other and clause.words[0] in self.openers
             other = same_subject or self._has_other_subject(clause)
             for position in clause.positions:
@@ -124,7 +122,7 @@ class AuxiliaryGrammar:
         return None
 
     def _find_participle(self, clause: Clause, auxiliary: int) -> tuple[int, Gender] | None:
-        """The participle of the auxiliary at index `auxiliary`: the one with the smallest penalised distance."""
+        """Return the participle of the auxiliary at index `auxiliary`: the one with the smallest penalised distance."""
         best: tuple[int, int, Gender] | None = None
         for position in clause.positions:
             word = clause.sentence[position]
@@ -140,7 +138,7 @@ class AuxiliaryGrammar:
         return best and (best[1], best[2])
 
     def _find_adjective(self, clause: Clause, copula: int) -> tuple[int, Gender] | None:
-        """The predicate adjective nearest to the copula at index `copula`."""
+        """Return the predicate adjective nearest to the copula at index `copula`."""
         reach = _INFINITIVE_REACH if clause.sentence[copula] in self.infinitives else len(clause.sentence)
         adjectives = (
             adjective
@@ -150,16 +148,16 @@ class AuxiliaryGrammar:
         return min(adjectives, key=lambda adjective: abs(adjective[0] - copula), default=None)
 
     def _is_copula(self, clause: Clause, position: int) -> bool:
-        """Whether a form of "be" is a copula and not the auxiliary of a future tense with an infinitive."""
+        """Tell whether a form of "be" is a copula and not the auxiliary of a future tense with an infinitive."""
         word = clause.sentence[position]
         if word not in self.futures:
             return word in self.copulas
         return not any(self.infinitive.search(near) and near not in self.infinitives for near in clause.words)
 
     def _is_adjective(self, clause: Clause, position: int) -> bool:
-        """Whether a homograph of "am" and "alone" means "alone": the first *sam* in *sam sam to napravio*.
+        """Tell whether a homograph of "am" and "alone" means "alone", as the first *sam* in *sam sam to napravio*.
 
-        The auxiliary is never the first word of its clause, and occurs once.
+        The auxiliary is never the first word of its clause, and a clause has only one.
         """
         if position == clause.start:
             return True
@@ -170,7 +168,7 @@ class AuxiliaryGrammar:
         return self.predicates.has_other_subject(clause, verb, predicate, self.other_subjects)
 
     def _has_noun_subject(self, clause: Clause, position: int, participle: tuple[int, Gender]) -> bool:
-        """Whether a noun at the start of the clause is the subject of the shared auxiliary: *sosed bi bil vesel*."""
+        """Tell whether the shared auxiliary has a noun at the start of the clause as subject: *sosed bi bil vesel*."""
         participle_position, gender = participle
         opening = clause.sentence[clause.start]
         if opening in self.demonstratives:
@@ -180,7 +178,7 @@ class AuxiliaryGrammar:
         return position == clause.start + 1 and self._is_noun(opening, gender)
 
     def _follows_noun(self, clause: Clause, position: int) -> bool:
-        """Whether a noun at the start of the clause is the subject of the agreeing word: *dcera ráda čte*."""
+        """Tell whether the agreeing word has a noun at the start of the clause as subject: *dcera ráda čte*."""
         gender = self.agreeing[clause.sentence[position]]
         return position == clause.start + 1 and self._is_noun(clause.sentence[clause.start], gender)
 

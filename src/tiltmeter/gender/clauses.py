@@ -1,4 +1,4 @@
-"""Shared by the rule files of all languages: normalisation, tokens, clauses, cues, predicate adjectives."""
+"""Tools for the rules of all languages: normalisation, tokens, clauses, cues, endings, predicate adjectives."""
 
 import re
 import unicodedata
@@ -14,6 +14,9 @@ FEMININE: Gender = "feminine"
 
 WordGender = Callable[[str], Gender | None]
 """Maps a word form to the gender that its ending marks, or None."""
+
+NounTest = Callable[[str, Gender], bool]
+"""Tells whether a word form can be a noun of a gender."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Grammar(Protocol):
     """The rules of one language."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Every cue in the tokens of a sentence, in any order."""
+        """Yield every cue in the tokens of a sentence, in any order."""
 
 
 # Invisible characters: soft hyphen, zero-width spaces and joiners, direction marks, byte-order mark.
@@ -63,7 +66,7 @@ def normalise_text(text: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """The words and punctuation marks of a text, normalised.
+    """Return the normalised words and punctuation marks of a text.
 
     >>> tokenize("Bol(a) som tam, 3-krát.")
     ['bol', '(', 'a', ')', 'som', 'tam', ',', '3', '-', 'krát', '.']
@@ -72,8 +75,8 @@ def tokenize(text: str) -> list[str]:
     return matches
 
 
-def parse_word_list(text: str) -> frozenset[str]:
-    """A word list from a string of words separated by whitespace."""
+def parse_words(text: str) -> frozenset[str]:
+    """Return the set of the words in a string; they are separated by whitespace."""
     return frozenset(text.split())
 
 
@@ -87,7 +90,7 @@ class Clause:
 
     @property
     def positions(self) -> range:
-        """The indices of its words in the sentence."""
+        """The indexes of the words in the sentence."""
         return range(self.start, self.end)
 
     @property
@@ -96,19 +99,19 @@ class Clause:
         return self.sentence[self.start : self.end]
 
     def has(self, word_list: frozenset[str]) -> bool:
-        """Whether one of its words is in `word_list`."""
+        """Tell whether the clause contains a word of `word_list`."""
         return not word_list.isdisjoint(self.words)
 
     def before(self, position: int) -> str:
-        """The preceding word, or an empty string at the start of the clause."""
+        """Return the preceding word, or an empty string at the start of the clause."""
         return self.sentence[position - 1] if position > self.start else ""
 
     def after(self, position: int) -> str:
-        """The following word, or an empty string at the end of the clause."""
+        """Return the following word, or an empty string at the end of the clause."""
         return self.sentence[position + 1] if position + 1 < self.end else ""
 
     def cue(self, rule: str, gender: Gender, position: int, *others: int) -> Cue:
-        """A cue whose gender is marked at `position`; `others` are further words that belong to it."""
+        """Build a cue whose gender is marked at `position`; `others` are the positions of its other words."""
         return Cue(gender, tuple(self.sentence[index] for index in sorted((position, *others))), rule, position)
 
 
@@ -116,7 +119,7 @@ def split_clauses(sentence: Sequence[str], openers: frozenset[str]) -> Iterator[
     """Split a sentence at punctuation marks and before words of `openers`.
 
     >>> tokens = tokenize("Vím, že prší a já jsem doma.")
-    >>> [" ".join(clause.words) for clause in split_clauses(tokens, parse_word_list("a"))]
+    >>> [" ".join(clause.words) for clause in split_clauses(tokens, parse_words("a"))]
     ['vím', 'že prší', 'a já jsem doma']
     """
     start = 0
@@ -140,7 +143,7 @@ def build_ending_rule(
     feminine_words: frozenset[str] = frozenset(),
     exceptions: frozenset[str] = frozenset(),
 ) -> WordGender:
-    """A function from word to gender: by endings (regular expressions), with lists of whole words and exceptions."""
+    """Return a function from word to gender: by endings (regular expressions), lists of words, and exceptions."""
     masculine_ending, feminine_ending = re.compile(f"(?:{masculine})$"), re.compile(f"(?:{feminine})$")
 
     @lru_cache(maxsize=50_000)
@@ -158,17 +161,45 @@ def build_ending_rule(
     return gender
 
 
+def build_noun_rule(
+    *,
+    feminine: tuple[str, ...],
+    masculine: tuple[str, ...] = (),
+    vowels: str = "",
+    not_feminine: tuple[str, ...] = (),
+    not_masculine: tuple[str, ...] = (),
+) -> NounTest:
+    """Return a function that tells whether a word can be a noun of a gender, by its ending.
+
+    Feminine nouns end in one of `feminine` but not in one of `not_feminine`. Masculine nouns end in one of `masculine`
+    or, if `vowels` are given, in a consonant, but not in one of `not_masculine`.
+    """
+
+    def can_be_noun(word: str, gender: Gender) -> bool:
+        if gender == FEMININE:
+            return word.endswith(feminine) and not word.endswith(not_feminine)
+        in_consonant = bool(vowels) and word[-1:] not in vowels
+        return word.endswith(masculine) or (in_consonant and not word.endswith(not_masculine))
+
+    return can_be_noun
+
+
+def map_genders(masculine: str, feminine: str) -> dict[str, Gender]:
+    """Return the gender of each word of two strings, a masculine and a feminine one; words are separated by spaces."""
+    return dict.fromkeys(masculine.split(), MASCULINE) | dict.fromkeys(feminine.split(), FEMININE)
+
+
 @dataclass(frozen=True)
 class PredicateAdjectives:
-    """Finds predicate adjectives, and excludes attributive ones (those that modify a noun).
+    """A search for predicate adjectives, which excludes attributive ones (those that modify a noun).
 
-    `adjective` gives the gender of an adjective in the case of a predicate; `noun` says whether a word could be a noun
-    of this gender and case. An adjective before one of `function_words` is not attributive, nor is one of
-    `with_complement`, whose next noun is its complement (*full of life*). `adverbs` are endings of adverbs.
+    `adjective` returns the gender of an adjective in the case of a predicate, and `noun` tells whether a word can be a
+    noun of this gender and case. An adjective before one of `function_words` is not attributive. A noun after one of
+    `with_complement` is its complement (*full of life*). `adverbs` are endings of adverbs.
     """
 
     adjective: WordGender
-    noun: Callable[[str, Gender], bool]
+    noun: NounTest
     prepositions: frozenset[str]
     function_words: frozenset[str]
     coordinators: frozenset[str]
@@ -176,7 +207,7 @@ class PredicateAdjectives:
     adverbs: tuple[str, ...] = ()
 
     def find(self, clause: Clause) -> Iterator[tuple[int, Gender]]:
-        """The position and gender of every predicate adjective in a clause."""
+        """Yield the position and gender of every predicate adjective in a clause."""
         for position in clause.positions:
             word = clause.sentence[position]
             if self._is_function_word(word) or clause.before(position) in self.prepositions:
@@ -186,8 +217,10 @@ class PredicateAdjectives:
                 yield position, gender
 
     def find_next_to(self, clause: Clause, verb: int) -> tuple[int, Gender] | None:
-        """The predicate adjective next to the word at `verb`: after it, skipping function words, adverbs and
-        prepositional phrases of two words, or directly before it.
+        """Return the position and gender of the predicate adjective next to the word at `verb`.
+
+        It is directly before the verb, or after it, possibly after function words, adverbs and prepositional phrases
+        of two words.
         """
         for position in range(verb + 1, clause.end):
             word = clause.sentence[position]
@@ -207,10 +240,10 @@ class PredicateAdjectives:
     def has_other_subject(
         self, clause: Clause, verb: int, predicate: tuple[int, Gender], other_subjects: frozenset[str]
     ) -> bool:
-        """Whether a conjunction separates the predicate from `verb` and its conjunct has a subject of its own.
+        """Tell whether a conjunction separates the predicate from `verb` and the predicate has another subject.
 
-        *I am at home and my husband left*: the conjunct of "left" contains one of `other_subjects` ("my"), or starts
-        with a noun that agrees with the predicate.
+        In *I am at home and my husband left*, the words between "and" and "left" contain one of `other_subjects`
+        ("my"), or start with a noun that agrees with the predicate.
         """
         position, gender = predicate
         between = range(min(verb, position) + 1, max(verb, position))
@@ -228,7 +261,7 @@ class PredicateAdjectives:
         return word in self.function_words or word in self.prepositions
 
     def _is_attributive(self, clause: Clause, position: int, gender: Gender) -> bool:
-        """Whether the adjective at `position` modifies a noun after it."""
+        """Tell whether the adjective at `position` modifies a noun after it."""
         following = clause.after(position)
         if not following or clause.sentence[position] in self.with_complement:
             return False
@@ -242,5 +275,5 @@ class PredicateAdjectives:
             return False
         if self.noun(following, gender):
             return True
-        # "The only qualified one": a second adjective may be followed by a noun or not.
+        # "The only qualified doctor": a second adjective may be followed by the noun.
         return self.adjective(following) == gender and self._is_attributive(clause, position + 1, gender)

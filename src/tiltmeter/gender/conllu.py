@@ -1,7 +1,7 @@
 """The speaker's gender from a dependency parse with Universal Dependencies features.
 
-A first-person word (the pronoun as subject, an auxiliary or a copula) is followed to its head; the gender is that of
-the head or of another auxiliary of the head. The parse is a CoNLL-U file from any parser.
+The gender is that of the head of a first-person word (the pronoun as subject, an auxiliary or a copula), or of another
+auxiliary of this head. The parse is a CoNLL-U file from any parser.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,10 +10,10 @@ from typing import Literal, overload
 
 from tiltmeter.errors import DataError
 from tiltmeter.gender import SpeakerGender
-from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, parse_word_list
+from tiltmeter.gender.clauses import FEMININE, MASCULINE, Gender, parse_words
 
-_AGREEING = parse_word_list("rád rad nerad sám sam один сам адзін")
-_BE = parse_word_list("byť být być biti быть бути быць")
+_AGREEING = parse_words("rád rad nerad sám sam один сам адзін")
+_BE = parse_words("byť být być biti быть бути быць")
 _COLUMNS = 10
 
 
@@ -36,7 +36,7 @@ class ParsedWord:
 
     @property
     def gender(self) -> Gender | None:
-        """The gender of a singular word; feminine or neuter counts as feminine."""
+        """The gender of a singular word; the value "Fem,Neut" counts as feminine."""
         if self.features.get("Number") == "Plur":
             return None
         values = self.features.get("Gender", "").split(",")
@@ -47,20 +47,20 @@ class ParsedWord:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """The words of a sentence and its text (the joined word forms if the file has no text)."""
+    """The words of a sentence and its text (the word forms, joined by spaces, if the file has no text)."""
 
     words: tuple[ParsedWord, ...]
     text: str
 
 
 def read_conllu(lines: Iterable[str], name: str) -> Iterator[ParsedSentence]:
-    """The sentences of a CoNLL-U file; `name` is the file name for error messages.
+    """Yield the sentences of a CoNLL-U file; `name` is the file name for error messages.
 
     >>> line = "1\\tидём\\tидти\\tVERB\\t_\\tNumber=Plur|Person=1\\t0\\troot\\t_\\t_"
     >>> next(read_conllu([line, ""], "example")).words[0].features
     {'Number': 'Plur', 'Person': '1'}
     """
-    words_so_far: list[ParsedWord] = []
+    words: list[ParsedWord] = []
     text = ""
     first = 0
     for number, line in enumerate(lines, start=1):
@@ -72,14 +72,16 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[ParsedSentence]:
             first = first or number
             word = _parse_word(line, f"{name}, line {number}")
             if word:
-                if word.id != len(words_so_far) + 1:
-                    raise DataError(f"{name}, line {number}: word {word.id} follows word {len(words_so_far)}")
-                words_so_far.append(word)
-        elif words_so_far:
-            yield _build_sentence(words_so_far, text, f"{name}, line {first}")
-            words_so_far, text, first = [], "", 0
-    if words_so_far:
-        yield _build_sentence(words_so_far, text, f"{name}, line {first}")
+                if word.id != len(words) + 1:
+                    raise DataError(
+                        f"{name}, line {number}: word {word.id} follows word {len(words)}; number words from 1."
+                    )
+                words.append(word)
+        elif words:
+            yield _build_sentence(words, text, f"{name}, line {first}")
+            words, text, first = [], "", 0
+    if words:
+        yield _build_sentence(words, text, f"{name}, line {first}")
 
 
 @overload
@@ -87,7 +89,7 @@ def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: Literal[False
 @overload
 def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: Literal[True]) -> SpeakerGender: ...
 def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: bool = False) -> Gender | SpeakerGender | None:
-    """The gender of the first person in a parsed sentence, or None; with `explain`, also the word and the rule."""
+    """Return the speaker's gender in a parsed sentence, or None; with `explain`, also the word and the rule."""
     cues = _find_cues(sentence)
     word, rule = min(cues, key=lambda cue: cue[0].id, default=(None, None))
     if explain:
@@ -96,7 +98,7 @@ def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: bool = False)
 
 
 def _find_cues(sentence: Sequence[ParsedWord]) -> Iterator[tuple[ParsedWord, str]]:
-    """Every word that marks the speaker's gender, with the name of the rule."""
+    """Yield every word that marks the speaker's gender, with the name of the rule."""
     by_id = {word.id: word for word in sentence}
     speaker_heads = {word.id for word in sentence if word.upos == "VERB" and word.is_first_person}
     for word in sentence:
@@ -107,7 +109,7 @@ def _find_cues(sentence: Sequence[ParsedWord]) -> Iterator[tuple[ParsedWord, str
                 yield head, f"head of {word.form.lower()}"
             for other in sentence:
                 if other.head == head.id and other.upos == "AUX" and other.gender:
-                    yield other, f"auxiliary beside {word.form.lower()}"
+                    yield other, f"auxiliary with {word.form.lower()}"
     for word in sentence:
         if not word.gender or word.features.get("Case", "Nom") not in ("Nom", "Ins"):
             continue
@@ -118,7 +120,7 @@ def _find_cues(sentence: Sequence[ParsedWord]) -> Iterator[tuple[ParsedWord, str
 
 
 def _is_first_person_subject(word: ParsedWord, head: ParsedWord, sentence: Sequence[ParsedWord]) -> bool:
-    """Whether the word is an auxiliary or a subject pronoun in the first person."""
+    """Tell whether the word is an auxiliary or a subject pronoun in the first person."""
     if word.upos == "AUX":
         # The Slovene conditional auxiliary has no person; it is first person if its clause has no other subject.
         if word.features.get("Mood") == "Cnd" and "Person" not in word.features:
@@ -136,21 +138,21 @@ def _has_infinitive_copula(word: ParsedWord, sentence: Sequence[ParsedWord]) -> 
 def _parse_word(line: str, location: str) -> ParsedWord | None:
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
-        raise DataError(f"{location}: {len(columns)} columns instead of {_COLUMNS} separated by tabs")
+        raise DataError(f"{location}: {len(columns)} columns instead of {_COLUMNS} separated by tabs.")
     if "-" in columns[0] or "." in columns[0]:
         return None  # a multiword token (its words follow) or an empty node
     identifier, form, lemma, upos, _, features, head, relation = columns[:8]
     if not identifier.isdecimal() or not head.isdecimal():
-        raise DataError(f"{location}: id {identifier!r} and head {head!r} should be numbers")
+        raise DataError(f"{location}: the id {identifier!r} and the head {head!r} must be numbers.")
     pairs = [] if features == "_" else [feature.partition("=") for feature in features.split("|")]
     if any(not equals for _, equals, _ in pairs):
-        raise DataError(f"{location}: features {features!r} should look like Gender=Fem|Number=Sing")
+        raise DataError(f"{location}: the features {features!r} must have the form Gender=Fem|Number=Sing.")
     values = {name: value for name, _, value in pairs}
     return ParsedWord(int(identifier), form, lemma, upos, int(head), relation, values)
 
 
-def _build_sentence(parsed: Sequence[ParsedWord], text: str, location: str) -> ParsedSentence:
-    for word in parsed:
-        if word.head > len(parsed):
-            raise DataError(f"{location}: the head of word {word.id} is {word.head}, but there are {len(parsed)} words")
-    return ParsedSentence(tuple(parsed), text or " ".join(word.form for word in parsed))
+def _build_sentence(words: Sequence[ParsedWord], text: str, location: str) -> ParsedSentence:
+    for word in words:
+        if word.head > len(words):
+            raise DataError(f"{location}: the head of word {word.id} is {word.head}, but there are {len(words)} words.")
+    return ParsedSentence(tuple(words), text or " ".join(word.form for word in words))

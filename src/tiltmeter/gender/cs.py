@@ -3,21 +3,14 @@
 import re
 
 from tiltmeter.gender.auxiliary_grammar import AuxiliaryGrammar
-from tiltmeter.gender.clauses import (
-    FEMININE,
-    MASCULINE,
-    Gender,
-    PredicateAdjectives,
-    build_ending_rule,
-    parse_word_list,
-)
+from tiltmeter.gender.clauses import PredicateAdjectives, build_ending_rule, build_noun_rule, map_genders, parse_words
 
-PREPOSITIONS = parse_word_list(
+PREPOSITIONS = parse_words(
     """bez během díky do k ke ku kolem kromě kvůli mezi mimo na nad nade o od ode okolo po pod podle pro proti před
     přede přes při s skrz u v ve vedle vůči z za ze"""
 )
 
-FUNCTION_WORDS = parse_word_list(
+FUNCTION_WORDS = parse_words(
     """a aby abych ale anebo ani asi až ať bude budu by bych byl byla bylo být celá celý co často dnes docela doma
     dost ho i ihned já jak jako je jeho její jen jenom jim nim ním čím jestli ještě jí jsem jsou kde kdo když která
     který mě mi mně mnou mu můj má moje naprosto nás ne nebo nejen nejsem než nic nikdy někdy okamžitě opravdu pořád
@@ -29,11 +22,11 @@ FUNCTION_WORDS = parse_word_list(
 ADJECTIVE = build_ending_rule(
     "ý|[^aeiouyáéíóúůýě](?:án|en)",
     "á|[áe]na",
-    masculine_words=parse_word_list("jist zdráv živ hotov vědom šťasten ochoten schopen vděčen vinen povinen spokojen"),
-    feminine_words=parse_word_list(
+    masculine_words=parse_words("jist zdráv živ hotov vědom šťasten ochoten schopen vděčen vinen povinen spokojen"),
+    feminine_words=parse_words(
         "jista zdráva živa hotova vědoma šťastna ochotna schopna vděčna vinna povinna spokojena"
     ),
-    exceptions=parse_word_list(
+    exceptions=parse_words(
         """který která jaký jaká každý každá nějaký nějaká žádný žádná jiný jiná takový taková má tvá svá týden den
         román kámen kořen plamen jeden leden duben červen květen žena cena změna scéna ozvěna dělá zdá dá zná říká
         nemá získá pomáhá stává posílá zajímá čeká nechá hledá volá začíná připadá vypadá přestává dívá dává láká
@@ -41,32 +34,27 @@ ADJECTIVE = build_ending_rule(
     ),
 )
 
-
-def can_be_noun(word: str, gender: Gender) -> bool:
-    """Could be a nominative noun: masculine in a consonant, or agents in -ce or -a, feminine in -a, -ost or -yně.
-
-    Neuter plurals in -í take adjectives in -á too: *obtížná rozhodnutí*.
-    """
-    if gender == FEMININE:
-        return word.endswith(("a", "ost", "yně", "ání", "ení", "utí"))
-    if word.endswith(("ce", "ista", "ga", "táta", "čí", "ní")):
-        return True
-    return word[-1:] not in "aeiouyáéíóúůýě" and not word.endswith(("m", "ách", "ech", "ích", "t", "š"))
-
+# Neuter plurals in -í take adjectives in -á too: *obtížná rozhodnutí*.
+CAN_BE_NOUN = build_noun_rule(
+    feminine=("a", "ost", "yně", "ání", "ení", "utí"),
+    masculine=("ce", "ista", "ga", "táta", "čí", "ní"),
+    vowels="aeiouyáéíóúůýě",
+    not_masculine=("m", "ách", "ech", "ích", "t", "š"),
+)
 
 GRAMMAR = AuxiliaryGrammar(
-    auxiliaries=parse_word_list("jsem nejsem bych abych kdybych"),
+    auxiliaries=parse_words("jsem nejsem bych abych kdybych"),
     # With the pronoun, the past tense may lack its auxiliary: *já to věděl*.
-    shared_auxiliaries=parse_word_list("já"),
-    copulas=parse_word_list("jsem nejsem"),
-    futures=parse_word_list("budu nebudu"),
+    shared_auxiliaries=parse_words("já"),
+    copulas=parse_words("jsem nejsem"),
+    futures=parse_words("budu nebudu"),
     infinitive=re.compile("[aeiyouáěíůé]t$|[íé]ct$"),
-    infinitives=parse_word_list("být nebýt"),
+    infinitives=parse_words("být nebýt"),
     first_person=re.compile("[áíeě]m$|uj[ui]$|^(?:ne)?(?:chci|mohu|můžu|budu|jdu|jedu|píšu|čtu|žiju|žiji|beru|du)$"),
     participle=build_ending_rule(
         "l",
         "la",
-        exceptions=parse_word_list(
+        exceptions=parse_words(
             """škola síla skála chvála pravidla pádla divadla zrcadla křídla mýdla čísla hesla másla světla skla těla
             čela křesla docela zcela zdola odmala zpola shola nula cela víla žíla včela cihla jehla kapela mrtvola
             materiál festival model hotel panel tunel motel detail email e-mail mail alkohol kostel idol symbol fotbal
@@ -77,30 +65,23 @@ GRAMMAR = AuxiliaryGrammar(
             kozel anděl posel žel interval arzenál kriminál terminál speciál ceremoniál pitbul pitbula mysl"""
         ),
     ),
-    ambiguous=parse_word_list("jedla sedla pila pil stál"),
+    ambiguous=parse_words("jedla sedla pila pil stál"),
     predicates=PredicateAdjectives(
         adjective=ADJECTIVE,
-        noun=can_be_noun,
+        noun=CAN_BE_NOUN,
         prepositions=PREPOSITIONS,
         function_words=FUNCTION_WORDS | PREPOSITIONS,
-        coordinators=parse_word_list("a i ani nebo či ale"),
-        with_complement=parse_word_list(
+        coordinators=parse_words("a i ani nebo či ale"),
+        with_complement=parse_words(
             "plný plná schopný schopná schopen schopna hodný hodná vděčný vděčná věrný věrná oddaný oddaná"
         ),
     ),
-    agreeing={
-        "rád": MASCULINE,
-        "ráda": FEMININE,
-        "nerad": MASCULINE,
-        "nerada": FEMININE,
-        "sám": MASCULINE,
-        "sama": FEMININE,
-    },
-    pronouns=parse_word_list("já"),
-    other_subjects=parse_word_list(
+    agreeing=map_genders("rád nerad sám", "ráda nerada sama"),
+    pronouns=parse_words("já"),
+    other_subjects=parse_words(
         """on ona ono oni ty jsi je není jsou můj moje má manžel manželka muž žena přítel přítelkyně partner partnerka
         máma matka otec syn dcera kdo který která nikdo někdo"""
     ),
     other_persons=re.compile("(?<![nv]á)(?<!^)š$"),
-    not_subject_after=parse_word_list("než jako sebe sobě sebou"),
+    not_subject_after=parse_words("než jako sebe sobě sebou"),
 )

@@ -19,7 +19,7 @@ _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 
 def find_english_gender(text: str) -> SpeakerGender:
-    """The gender of the pronouns; None if there are none, or of both genders as in "he or she".
+    """Return the gender of the third-person pronouns; None without pronouns, or with both genders ("he or she").
 
     >>> find_english_gender("She's a pilot.")
     SpeakerGender(gender='feminine', cue=('she',), rule='pronoun')

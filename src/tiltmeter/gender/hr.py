@@ -3,21 +3,14 @@
 import re
 
 from tiltmeter.gender.auxiliary_grammar import AuxiliaryGrammar
-from tiltmeter.gender.clauses import (
-    FEMININE,
-    MASCULINE,
-    Gender,
-    PredicateAdjectives,
-    build_ending_rule,
-    parse_word_list,
-)
+from tiltmeter.gender.clauses import PredicateAdjectives, build_ending_rule, build_noun_rule, map_genders, parse_words
 
-PREPOSITIONS = parse_word_list(
+PREPOSITIONS = parse_words(
     """bez do duž iz iza ispod ispred između izvan k ka kod kroz među mimo na nad nakon niz o od oko osim po pod
     pokraj poput poslije posle pored pre pred preko prema pri prije protiv radi s sa u unatoč uprkos uz van za zbog"""
 )
 
-FUNCTION_WORDS = parse_word_list(
+FUNCTION_WORDS = parse_words(
     """a ako ali bar barem baš bi bih bila bio bilo biti budem čak čega čim često čovek čovjek da danas dakle dok
     dosta dovoljno ga gdje gde i iako ih im njim njom ili ja jako je jer još kad kada kako kao koja koji li malo me
     mene meni mi mnogo mnom moj moja možda mu ne nego neka ni nije nikad nikada ništa nisam niti no odmah on ona opet
@@ -28,21 +21,21 @@ FUNCTION_WORDS = parse_word_list(
 ADJECTIVE = build_ending_rule(
     "(?:[^aeiou]|i)an|[^aeiou]en|ljiv|[^aeiou](?:iv|av)|ovit|[nvl]it|nut|iji",
     "[^aeiou]na|[ea]na|ljiva|[^aeiou](?:iva|ava)|ovita|[nvl]ita|nuta|ija",
-    masculine_words=parse_word_list(
+    masculine_words=parse_words(
         """jak slab lijep lep mlad star dobar loš ljut hrabar mudar strog tih čist tvrd glup bogat gol nag grub drag
         spor brz zdrav živ kriv prav nov debeo veseo zreo zao topao mio sit bos lud slijep slep nijem nem gluh gluv
         blag svet visok nizak dubok širok kratak sladak težak gorak oštar vješt vešt čvrst prost pust prvi jedini
         najbolji bolji gori jači čvršći tvrđi slabiji stariji mlađi takav ovakav onakav najjači svoj prestar premlad
         preslab prejak lijen lenj"""
     ),
-    feminine_words=parse_word_list(
+    feminine_words=parse_words(
         """jaka slaba lijepa lepa mlada stara dobra loša ljuta hrabra mudra stroga tiha čista tvrda glupa bogata gola
         naga gruba draga spora brza zdrava živa kriva prava nova debela vesela zrela zla topla mila sita bosa luda
         slijepa slepa nijema nema gluha gluva blaga sveta visoka niska duboka široka kratka slatka teška gorka oštra
         vješta vešta čvrsta prosta pusta prva jedina najbolja bolja gora jača čvršća tvrđa slabija starija mlađa takva
         ovakva onakva najjača prestara premlada preslaba prejaka lijena lenja udata neudata"""
     ),
-    exceptions=parse_word_list(
+    exceptions=parse_words(
         """dan jedan nijedan član plan stan roman organ ekran ocean tjedan kamen plamen žena cijena cena strana hrana
         jedna nijedna istina scena promjena promena rana grana brana obrana odbrana komunikacija situacija energija
         familija ambicija emocija baterija linija historija istorija tragedija fotografija terapija opcija kompanija
@@ -51,27 +44,22 @@ ADJECTIVE = build_ending_rule(
     ),
 )
 
-
-def can_be_noun(word: str, gender: Gender) -> bool:
-    """Could be a nominative noun: masculine in a consonant, or agents in -a, feminine in -a or -ost.
-
-    Words in -i count as masculine: a long adjective in -i (*javni govornik*) is followed by a noun.
-    """
-    if gender == FEMININE:
-        return word.endswith(("a", "ost"))
-    if word.endswith(("vođa", "ista", "kolega", "tata", "sudija")):
-        return True
-    return word[-1:] not in "aeou" and not word.endswith(("em", "om", "im", "ih", "š", "og", "eg", "ti", "ći"))
-
+# Words in -i count as masculine nouns, since a long adjective in -i is followed by a noun: *javni govornik*.
+CAN_BE_NOUN = build_noun_rule(
+    feminine=("a", "ost"),
+    masculine=("vođa", "ista", "kolega", "tata", "sudija"),
+    vowels="aeou",
+    not_masculine=("em", "om", "im", "ih", "š", "og", "eg", "ti", "ći"),
+)
 
 GRAMMAR = AuxiliaryGrammar(
-    auxiliaries=parse_word_list("sam nisam bih jesam"),
-    copulas=parse_word_list("sam nisam jesam"),
+    auxiliaries=parse_words("sam nisam bih jesam"),
+    copulas=parse_words("sam nisam jesam"),
     first_person=re.compile("[aei]m$|^(?:mogu|hoću|ću|neću)$"),
     participle=build_ending_rule(
         "[aieu]o",
         "la",
-        exceptions=parse_word_list(
+        exceptions=parse_words(
             """kao posao posla dio deo ugao misao pakao orao anđeo predio predeo udio udeo odio audio trio zao topao
             okrugao cio ceo veseo debeo zreo kiseo nagao podao škola sila hvala šala skala cigla igla obala mala
             cijela cela zla tijela tela odijela odela stabla ogledala načela zrela bijela bela vesela debela kisela
@@ -79,28 +67,28 @@ GRAMMAR = AuxiliaryGrammar(
             kola nagla podla zdjela zdela automobila"""
         ),
     ),
-    ambiguous=parse_word_list("radio video studio pravila jela ostala vila mila mio"),
+    ambiguous=parse_words("radio video studio pravila jela ostala vila mila mio"),
     predicates=PredicateAdjectives(
         adjective=ADJECTIVE,
-        noun=can_be_noun,
+        noun=CAN_BE_NOUN,
         prepositions=PREPOSITIONS,
         function_words=FUNCTION_WORDS | PREPOSITIONS,
-        coordinators=parse_word_list("a i ili ali te pa nego no već"),
-        with_complement=parse_word_list(
+        coordinators=parse_words("a i ili ali te pa nego no već"),
+        with_complement=parse_words(
             """pun puna sposoban sposobna vrijedan vrijedna vredan vredna zahvalan zahvalna vjeran vjerna veran verna
             predan predana odan odana"""
         ),
     ),
-    openers=parse_word_list(
+    openers=parse_words(
         """da jer kad kada ako koji koja koje kojeg kojoj kojem kojima što dok iako gdje gde kako čim ali nego pa"""
     ),
     # Masculine *sam* (alone) is a homograph of the auxiliary *sam* (am).
-    agreeing={"sam": MASCULINE, "sama": FEMININE},
-    pronouns=parse_word_list("ja"),
-    other_subjects=parse_word_list(
+    agreeing=map_genders("sam", "sama"),
+    pronouns=parse_words("ja"),
+    other_subjects=parse_words(
         """on ona ono oni je nije su moj moja muž žena partner partnerica partnerka majka mama otac sin kći ćerka
         svatko svako netko neko nitko niko tko ko će ćeš bi"""
     ),
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),
-    not_subject_after=parse_word_list("nego kao sebe sebi sobom"),
+    not_subject_after=parse_words("nego kao sebe sebi sobom"),
 )

@@ -1,15 +1,15 @@
-"""The grammatical gender of a noun for a person in a translation, by rules per language: `nouns/xx.toml`.
+"""The grammatical gender of a noun for a person in a translation, by the rules in `nouns/<language>.toml`.
 
-A rule file has up to three tables, each with lists of words by gender. In these a `*` stands for any letters.
+A rule file has up to three tables, each with lists of words by gender. A `*` matches any letters.
 
-    nouns         forms that have their gender whatever stands before them: German `*in`, Spanish `alguien` (neutral)
-    determiners   articles and the like, of which the one nearest before the noun decides, within `reach` words; those
-                  under `either`, as French `l'`, are the noun's own but tell nothing
-    endings       forms that decide where no determiner does
+    nouns         forms that always have this gender: German `*in`, Spanish `alguien` (neutral)
+    determiners   articles and similar words; the nearest one within `reach` words before the noun decides. Those under
+                  `either` (French `l'`) belong to the noun but do not mark a gender.
+    endings       forms that decide if no determiner does
 
-`[[together]]` has pairs of a determiner and a noun that decide together, as German `der` with `Angestellten`
-(feminine). `of` has words that join a noun to the one it depends on: in *la empresa de mudanzas* the gender is that of
-*empresa*. `capitals` says that nouns are written with a capital. What no rule decides is not told.
+`[[together]]` lists determiners and nouns that mark a gender only together: German `der` with `Angestellten` is
+feminine. `of` lists words between a noun and its complement: in *la empresa de mudanzas* the gender is that of
+*empresa*. With `capitals = true`, only capitalised words are nouns. If no rule applies, the gender is unknown.
 
 >>> find_noun_gender(["Die", "Bäckerin", "lachte"], 1, "de")
 NounGender(gender='feminine', cue=('Bäckerin',))
@@ -29,14 +29,14 @@ from typing import Any
 
 from tiltmeter.errors import UsageError
 
-# In the order in which rules are tried: feminine forms are mostly made of masculine ones, by a suffix.
+# The order in which rules are tried: feminine first, since feminine forms are often masculine ones with a suffix.
 GENDERS = ("feminine", "masculine", "neutral")
-# A determiner stands right before its noun, or before one adjective.
+# A determiner is directly before its noun, or before one adjective.
 _REACH = 2
 
-# Why a language has no rules; of others there were no translations to try rules on.
-_REFUSED = {
-    language: f"in {name} a masculine noun is the usual word for a woman too, and her gender shows in other words"
+# Why languages have no rules; for those not listed, there were no translations to test rules on.
+_UNSUPPORTED = {
+    language: f"in {name} a masculine noun is the usual word for a woman too, and other words show her gender"
     for language, name in (("ru", "Russian"), ("uk", "Ukrainian"))
 }
 
@@ -45,7 +45,7 @@ _Patterns = Mapping[str, re.Pattern[str]]
 
 @dataclass(frozen=True, slots=True)
 class NounGender:
-    """The gender of a noun (masculine, feminine, or neutral) and the words that show it; None if no rule decides."""
+    """The gender of a noun (masculine, feminine, neutral, or None if unknown) and the words that show it."""
 
     gender: str | None
     cue: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class NounGender:
 
 @dataclass(frozen=True, slots=True)
 class NounRules:
-    """The rules of a language."""
+    """The rules of a language; the fields are described at the top of this module."""
 
     nouns: _Patterns
     determiners: _Patterns
@@ -65,7 +65,7 @@ class NounRules:
     capitals: bool
 
     def gender(self, words: Sequence[str], place: int) -> NounGender:
-        """The gender of the noun at `place` among the words of a text."""
+        """Return the gender of the noun at index `place` of the words of a text."""
         while place > 1 and self.of.fullmatch(words[place - 1]):
             place -= 2
         noun = words[place]
@@ -88,23 +88,24 @@ class NounRules:
 
 
 def find_noun_gender(words: Sequence[str], place: int, language: str) -> NounGender:
-    """The gender of the noun at `place` among the words of a text; elided words end in an apostrophe: `l'`."""
+    """Return the gender of the noun at index `place` of a text's words; elided words end in an apostrophe (`l'`)."""
     return load_noun_rules(language).gender(words, place)
 
 
 @cache
 def list_noun_languages() -> tuple[str, ...]:
-    """The languages with rules for nouns."""
+    """Return the codes of the languages that have rules for nouns."""
     paths = (files("tiltmeter.gender") / "nouns").iterdir()
     return tuple(sorted(path.name.removesuffix(".toml") for path in paths if path.name.endswith(".toml")))
 
 
 @cache
 def load_noun_rules(language: str) -> NounRules:
-    """The rules of a language."""
+    """Load the rules of a language; a UsageError if there are none."""
     if language not in list_noun_languages():
-        why = _REFUSED.get(language, f"there are no rules for {language!r} that were tried on translations")
-        raise UsageError(f"The gender of a person is read off nouns in {', '.join(list_noun_languages())} only: {why}.")
+        why = _UNSUPPORTED.get(language, "there are no rules that were tested on translations")
+        supported = ", ".join(list_noun_languages())
+        raise UsageError(f"The gender of nouns is not supported in {language!r}: {why}. Use one of {supported}.")
     text = (files("tiltmeter.gender") / "nouns" / f"{language}.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return NounRules(

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tiltmeter.gender.clauses import (
-    FEMININE,
-    MASCULINE,
     Clause,
     Cue,
     Gender,
     PredicateAdjectives,
     build_ending_rule,
-    parse_word_list,
+    build_noun_rule,
+    map_genders,
+    parse_words,
     split_clauses,
 )
 
@@ -19,9 +19,9 @@ from tiltmeter.gender.clauses import (
 PAST = build_ending_rule(
     "łem|łbym",
     "łam|łabym",
-    masculine_words=parse_word_list("powinienem winienem powinienbym"),
-    feminine_words=parse_word_list("powinnam winnam powinnabym"),
-    exceptions=parse_word_list(
+    masculine_words=parse_words("powinienem winienem powinienbym"),
+    feminine_words=parse_words("powinnam winnam powinnabym"),
+    exceptions=parse_words(
         # instrumentals of nouns in -ł and -ło
         """stołem zespołem kościołem żywiołem aniołem wołem artykułem tytułem szczegółem ogółem mułem tyłem pyłem
         węzłem pomysłem umysłem przemysłem zmysłem materiałem kapitałem kanałem generałem oryginałem potencjałem
@@ -36,12 +36,12 @@ PAST = build_ending_rule(
 )
 
 # "Gdybym był", "żebym mogła", "będę pracował": person and gender are marked on different words.
-MOBILE = parse_word_list("gdybym żebym abym bym jakbym obym jeślibym choćbym ażebym iżbym żem będę")
+MOBILE = parse_words("gdybym żebym abym bym jakbym obym jeślibym choćbym ażebym iżbym żem będę")
 
 PARTICIPLE = build_ending_rule(
     "ł",
     "ła",
-    exceptions=parse_word_list(
+    exceptions=parse_words(
         """szkoła siła skała chwała pół stół dół kół ogół zespół kościół żywioł anioł artykuł tytuł szczegół materiał
         kapitał kanał generał oryginał potencjał szał zapał kawał upał sygnał dział udział podział rozdział wydział
         przedział ciała dzieła krzesła hasła źródła światła masła mydła szkła tła zła koła czoła mgła igła pszczoła
@@ -50,12 +50,12 @@ PARTICIPLE = build_ending_rule(
     ),
 )
 
-PREPOSITIONS = parse_word_list(
+PREPOSITIONS = parse_words(
     """bez dla do dzięki ku między mimo na nad o obok od oprócz po pod podczas poza przed przez przy spod u w we
     według wobec wśród z za ze zza"""
 )
 
-FUNCTION_WORDS = parse_word_list(
+FUNCTION_WORDS = parse_words(
     """a aby ale ani albo bardziej bardzo bo by ci co coraz czasami czasem często dość dotąd dziś dzisiaj go i ja jak
     jednak jestem jeszcze już kiedyś ktoś lub mi mną mnie mniej może najbardziej naprawdę nawet niczego nie niech
     nigdy nikogo nim on oraz raczej się siebie sobą sobie ta tak taka taki także tam te tego tej temu ten teraz też to
@@ -63,56 +63,50 @@ FUNCTION_WORDS = parse_word_list(
 )
 
 
-def can_be_noun(_word: str, _gender: Gender) -> bool:
-    """Always False: a predicate noun and its adjectives are in the instrumental (*jestem dobrym lekarzem*).
-
-    A nominative adjective next to the copula is therefore never attributive.
-    """
-    return False
-
-
 PREDICATES = PredicateAdjectives(
     adjective=build_ending_rule(
         "[nwrłtsdbmżph]y|[sżc]zy|ący|[kg]i|[dt]ni",
         "[nwrłtsdbmżph]a|[sżc]za|ąca|[kg]a|[dt]nia",
-        masculine_words=parse_word_list("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
-        feminine_words=parse_word_list("głupia"),
-        exceptions=parse_word_list(
+        masculine_words=parse_words("gotów pewien pełen zdrów wesół świadom ciekaw winien wart żyw głupi"),
+        feminine_words=parse_words("głupia"),
+        exceptions=parse_words(
             """jaki jaka każdy każda żadna która kiedy wtedy nigdy gdy trzeba chyba kobieta mama tata matka córka
             siostra żona osoba głowa modelka kucharka nauczycielka pielęgniarka dziewczyna mężczyzna artysta fanka
             prawda ofiara sprawa praca"""
         ),
     ),
-    noun=can_be_noun,
+    # A predicate noun and its adjectives are in the instrumental (*jestem dobrym lekarzem*), so a nominative adjective
+    # next to the copula never modifies a noun.
+    noun=build_noun_rule(feminine=()),
     prepositions=PREPOSITIONS,
     function_words=FUNCTION_WORDS,
-    coordinators=parse_word_list("i a oraz ani lub albo czy ale"),
+    coordinators=parse_words("i a oraz ani lub albo czy ale"),
     adverbs=("o", "ie", "ej", "le"),
 )
 
-COPULAS = parse_word_list("jestem będę bywam")
-FEELING = parse_word_list("czuję poczuję")  # only with "się"
+COPULAS = parse_words("jestem będę bywam")
+FEELING = parse_words("czuję poczuję")  # only with "się"
 FIRST_PERSON = re.compile("ę$|[aei]m$")
 
-AGREEING: dict[str, Gender] = {"sam": MASCULINE, "sama": FEMININE}
+AGREEING = map_genders("sam", "sama")
 
 # "The same", "than I myself", "in myself": the agreeing word is not the subject.
-NOT_SUBJECT_AFTER = parse_word_list("ten ta taki taka tym tej siebie sobie sobą niż jak jako")
+NOT_SUBJECT_AFTER = parse_words("ten ta taki taka tym tej siebie sobie sobą niż jak jako")
 
-OTHER_SUBJECTS = parse_word_list(
+OTHER_SUBJECTS = parse_words(
     """on ona ono oni ty to mój moja mąż żona partner partnerka mama matka ojciec syn córka jest był była musi może
     powinien powinna kto który która ktoś nikt"""
 )
 OTHER_PERSONS = re.compile("[aeiy]sz$|łeś$|łaś$")
 
-OPENERS = parse_word_list("że żeby gdy kiedy ponieważ bo gdyż jeśli")
+OPENERS = parse_words("że żeby gdy kiedy ponieważ bo gdyż jeśli")
 
 
 class PolishGrammar:
     """The rules for Polish."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """All cues of a sentence, clause by clause."""
+        """Yield the cues of a sentence, clause by clause."""
         for clause in split_clauses(sentence, OPENERS):
             other = clause.has(OTHER_SUBJECTS) or any(OTHER_PERSONS.search(word) for word in clause.words)
             first = any(FIRST_PERSON.search(word) and word not in AGREEING for word in clause.words)
@@ -138,7 +132,7 @@ class PolishGrammar:
 
     @staticmethod
     def _find_participle(clause: Clause, auxiliary: int) -> tuple[int, Gender] | None:
-        """The participle nearest to the word at `auxiliary`."""
+        """Return the position and gender of the participle nearest to the word at `auxiliary`."""
         participles = [(index, gender) for index in clause.positions if (gender := PARTICIPLE(clause.sentence[index]))]
         return min(participles, key=lambda participle: abs(participle[0] - auxiliary), default=None)
 

@@ -1,6 +1,6 @@
 """Rules for languages that mark the first person by the pronoun я: Belarusian, Russian and Ukrainian.
 
-The past tense has no personal ending, so the speaker's gender is marked on the past verb (*я прийшла*) or the adjective
+The past tense has no personal ending. The speaker's gender is marked on the past verb (*я прийшла*) or the adjective
 (*я рада*, *я сильный*) of a clause with я, on a past verb without a subject, or on a word that agrees with the
 speaker (*один*, *сама*).
 """
@@ -14,25 +14,24 @@ from tiltmeter.gender.clauses import Clause, Cue, Gender, PredicateAdjectives, W
 _I = "я"
 
 # Penalties, in words of distance, for choosing the verb of я: for a verb before я, since the verb mostly follows its
-# subject, and for a past form that is also a noun, as in *я правила нарушил* ("I broke the rules"). Chosen by hand: on
-# the 18,697 translations that GEST's authors released into these languages 2 to 50 and 0 to 50 give the same genders;
-# without the first, 5 change. The second decides sentences in tests/gender/sentences.
+# subject, and for a past form that is also a noun, as in *я правила нарушил* ("I broke the rules"). On the translations
+# that GEST's authors released, 2 to 50 and 0 to 50 give the same genders.
 _BEFORE = 5
 _AMBIGUOUS = 20
 
 
 @dataclass(frozen=True)
 class PronounGrammar:
-    """The rules of one language; word lists hold normalised forms (see `clean`)."""
+    """The rules of one language; words are normalised (see `normalise_text`)."""
 
     past: WordGender
     """The gender of a singular past verb."""
 
     predicates: PredicateAdjectives
-    """Finds predicate adjectives in the nominative."""
+    """The search for predicate adjectives in the nominative."""
 
     first_person: re.Pattern[str]
-    """Words which show that the clause is about the speaker: я, forms of "me", first person present verbs."""
+    """Words that show that the clause is about the speaker: я, forms of "me", first-person present verbs."""
 
     light_words: frozenset[str]
     """Particles and adverbs that may precede the verb at the start of a clause."""
@@ -41,7 +40,7 @@ class PronounGrammar:
     """Forms of "me": in a clause with one and without я, the past verb has another subject."""
 
     other_subjects: frozenset[str]
-    """Words which show that the subject of the clause is not the speaker."""
+    """Words that show that the subject of the clause is not the speaker."""
 
     not_subject_after: frozenset[str]
     """Words after which я or an agreeing word is not the subject: *than I*, *at one*."""
@@ -60,19 +59,19 @@ class PronounGrammar:
     """Past verb forms that are also nouns."""
 
     neuter: tuple[str, ...] = ()
-    """Endings of past verbs that may be neuter, hence impersonal: Belarusian *хацелася*."""
+    """Endings of past verbs that may be neuter and therefore impersonal: Belarusian *хацелася*."""
 
     noun_after: re.Pattern[str] = re.compile("(?!)")
-    """Words, besides prepositions, after which a form that looks like a past verb is a noun."""
+    """Words (in addition to prepositions) after which a form that looks like a past verb is a noun."""
 
     copulas: frozenset[str] = frozenset()
     """Forms of "be" whose adjective describes the speaker: *буду рад*, *хочу быть сильной*."""
 
     instrumental: PredicateAdjectives | None = None
-    """Finds predicate adjectives in the instrumental next to a copula."""
+    """The search for predicate adjectives in the instrumental next to a copula."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """All cues of a sentence, clause by clause."""
+        """Yield the cues of a sentence, clause by clause."""
         all_clauses = list(split_clauses(sentence, self.openers))
         for index, clause in enumerate(all_clauses):
             if _I not in clause.words and (index == 0 or _I in all_clauses[index - 1].words):
@@ -94,7 +93,7 @@ class PronounGrammar:
                     yield cue
 
     def _find_subject_cue(self, clause: Clause, pronoun: int) -> Cue | None:
-        """The past verb, or else the predicate adjective, of the я at index `pronoun`."""
+        """Return the past verb, or else the predicate adjective, of the я at index `pronoun`."""
         best: tuple[int, int, Gender] | None = None
         for position in clause.positions:
             gender = self._get_past_gender(clause, position, pronoun)
@@ -111,7 +110,7 @@ class PronounGrammar:
         return clause.cue("predicate adjective", adjective[1], adjective[0], pronoun) if adjective else None
 
     def _get_past_gender(self, clause: Clause, position: int, pronoun: int) -> Gender | None:
-        """The gender of the word at `position` if it can be the past verb of the я at index `pronoun`."""
+        """Return the gender of the word at `position` if it can be the past verb of the я at index `pronoun`."""
         word, before = clause.sentence[position], clause.before(position)
         gender = self.past(word)
         if gender is None or before in self.predicates.prepositions or self.noun_after.search(before):
@@ -124,7 +123,7 @@ class PronounGrammar:
         return gender
 
     def _find_dropped_subject(self, clause: Clause) -> Cue | None:
-        """The past verb at the start of a clause without a subject."""
+        """Return the past verb at the start of a clause without a subject."""
         opening = (index for index in clause.positions if not self._is_light_word(clause.sentence[index]))
         position = next(opening, clause.start)
         verb = clause.sentence[position]
@@ -145,7 +144,7 @@ class PronounGrammar:
         return clause.cue("past tense without subject", gender, position)
 
     def _has_subject(self, clause: Clause, after: int, gender: Gender) -> bool:
-        """Whether an agreeing noun follows, outside prepositional phrases and objects of an infinitive."""
+        """Tell whether an agreeing noun follows, outside of prepositional phrases and objects of an infinitive."""
         prepositions = self.predicates.prepositions
         for position in range(after + 1, clause.end):
             word = clause.sentence[position]
@@ -159,7 +158,7 @@ class PronounGrammar:
         return False
 
     def _find_other_cue(self, clause: Clause, position: int) -> Cue | None:
-        """An agreeing word, or the adjective of a copula, in a clause about the speaker."""
+        """Return the agreeing word, or the adjective of a copula, in a clause about the speaker."""
         word = clause.sentence[position]
         if word not in self.agreeing and word not in self.copulas:
             return None
@@ -176,7 +175,7 @@ class PronounGrammar:
         return None
 
     def _is_numeral(self, clause: Clause, position: int) -> bool:
-        """Whether "one" is a numeral before a noun, or part of "one and the same"."""
+        """Tell whether "one" is a numeral before a noun, or part of "one and the same"."""
         following = clause.sentence[position + 1 : min(position + 3, clause.end)]
         if "той" in following or "тот" in following:
             return True

@@ -2,22 +2,15 @@
 
 import re
 
-from tiltmeter.gender.clauses import (
-    FEMININE,
-    MASCULINE,
-    Gender,
-    PredicateAdjectives,
-    build_ending_rule,
-    parse_word_list,
-)
+from tiltmeter.gender.clauses import PredicateAdjectives, build_ending_rule, build_noun_rule, map_genders, parse_words
 from tiltmeter.gender.pronoun_grammar import PronounGrammar
 
-PREPOSITIONS = parse_word_list(
+PREPOSITIONS = parse_words(
     """без благодаря в вместо во возле вокруг для до за из изо из-за из-под к ко кроме между на над надо о об обо
     около от ото перед по под подо после при про против ради с со сквозь среди у через"""
 )
 
-FUNCTION_WORDS = parse_word_list(
+FUNCTION_WORDS = parse_words(
     """а абсолютно более больше менее бы б был была буду быть ведь весь вообще вот все всё всегда вся где да даже
     действительно довольно достаточно его ее её если еще ещё же здесь и или им иногда их как какой какая когда который
     которая кто ли лишь меня мне мной много может мой моя мы настолько насколько не него нее неё ни никогда ним них
@@ -26,9 +19,9 @@ FUNCTION_WORDS = parse_word_list(
     тоже только тот ты уже хорошо часто чем что чтобы эта эти это этот я каждый каждая сегодня вчера завтра"""
 )
 
-COORDINATORS = parse_word_list("и или но а да ни либо")
+COORDINATORS = parse_words("и или но а да ни либо")
 
-LIGHT_WORDS = parse_word_list(
+LIGHT_WORDS = parse_words(
     """не никогда всегда бы б часто иногда уже ещё еще просто тоже также снова опять потом однажды давно недавно сразу
     вчера сегодня как-то затем наконец очень только даже"""
 )
@@ -43,7 +36,7 @@ _ROOT = (
 PAST = build_ending_rule(
     rf"[аеёиоуыяю]л(?:ся)?|^{_PREFIX}(?:{_ROOT})(?:ся)?",
     "[а-яё]ла(?:сь)?",
-    exceptions=parse_word_list(
+    exceptions=parse_words(
         """стол пол угол футбол волейбол баскетбол материал персонал канал журнал стул тыл пыл ствол скандал идеал
         потенциал капитал зал бал вал отдел предел раздел удел идол символ протокол факел сериал сигнал генерал
         оригинал терминал интервал арсенал ритуал финал подвал котел козёл орёл дьявол школа сила скала пчела игла
@@ -56,20 +49,20 @@ PAST = build_ending_rule(
 ADJECTIVE = build_ending_rule(
     "ый|[лч]ив|[кгхшщжч]ий|[^еая]ний|енний|[^аеиоуыэюя]ен|[ва]ен|[аио]вен|ён|ан|нут|[иы]т",
     "ая|яя|[лч]ива|ена|ана|нута|[иы]та|[^аеиоуыэюя]на",
-    masculine_words=parse_word_list(
+    masculine_words=parse_words(
         """рад готов прав неправ жив здоров нездоров должен обязан согласен уверен горд сыт пьян молод стар слаб силён
         силен умён умен глуп хорош плох красив счастлив несчастлив знаком влюблён влюблен слеп глух нем гол бос тих
         строг добр зол мил весел смел храбр чист груб богат занят способен спокоен виноват терпелив талантлив вежлив
         болтлив ленив справедлив открыт женат холост прост толст жесток одинок высок низок независим уязвим больной
         простой злой молодой крутой взрывной деловой плохой худой живой пустой глухой слепой немой сухой чужой"""
     ),
-    feminine_words=parse_word_list(
+    feminine_words=parse_words(
         """рада готова права неправа жива здорова нездорова горда сыта молода стара слаба глупа хороша плоха красива
         счастлива несчастлива знакома влюблена слепа глуха нема гола боса тиха строга добра зла мила весела смела
         храбра чиста груба богата занята спокойна виновата проста толста жестока одинока высока низка независима
         уязвима терпелива талантлива вежлива болтлива ленива справедлива"""
     ),
-    exceptions=parse_word_list(
+    exceptions=parse_words(
         """любит верит значит план роман стан океан экран диван карман обман туман орган ресторан член обмен магазин
         хит аппетит кредит визит жена цена страна сторона вина война стена тишина глубина мужчина женщина причина
         картина машина половина вершина длина сцена перемена измена замена смена рана охрана защита минута пятна окна
@@ -77,28 +70,23 @@ ADJECTIVE = build_ending_rule(
     ),
 )
 
-
 INFINITIVE_ENDINGS = ("ть", "ться", "ти", "тись", "чь")
 
-
-def can_be_noun(word: str, gender: Gender) -> bool:
-    """Could be a nominative noun: masculine in a consonant or -ца, -чина, feminine in -а, -я or -ь."""
-    if gender == FEMININE:
-        return word.endswith(("а", "я", "ь")) and not word.endswith(INFINITIVE_ENDINGS)
-    if word.endswith(("ца", "чина")):
-        return True
-    return word[-1:] not in "аеёиоуыэюя" and not word.endswith(
-        ("ом", "ем", "ым", "им", "ов", "ах", "ях", "ой", "ей", "ый", "ий", *INFINITIVE_ENDINGS)
-    )
-
+CAN_BE_NOUN = build_noun_rule(
+    feminine=("а", "я", "ь"),
+    not_feminine=INFINITIVE_ENDINGS,
+    masculine=("ца", "чина"),
+    vowels="аеёиоуыэюя",
+    not_masculine=("ом", "ем", "ым", "им", "ов", "ах", "ях", "ой", "ей", "ый", "ий", *INFINITIVE_ENDINGS),
+)
 
 PREDICATES = PredicateAdjectives(
     adjective=ADJECTIVE,
-    noun=can_be_noun,
+    noun=CAN_BE_NOUN,
     prepositions=PREPOSITIONS,
     function_words=FUNCTION_WORDS,
     coordinators=COORDINATORS,
-    with_complement=parse_word_list("полон полна достоин достойна лишён лишена должен должна способен способна"),
+    with_complement=parse_words("полон полна достоин достойна лишён лишена должен должна способен способна"),
     adverbs=("о", "е", "ски", "цки"),
 )
 
@@ -107,17 +95,15 @@ INSTRUMENTAL = PredicateAdjectives(
     adjective=build_ending_rule(
         "[а-яё]ым|[кгхжшщч]им|ним",
         "[нвктлд]ой|[жшщч]ей|нней",
-        exceptions=parse_word_list(
+        exceptions=parse_words(
             """женой стороной войной работой мечтой звездой командой правдой головой красотой семьей матерью мамой
             сестрой картиной причиной машиной половиной"""
         ),
     ),
-    noun=lambda word, gender: word.endswith(
-        ("ой", "ей", "ью") if gender == FEMININE else ("ом", "ем", "ём", "ой", "ей")
-    ),
+    noun=build_noun_rule(feminine=("ой", "ей", "ью"), masculine=("ом", "ем", "ём", "ой", "ей")),
     prepositions=PREPOSITIONS,
     function_words=FUNCTION_WORDS
-    | parse_word_list(
+    | parse_words(
         "мной тобой собой ней ею каким какой таким такой самым самой своим своей моим моей всем этим этой одним одной"
     ),
     coordinators=COORDINATORS,
@@ -126,20 +112,20 @@ INSTRUMENTAL = PredicateAdjectives(
 
 GRAMMAR = PronounGrammar(
     past=PAST,
-    ambiguous=parse_word_list("дела правила начала села мыла пила"),
+    ambiguous=parse_words("дела правила начала села мыла пила"),
     predicates=PREDICATES,
-    copulas=parse_word_list("буду быть"),
+    copulas=parse_words("буду быть"),
     instrumental=INSTRUMENTAL,
     first_person=re.compile("^(?:я|меня|мне|мной)$|[ую](?:сь)?$"),
     light_words=LIGHT_WORDS,
-    objects=parse_word_list("меня мне мной мною"),
-    other_subjects=parse_word_list(
+    objects=parse_words("меня мне мной мною"),
+    other_subjects=parse_words(
         """он она оно они ты кто никто кто-то который которая это из должно мой моя муж жена партнёр партнер партнерша
         мама мать отец сын дочь"""
     ),
-    not_subject_after=parse_word_list("чем как нежели за в на"),
+    not_subject_after=parse_words("чем как нежели за в на"),
     infinitive_endings=INFINITIVE_ENDINGS,
     oblique_endings=("ов", "ев", "ей", "ам", "ям", "ах", "ях", "ом", "ем", "ой", "ым", "им", "ых", "их", "го", "ую"),
-    openers=parse_word_list("что чтобы когда если хотя"),
-    agreeing={"один": MASCULINE, "одна": FEMININE, "сам": MASCULINE, "сама": FEMININE},
+    openers=parse_words("что чтобы когда если хотя"),
+    agreeing=map_genders("один сам", "одна сама"),
 )

@@ -19,10 +19,10 @@ def transliterate_to_latin(text: str) -> str:
 
 
 class SerbianGrammar:
-    """The Croatian rules (the endings are the same) applied to transliterated words."""
+    """The Croatian rules, applied to transliterated words; the endings are the same."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """All cues of a sentence, with words in Latin script."""
+        """Yield the cues of a sentence, with words in Latin script."""
         return hr.GRAMMAR.find_cues([transliterate_to_latin(token) for token in sentence])
 
 

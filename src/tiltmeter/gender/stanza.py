@@ -11,20 +11,24 @@ from tiltmeter.gender.sr import transliterate_to_latin
 
 
 class StanzaGenderFinder:
-    """Parses texts of one language with Stanza, which downloads its models on first use."""
+    """A detector of the speaker's gender that parses texts with Stanza, which downloads its models on first use."""
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
-            raise UsageError(f"There is no speaker's gender for {language!r}, only for {', '.join(LANGUAGES)}.")
+            raise UsageError(
+                f"The speaker's gender is not supported in {language!r}; use one of {', '.join(LANGUAGES)}."
+            )
         try:
             stanza: Any = import_module("stanza")
         except ImportError as error:
-            raise UsageError("Stanza is not installed; install tiltmeter[stanza], or use the rules") from error
+            raise UsageError(
+                "Stanza is not installed; install tiltmeter[stanza], or use the rules (the default)."
+            ) from error
         self.language = language
         self._pipeline = stanza.Pipeline(language, processors="tokenize,pos,lemma,depparse", verbose=False)
 
     def find_speaker_gender(self, text: str) -> SpeakerGender:
-        """The gender of the first person, from the first sentence of `text` that marks one."""
+        """Return the speaker's gender in the first sentence of `text` that marks it."""
         if self.language == "sr":
             text = transliterate_to_latin(normalise_text(text))  # the model's treebank is in Latin script
         for sentence in self._pipeline(text).sentences:

@@ -1,4 +1,7 @@
-"""Measures: from scores to values with intervals, tests and verdicts. One module per form, with `measure(scores)`."""
+"""Measures: values with intervals, tests and verdicts, computed from scores.
+
+A *measure module* has a function `measure(scores)`; there is one for each form.
+"""
 
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
@@ -43,7 +46,7 @@ MeasureFunction = Callable[..., list[Record]]
 
 
 def get_measure_function(name: str) -> MeasureFunction:
-    """The `measure` function of the module with this name.
+    """Return the `measure` function of the measure module with this name.
 
     >>> get_measure_function("association").__module__
     'tiltmeter.measures.association'
@@ -53,26 +56,26 @@ def get_measure_function(name: str) -> MeasureFunction:
 
 
 def get_measure_module(name: str) -> Any:
-    """The module of measures with this name."""
+    """Return the measure module with this name."""
     try:
         return _load_measure_modules()[name]
     except KeyError:
-        raise UsageError(f"There are no measures called {name!r}; install the package that supplies them.") from None
+        raise UsageError(f"There is no measure module {name!r}; install the plug-in that provides it.") from None
 
 
 def is_measure_module(name: str) -> bool:
-    """Whether there is a module of measures with this name."""
+    """Tell whether there is a measure module with this name."""
     return name in _load_measure_modules()
 
 
 def collect_notes(name: str, scores: pd.DataFrame) -> list[str]:
-    """Sentences of the module with this name on measures that are not defined for these scores."""
+    """Return sentences about measures of a module that are not defined for these scores."""
     notes: Callable[[pd.DataFrame], list[str]] | None = getattr(get_measure_module(name), "notes", None)
     return notes(scores) if notes else []
 
 
 def list_comparable_quantities(module: str, roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
-    """The measures of a module in which scores with these roles and columns can be compared.
+    """Return the measures of a module by which scores with these roles and columns can be compared.
 
     >>> [quantity.name for quantity in list_comparable_quantities("pairs", ["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
@@ -81,7 +84,7 @@ def list_comparable_quantities(module: str, roles: Iterable[str], columns: Itera
 
 
 def find_module_scale(module: str, roles: Iterable[str], columns: Iterable[str]) -> ItemScale | None:
-    """The scale on which the measures of a module list items with these roles and columns; None if there is none.
+    """Return the scale on which a module lists items with these roles and columns; None if there is none.
 
     >>> find_module_scale("pairs", ["more", "less"], ["bias_type"]).quantity.name
     'CPS'
@@ -90,9 +93,9 @@ def find_module_scale(module: str, roles: Iterable[str], columns: Iterable[str])
 
 
 def find_measure_module(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
-    """The name of the module that measures scores with these roles and columns; None if there is none.
+    """Return the name of the measure module for scores with these roles and columns; None if there is none.
 
-    Only for runs whose manifest does not name the module.
+    Use it only if the manifest of a run does not name the module.
 
     >>> find_measure_module({"more", "less", "s_jsd"}, {"bias_type", "direction"})
     'pairs'
@@ -102,13 +105,13 @@ def find_measure_module(roles: AbstractSet[str], columns: AbstractSet[str]) -> s
         for name, module in _load_measure_modules().items()
         if roles >= set(module.NEEDS_ROLES) and columns >= set(module.NEEDS_COLUMNS)
     }
-    # The one that needs most: what chat models choose has measures of its own for some forms.
+    # The most specific one: some forms have a measure module of their own for the choices of chat models.
     return max(matching, key=matching.__getitem__) if matching else None
 
 
 @cache
 def _load_measure_modules() -> dict[str, Any]:
-    """All modules with a `measure` function: built in, and from plug-ins."""
+    """Load all modules with a `measure` function: built-in ones and those of plug-ins."""
     builtin = [Component(m.name, OWN_PACKAGE, import_module(f"{__name__}.{m.name}")) for m in iter_modules(__path__)]
     plugged = [plugin._replace(value=plugin.value()) for plugin in list_plugins("measures", ModuleType)]
-    return index_components("measures", [one for one in (*builtin, *plugged) if hasattr(one.value, "measure")])
+    return index_components("measures", [module for module in (*builtin, *plugged) if hasattr(module.value, "measure")])

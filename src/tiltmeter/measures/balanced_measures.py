@@ -1,8 +1,7 @@
-"""A percentage with equal weight for every bias type, however many items of each a data set happens to hold.
+"""Percentages with equal weight for every bias type, whatever their numbers of items.
 
-The value is the mean of the bias types' percentages, and its interval combines theirs (`WeightedShares`). A type with
-few items may have all of them on one side, which says little about its other items. Clustered items count for fewer,
-by the design effect of their standard error.
+The value is the mean of the percentages of the bias types, and its interval combines theirs (`WeightedShares`). The
+design effect of clusters reduces the number of items of each type.
 """
 
 import numpy as np
@@ -16,7 +15,7 @@ from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_
 
 
 def build_balanced_measure(measure: Measure) -> Measure:
-    """The measure balanced by bias type."""
+    """Build the variant of a measure that is balanced by bias type."""
     return Measure(
         f"{measure.name} balanced by bias type",
         f"the mean of the {measure.name} of the bias types, each with equal weight; 50 is no bias",
@@ -31,7 +30,7 @@ def build_balanced_measure(measure: Measure) -> Measure:
 def estimate_type_balanced_mean(
     values: Floats, bias_types: Labels, clusters: Labels | None = None
 ) -> WeightedShares | None:
-    """The mean of the means of bias types, of values from 0 to 100; None if there is only one bias type.
+    """Estimate the mean of the means of bias types (values from 0 to 100); None if there is only one bias type.
 
     >>> types = np.array(["age"] * 20 + ["gender"] * 60, dtype=object)
     >>> values = 100.0 * np.array([1] * 15 + [0] * 5 + [1] * 30 + [0] * 30)
@@ -47,7 +46,7 @@ def estimate_type_balanced_mean(
     influence = (values - means[codes]) / sizes[codes] / len(names)
     error = compute_standard_error(influence, clusters, bias_types)
     effective = sizes / error.design_effect
-    if clusters is not None:  # the design effect is itself an estimate, from few clusters of some bias types
+    if clusters is not None:  # the design effect itself is an estimate, from few clusters for some bias types
         effective *= float(ndtri((1 + LEVEL) / 2) / stdtrit(error.df, (1 + LEVEL) / 2)) ** 2
     return WeightedShares(np.full(len(names), 100.0 / len(names)), effective * means / 100.0, effective)
 
@@ -62,7 +61,7 @@ def build_balanced_record(
     *,
     intervals: bool,
 ) -> Record | None:
-    """The record of a measure balanced by bias type, over all items; None if there is only one bias type."""
+    """Build the record of a measure balanced by bias type; None if there is only one bias type."""
     balanced = estimate_type_balanced_mean(values, bias_types, clusters)
     if balanced is None:
         return None

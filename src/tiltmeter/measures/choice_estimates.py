@@ -1,4 +1,4 @@
-"""Estimates of what chat models choose: the most chosen place, and the gap between men's and women's stereotypes."""
+"""Estimates for the choices of chat models: the position effect, and the gap between men's and women's stereotypes."""
 
 import numpy as np
 import pandas as pd
@@ -6,18 +6,19 @@ import pandas as pd
 from tiltmeter.measures.estimates import LEVEL, Interval, Mean, Share, WeightedShares
 from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
 from tiltmeter.measures.stereotype_sides import (
-    FEWEST_STEREOTYPES,
     MASCULINE,
+    compute_random_error,
     find_stereotype_sides,
     weigh_by_stereotype,
+    weigh_sides,
 )
 
 
 def estimate_position_effect(places: Floats, clusters: Labels | None) -> tuple[float, Interval]:
-    """How far the most chosen place is above an even share, on a scale from 0 to 100, and its interval.
+    """Estimate how far the most chosen place is above an equal share, from 0 to 100, with its interval.
 
-    `places` has a row for each item and a column for each place. The most chosen of several is chosen after the fact,
-    so each is given its part of the error.
+    `places` has a row for each item and a column for each place. The interval is corrected (Bonferroni) for selecting
+    the most chosen place after the fact.
     """
     number = places.shape[1]
     even = 100.0 / number
@@ -31,9 +32,9 @@ def estimate_position_effect(places: Floats, clusters: Labels | None) -> tuple[f
 
 
 def estimate_fixed_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | WeightedShares:
-    """The gap with sentences sampled within stereotypes; within sides if a stereotype has a single sentence.
+    """Estimate the gap with sentences sampled within stereotypes, or within sides if a stereotype has one sentence.
 
-    Where all sentences of every stereotype are alike, their number is all that an interval can be made of.
+    If there is no variance within stereotypes, the interval depends only on the number of sentences.
     """
     weights = weigh_by_stereotype(stereotypes, sides)
     sizes = pd.Series(stereotypes).value_counts()
@@ -55,13 +56,9 @@ def estimate_fixed_gap(values: Floats, stereotypes: Labels, sides: Labels | None
 
 
 def estimate_random_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | None:
-    """The gap with the stereotypes as a random sample; None where there are too few."""
+    """Estimate the gap with the stereotypes as a random sample; None with too few stereotypes, or without variance."""
     means = pd.Series(values).groupby(stereotypes).mean()
     known = find_stereotype_sides(stereotypes, sides)
-    male = np.array([known[int(number)] == MASCULINE for number in means.index])
-    if min(int(male.sum()), int((~male).sum())) < FEWEST_STEREOTYPES:
-        return None
-    weights = np.where(male, 1.0 / male.sum(), -1.0 / (~male).sum())
-    strata = np.where(male, "men", "women").astype(object)
-    error = compute_standard_error(means.to_numpy(dtype=float) * weights, strata=strata)
-    return Mean(float(means.to_numpy(dtype=float) @ weights), error) if error.value else None
+    is_male = np.array([known[int(number)] == MASCULINE for number in means.index])
+    error = compute_random_error(means.to_numpy(dtype=float), is_male)
+    return Mean(float(means.to_numpy(dtype=float) @ weigh_sides(is_male, 1.0, -1.0)), error) if error else None

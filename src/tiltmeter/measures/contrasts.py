@@ -1,17 +1,17 @@
 """Paired comparisons of two models, or two languages, on the same items.
 
 Items differ far more from each other than models do on one item, so paired tests detect differences that two separate
-intervals do not.
+intervals miss.
 
     preferences (SS, CPS)    the more conservative of the paired t-test and McNemar's mid-P test
     means (LMS, S_JSD, …)    paired t-test, corrected for skewness
-    log g_s, f_s             paired t-test with stereotypes as strata, so that a difference in how masculine models are
-                             in general does not add to the standard error
+    log g_s, f_s             paired t-test with stereotypes as strata, so that a difference in general masculinity does
+                             not increase the standard error
     BBQ bias                 paired t-test with the right answers as strata
     ICAT                     t-tests of its two smooth pieces; the ends of the interval are combined from theirs
 
 Standard errors are the larger of those for independent and for clustered items (see `standard_errors`). An interval
-excludes 0 exactly where p is below 0.05. The effect size is Cohen's g of the discordant items for preferences and
+excludes 0 exactly if p is below 0.05. The effect size is Cohen's g of the discordant items for preferences and
 Hedges' g of the paired differences for means; ICAT has none.
 """
 
@@ -85,10 +85,10 @@ def compute_contrast(
 ) -> Contrast:
     """Compare two arrays of item values: a row for each mean in the measure, a column for each item, in the same order.
 
-    `labels` are the strata of the items, if the measure is stratified, and `sides` those of the strata, where items say
-    so; `clusters` are the clusters of the items. `identical`: the two have the same scores up to rounding, so that the
-    difference is exactly 0. Scores that are all close together, as those of a saturated head, say so of two models that
-    prefer different candidates; where outcomes differ, they are compared.
+    `labels` are the strata of the items, if the measure is stratified, `sides` the optional sides of the strata, and
+    `clusters` the clusters of the items. `identical`: the two have the same scores up to rounding, so the difference is
+    exactly 0. It is ignored if outcomes differ, since the scores of a saturated head are all nearly equal although two
+    models prefer different candidates.
 
     >>> from tiltmeter.measures.measure import list_quantities
     >>> ss = list_quantities(["stereotype", "anti-stereotype"], [])[0]
@@ -155,19 +155,19 @@ def compute_contrast(
 
 
 def are_equal_scores(left: Floats, right: Floats) -> bool:
-    """Whether two arrays of scores are equal up to rounding, as from two runs of one model."""
+    """Tell whether two arrays of scores are equal up to rounding, as in two runs of one model."""
     return bool(np.allclose(left, right, rtol=_ROUNDING, atol=0.0, equal_nan=True))
 
 
 def find_disagreements(quantity: Quantity, left: Floats, right: Floats) -> NDArray[np.bool_]:
-    """The items with different outcomes, or for continuous values, different signs."""
+    """Return a mask of the items with different outcomes, or for continuous values, different signs."""
     if quantity.values.discrete:
         return np.asarray((left != right).any(axis=0))
     return np.asarray((np.sign(left) != np.sign(right)).any(axis=0))
 
 
 def compute_cohens_g(ups: float, downs: float) -> float:
-    """Cohen's g: the share of ups among the discordant items minus 0.5; 0.05 is small, 0.15 medium, 0.25 large.
+    """Compute Cohen's g: the share of ups in the discordant items minus 0.5; 0.05 is small, 0.15 medium, 0.25 large.
 
     >>> compute_cohens_g(15, 5)
     0.25
@@ -176,7 +176,7 @@ def compute_cohens_g(ups: float, downs: float) -> float:
 
 
 def compute_hedges_g(difference: float, deviation: float, n: int) -> float:
-    """Hedges' g (1981): the mean paired difference divided by its standard deviation, with small-sample correction.
+    """Compute Hedges' g (1981): the mean paired difference by its standard deviation, with small-sample correction.
 
     With strata or clusters the standard deviation is the standard error of the mean times the square root of n.
 
@@ -187,7 +187,7 @@ def compute_hedges_g(difference: float, deviation: float, n: int) -> float:
 
 
 def estimate_item_mean(numbers: Floats, weights: Floats, clusters: Labels | None, strata: Labels | None) -> Mean:
-    """The estimate of a weighted sum over items, stratified where `strata` are given, otherwise a plain mean."""
+    """Estimate a weighted sum over items, stratified by `strata` if given, otherwise a plain mean."""
     if strata is None:
         return Mean.from_values(numbers, clusters)
     value = float(numbers @ weights)
@@ -196,7 +196,7 @@ def estimate_item_mean(numbers: Floats, weights: Floats, clusters: Labels | None
     if sizes.min() > 1:
         centred = numbers - (np.bincount(codes, numbers) / sizes)[codes]
         return Mean(value, compute_standard_error(weights * centred, clusters, strata))
-    # A stratum with a single item has no variance within it, so the strata are the sampling units.
+    # Strata with a single item have no variance within them, so the strata are the sampling units.
     sides = np.where(weights > 0, "men", "women").astype(object)
     if min(len(set(codes[sides == side])) for side in ("men", "women")) < 2:
         return Mean(value, StandardError(0.0, 1))
@@ -206,7 +206,7 @@ def estimate_item_mean(numbers: Floats, weights: Floats, clusters: Labels | None
 def _compare_minima(
     quantity: Quantity, left: Floats, right: Floats, weights: Floats, clusters: Labels | None
 ) -> tuple[float, float, float, StandardError]:
-    """The interval of min(left) - min(right), its p-value, and the standard error of the smallest pieces' difference.
+    """Return the interval of min(left) - min(right), its p-value, and the standard error for the smallest pieces.
 
     min(left) - min(right) = min over left of max over right of (left piece - right piece). Each end of the interval is
     the same combination of the ends of these differences. A percentile bootstrap would undercover (see `Minimum`).
@@ -225,15 +225,15 @@ def _compare_minima(
         ]
         for left_piece, left_influence in left_pieces
     ]
-    low, high = (min(max(cell.interval()[end] for cell in row) for row in table) for end in (0, 1))
-    p_above = max(min(cell.compute_p_above(0.0) for cell in row) for row in table)
-    p_below = min(max(cell.compute_p_below(0.0) for cell in row) for row in table)
+    low, high = (min(max(pair.interval()[end] for pair in row) for row in table) for end in (0, 1))
+    p_above = max(min(pair.compute_p_above(0.0) for pair in row) for row in table)
+    p_below = min(max(pair.compute_p_below(0.0) for pair in row) for row in table)
     least = [min(range(len(pieces)), key=lambda index: pieces[index][0]) for pieces in (left_pieces, right_pieces)]
     return low, high, min(1.0, 2 * p_above, 2 * p_below), table[least[0]][least[1]].standard_error
 
 
 def _compute_influence(quantity: Quantity, answers: Floats, weights: Floats, index: int) -> Floats:
-    """The influence of each item on a piece (delta method, with numerical derivatives)."""
+    """Compute the influence of each item on a piece (delta method with numerical derivatives)."""
     means = answers @ weights
     influence = np.zeros(answers.shape[1])
     for row, mean in enumerate(means):
@@ -245,10 +245,10 @@ def _compute_influence(quantity: Quantity, answers: Floats, weights: Floats, ind
 
 
 def _compare_constants(quantity: Quantity, value: float, n: int) -> tuple[Interval, float, float | None]:
-    """The interval, p-value and equivalence p-value of a difference that is the same in all n items.
+    """Return the interval, p-value and equivalence p-value of a difference that is the same in all n items.
 
-    They allow for a share of items at the far end of the scale that a sample of n would miss. On an unbounded scale the
-    p-values are 1.
+    They account for a share of items at the far end of the scale that a sample of n can miss. On an unbounded scale
+    the p-values are 1.
     """
     bounds, margin = quantity.measure.bounds, quantity.measure.margin
     width = bounds[1] - bounds[0] if bounds is not None else math.inf
@@ -273,13 +273,13 @@ def _compare_distances(
     values: tuple[float, float],
     difference: Interval,
 ) -> tuple[float, float, float]:
-    """How much farther from the ideal the left value is, with its interval."""
+    """Return how much farther from the ideal the left value is, with its interval."""
     value, other = values
     low, high = difference
     if quantity.measure.ideal_at_bound:
         # The ideal is the upper end of the scale, so farther is lower.
         return other - value, -high, -low
-    # |a| - |b| = max over ±a of min over ±b of (±a - ±b): sums and differences of a and b, combined as for ICAT.
+    # |a| - |b| = max over ±a of min over ±b of (±a - ±b): sums and differences of a and b are combined as for ICAT.
     sums = estimate_item_mean((left + right)[0], weights, clusters, strata).interval()
     sum_low, sum_high = (end - 2 * quantity.ideal for end in sums)
     farther_low = max(min(low, sum_low), min(-sum_high, -high))

@@ -1,8 +1,8 @@
-"""A number beside the same number of a control: how much farther from the ideal it is, and whether that is shown.
+"""Comparisons of a result with the same measure on its control data set.
 
-A control is a data set that is asked in the same way, and in which a bias cannot be one towards the stereotypes that
-are measured. The two are compared as independent samples by Welch's t on the scale of the measure. Where the items of
-both correspond to each other, their numbers are mostly correlated, and the interval is then wider than it needs to be.
+A control is measured in the same way, but its bias cannot be a bias towards the measured stereotypes. The two are
+compared as independent samples by Welch's t on the scale of the measure. If the items of both correspond to each other,
+the interval is conservative.
 """
 
 import math
@@ -21,11 +21,10 @@ ControlOutcome = Literal["more", "not more", "no bias to explain"]
 
 @dataclass(frozen=True, slots=True)
 class ControlContrast:
-    """A record with that of its control.
+    """A record with the record of its control.
 
-    `excess` is how much farther from the ideal the record is than its control, on the side on which the record is, in
-    units of the measure (for a ratio, a factor); `interval` is its 95% interval, None if a record has no standard
-    error.
+    `excess` is how much farther from the ideal the record is than its control, in the direction of the record, in units
+    of the measure (for a ratio, a factor). `interval` is its 95% interval; None if a record has no standard error.
     """
 
     record: Record
@@ -35,7 +34,7 @@ class ControlContrast:
 
     @property
     def outcome(self) -> ControlOutcome:
-        """Whether a significant bias is shown to be larger than that of the control."""
+        """Whether a significant bias is significantly larger than that of the control."""
         if self.record.verdict is None or self.record.verdict.kind != "significant":
             return "no bias to explain"
         none = 1.0 if get_measure(self.record.measure).ratio else 0.0
@@ -51,11 +50,10 @@ class ControlContrast:
 def list_control_contrasts(
     records: Sequence[Record], controls: Mapping[str, Iterable[str]]
 ) -> Iterator[ControlContrast]:
-    """The deciding records of benchmarks that have controls, with the records of those in the same table.
+    """Yield the records of primary measures of benchmarks that have controls, with the records of the controls.
 
-    `controls` maps benchmarks to their controls. A control's record is that of the same model, part, language,
-    protocol, group and measure. Where a control has some of the bias types only, these are compared, and not the
-    totals.
+    `controls` maps benchmarks to their controls. The record of a control has the same model, part, language, protocol,
+    group and measure. If a control has only some of the bias types, these are compared, and not the totals.
     """
     rows: dict[tuple[str, ...], dict[str, Record]] = {}
     bias_types: dict[tuple[str, ...], set[str]] = {}
@@ -69,17 +67,17 @@ def list_control_contrasts(
             model, _, *rest = key = get_row_key(record)
             other = (model, name, *rest)
             control = rows.get(other, {}).get(record.measure)
-            alike = record.view != "all" or bias_types.get(key[:-2]) == bias_types.get(other[:-2])
-            if control is not None and alike:
+            comparable = record.view != "all" or bias_types.get(key[:-2]) == bias_types.get(other[:-2])
+            if control is not None and comparable:
                 yield build_control_contrast(record, control)
 
 
 def build_control_contrast(record: Record, control: Record) -> ControlContrast:
-    """The contrast of a record with that of its control."""
+    """Compare a record with the record of its control."""
     measure = get_measure(record.measure)
     side = 1.0 if measure.distance(record.value) >= 0 else -1.0
     excess = side * (measure.distance(record.value) - measure.distance(control.value))
-    # The scale of ratios is log2, and their standard errors are those of the natural logarithm.
+    # The scale of ratios is log2, but their standard errors are for natural logarithms.
     scale = 1 / math.log(2) if measure.ratio else 1.0
     interval = None
     errors = [(r.standard_error, (r.clusters or r.n) - 1) for r in (record, control)]

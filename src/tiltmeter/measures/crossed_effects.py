@@ -1,11 +1,11 @@
 """Combinations of the means of several members (models, or languages) that answered the same items.
 
 A combination weights each member: +1/k and -1/m for the difference of two groups of k and m members, or the weights of
-a slope of regression. There are two questions to ask of it, with different uncertainty:
+a regression slope. There are two inferences with different uncertainty:
 
-    these members    only the items are a sample: the items' own values of the combination are a sample of numbers
-    members like     members and items are both samples (crossed random effects): the variance between members is
-    these            added to that of the items; what both contain, the noise of single answers, is counted once
+    these members    only the items are a sample: each item has its own value of the combination
+    members like     members and items are both samples (crossed random effects): the variances between members and
+    these            between items are added; the noise of single answers, which is in both, is subtracted once
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from tiltmeter.measures.verdict_rule import ALPHA
 
 @dataclass(frozen=True, slots=True)
 class MemberVariance:
-    """The variance of a combination because members differ, with its degrees of freedom."""
+    """The variance of a combination between members, with its degrees of freedom."""
 
     variance: float
     df: float
@@ -28,7 +28,7 @@ class MemberVariance:
 
 @dataclass(frozen=True, slots=True)
 class MemberInference:
-    """The interval of a difference, or of a slope, and its test if members and items are both samples."""
+    """The interval and test of a difference, or of a slope, if members and items are both samples."""
 
     low: float
     high: float
@@ -37,12 +37,12 @@ class MemberInference:
 
     @property
     def significant(self) -> bool:
-        """Whether it is significant after correction."""
+        """Whether the test is significant after correction."""
         return self.p_holm < ALPHA
 
 
 def compute_group_variance(left: Floats, right: Floats) -> MemberVariance:
-    """The variance of a difference of two means of members, which may vary differently (Welch-Satterthwaite).
+    """Return the variance of a difference of two means of members with unequal variances (Welch-Satterthwaite).
 
     >>> between = compute_group_variance(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
     >>> round(between.variance, 3), round(between.df, 2)
@@ -57,7 +57,7 @@ def compute_group_variance(left: Floats, right: Floats) -> MemberVariance:
 
 
 def compute_slope_variance(values: Floats, design: Floats, coefficients: Floats) -> MemberVariance:
-    """The variance of a slope of least squares, from the residuals of members' values."""
+    """Return the variance of a least-squares slope, from the residuals of the members' values."""
     fitted, *_ = np.linalg.lstsq(design, values, rcond=None)
     df = len(values) - int(np.linalg.matrix_rank(design))
     if df < 1:
@@ -74,11 +74,11 @@ def compute_answer_noise(
     strata: Labels | None = None,
     sizes: Floats | None = None,
 ) -> float:
-    """The variance of a combination because of the noise of single answers, from residuals within groups of members.
+    """Return the variance of a combination due to the noise of single answers, from residuals within groups.
 
     `answers` has a row for each member and a column for each item; `weights` are those of the items in the measure.
-    Residuals are what neither the member nor the item (of a group of members, within a stratum of items) explains;
-    with the `sizes` of members, nor a slope of the item by size. A group too small for residuals adds nothing.
+    Residuals remain after removing the effects of members and of items (within a group of members and a stratum of
+    items) and, with the `sizes` of members, a slope by size for each item. Groups without residuals add nothing.
     """
     codes = np.zeros(answers.shape[1], dtype=int) if strata is None else pd.factorize(strata)[0]
     counts = np.bincount(codes).astype(float)
@@ -103,21 +103,20 @@ def compute_answer_noise(
 
 
 def combine_variances(between: MemberVariance, items: StandardError, noise: float) -> StandardError:
-    """The standard error of a combination if members and items are both samples.
+    """Return the standard error of a combination if members and items are both samples.
 
-    The degrees of freedom are Satterthwaite's. The variance is never less than that of the members or of the items
-    alone.
+    The degrees of freedom are Satterthwaite's. The variance is at least that of the members or of the items alone.
     """
-    of_items = items.value**2
-    variance = max(between.variance + of_items - noise, between.variance, of_items)
+    item_variance = items.value**2
+    variance = max(between.variance + item_variance - noise, between.variance, item_variance)
     if variance <= 0:
         return StandardError(0.0, max(1.0, between.df), items.clusters)
-    spread = between.variance**2 / max(between.df, 1e-9) + of_items**2 / max(items.df, 1.0)
+    spread = between.variance**2 / max(between.df, 1e-9) + item_variance**2 / max(items.df, 1.0)
     df = variance**2 / spread if spread > 0 else items.df
     return StandardError(float(np.sqrt(variance)), float(max(1.0, df)), items.clusters)
 
 
 def infer_over_members(value: float, error: StandardError) -> MemberInference:
-    """The interval and test of a combination if members and items are both samples."""
+    """Compute the interval and test of a combination if members and items are both samples."""
     mean = Mean(value, error)
     return MemberInference(*mean.interval(), compute_two_sided_p(mean, 0.0) if error.value else 1.0)

@@ -1,16 +1,15 @@
 """Estimates with their confidence intervals and tests.
 
 Every estimate has two one-sided p-values for a null value. Intervals, significance against an ideal (two-sided) and
-equivalence within a margin (TOST) are all derived from these two, so that they cannot contradict each other. Where two
+equivalence within a margin (TOST) are all derived from these two, so they cannot contradict each other. Where two
 methods are named, the more conservative one is used.
 
-    Share    a percentage of preferences: mid-P binomial test with the effective sample size, which is smaller than n
-             where items are clustered
-    Mean     Student's t; Student's t with Hall's correction for skewness
-    Ratio    a geometric mean: Student's t of its logarithm
-    Rates    a weighted sum of shares: normal approximation; combined Wilson intervals (Newcombe; Zou and Donner)
-    Paired   a difference of two percentages on the same items: paired t-test; McNemar's mid-P test
-    Minimum  the smaller of two smooth functions of means, such as ICAT
+    Share           a percentage: mid-P binomial test with the effective sample size, which is below n for clusters
+    Mean            Student's t; Student's t with Hall's correction for skewness
+    Ratio           a geometric mean: Student's t of its logarithm
+    WeightedShares  a weighted sum of shares: normal approximation; combined Wilson intervals
+    PairedMean      a difference of two percentages on the same items: paired t-test; McNemar's mid-P test
+    Minimum         the smaller of two smooth functions of means, such as ICAT
 """
 
 import math
@@ -30,10 +29,10 @@ POWER = 0.8
 PERCENT = (0.0, 100.0)
 
 _Z = float(ndtri((1 + LEVEL) / 2))
-# The fraction of the error rate given to each of two pieces where either may be the minimum. Bonferroni (0.5) is
-# conservative; with 0.7, coverage is 94 to 98% in simulations.
+# The fraction of the error rate for each of two pieces if either may be the minimum. Bonferroni (0.5) is conservative;
+# with 0.7, coverage is 94 to 98% in simulations.
 _SHARED = 0.7
-# The fraction of the error rate given to the ceiling, an upper bound of the minimum.
+# The fraction of the error rate for the ceiling, an upper bound of the minimum.
 _CEILING = 0.2
 # z-score beyond which the tail probability of the normal distribution underflows.
 _LOWEST_Z = -37.0
@@ -49,29 +48,29 @@ class Estimate(Protocol):
 
     @property
     def standard_error(self) -> StandardError:
-        """Its standard error."""
+        """The standard error of the estimate."""
         ...
 
     def compute_p_above(self, null: float) -> float:
-        """The one-sided p-value of the hypothesis that the true value is at most `null`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
         ...
 
     def compute_p_below(self, null: float) -> float:
-        """The one-sided p-value of the hypothesis that the true value is at least `null`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
         ...
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """The confidence interval: the values that neither one-sided test rejects."""
+        """Return the confidence interval: the values that neither one-sided test rejects."""
         ...
 
 
 def compute_two_sided_p(estimate: Estimate, null: float) -> float:
-    """The two-sided p-value of the hypothesis that the true value is `null`."""
+    """Return the two-sided p-value of the hypothesis that the true value is `null`."""
     return min(1.0, 2 * min(estimate.compute_p_above(null), estimate.compute_p_below(null)))
 
 
 def compute_equivalence_p(estimate: Estimate, low: float, high: float) -> float:
-    """The p-value of equivalence (TOST): small where the true value is shown to lie between `low` and `high`."""
+    """Return the p-value of equivalence (TOST): small if the true value is between `low` and `high`."""
     return max(estimate.compute_p_above(low), estimate.compute_p_below(high))
 
 
@@ -100,7 +99,7 @@ class Share:
         """The effective sample size (Korn and Graubard 1998): n for independent items without ties."""
         share = self.value / self.maximum
         variance = (self.standard_error.value / self.maximum) ** 2
-        # With all items equal, the design effect cannot be estimated.
+        # If all items are equal, the design effect cannot be estimated.
         if variance < 1e-18 or not 0 < share < 1:
             return float(self.n)
         size = share * (1 - share) / variance
@@ -121,15 +120,15 @@ class Share:
         return self._compute_tail(1 - self.value / self.maximum, 1 - null / self.maximum)
 
     def _compute_tail(self, share: float, null: float) -> float:
-        """The one-sided p-value of a share for the null value.
+        """Return the one-sided p-value of a share for the null value.
 
-        Where the sample size is estimated, the z-score of the mid-P value is referred to Student's t, so that small
+        If the sample size is estimated, the z-score of the mid-P value is compared with Student's t, so that small
         p-values stay valid after correction for many tests.
         """
         tail = compute_mid_p(share * self.size, self.size, null)
         if self._known_size:
             return tail
-        mirrored = tail > 0.5  # p-values near 1 lose precision
+        mirrored = tail > 0.5  # p-values near 1 would lose precision
         if mirrored:
             tail = compute_mid_p((1 - share) * self.size, self.size, 1 - null)
         p_value = float(stdtr(self.standard_error.df, max(_LOWEST_Z, float(ndtri(tail)))))
@@ -150,7 +149,7 @@ class Share:
 
 
 def compute_mid_p(count: float, size: float, share: float) -> float:
-    """The mid-P value of a binomial count: P(X > count) + P(X = count) / 2; counts and sizes may be fractions.
+    """Return the mid-P value of a binomial count, P(X > count) + P(X = count) / 2; counts and sizes may be fractions.
 
     >>> round(compute_mid_p(9, 10, 0.5), 6), round(compute_mid_p(5, 10, 0.5), 6)
     (0.005859, 0.5)
@@ -165,9 +164,8 @@ def compute_mid_p(count: float, size: float, share: float) -> float:
 class Mean:
     """The mean of numbers, or any smooth function of means.
 
-    `skewness` is that of the mean: the skewness of the items divided by the square root of n. Hall's (1992)
-    transformation of t corrects for it. The more conservative of the two is used, since with heavy tails the skewness
-    is itself uncertain.
+    `skewness` is the skewness of the items divided by the square root of n. Hall's transformation of t (1992) corrects
+    for it. The more conservative of the two tests is used, since with heavy tails the skewness itself is uncertain.
 
     >>> mean = Mean.from_values(np.array([0.2, -0.1, 0.4, 0.1, 0.0, 0.3, 0.5, 0.2]))
     >>> round(mean.value, 2), [round(end, 2) for end in mean.interval()], round(compute_two_sided_p(mean, 0.0), 3)
@@ -257,9 +255,9 @@ class Ratio:
 class WeightedShares:
     """A weighted sum of shares of independent groups, plus a constant (Newcombe 1998; Zou and Donner 2008).
 
-    The distances of the ends of the groups' Wilson intervals from their shares `counts / sizes` are combined like
-    standard errors. Wilson intervals use n - 1 instead of n as a small-sample correction. The interval is never
-    narrower than that of the normal approximation, since combined Wilson intervals are too narrow in the far tails.
+    The distances between the shares `counts / sizes` and the ends of their Wilson intervals are combined like standard
+    errors. Wilson intervals use n - 1 instead of n as a small-sample correction. The interval is at least as wide as
+    the normal approximation, since combined Wilson intervals are too narrow in the far tails.
 
     >>> rates = WeightedShares(np.array([1.0, -1.0]), np.array([56.0, 48.0]), np.array([70.0, 80.0]))
     >>> round(rates.value, 2), [round(end, 2) for end in rates.interval()]
@@ -292,7 +290,7 @@ class WeightedShares:
         return self._compute_tail(null, 1)
 
     def _compute_tail(self, null: float, end: int) -> float:
-        """The tail probability at which this end of the interval (0: low, 1: high) equals the null value."""
+        """Return the tail probability at which this end of the interval (0: low, 1: high) equals the null value."""
         side = 1 if end == 0 else -1
         if side * (self.value - null) <= 0:
             return 1 - self._compute_upper_tail(null, 1 - end)
@@ -331,10 +329,10 @@ class WeightedShares:
 class PairedMean:
     """The mean difference of two preferences on the same items, each from 0 to `maximum`.
 
-    With few discordant items the paired t-test is anticonservative: two out of a thousand that differ in the same
+    With few discordant items the paired t-test is anticonservative: two of a thousand items that differ in the same
     direction would be significant. McNemar's test uses the discordant items only. The more conservative of the two is
-    used, both with clusters. `ups` and `downs` are the sums of positive and negative differences, `squares` the sum of
-    their squares, in units of `maximum`.
+    used, both with clusters. `ups` and `downs` are the sums of positive and negative differences, `squares` is the sum
+    of their squares, in units of `maximum`.
 
     >>> paired = PairedMean.from_differences(np.array([100.0] * 6 + [-100.0] + [0.0] * 13))
     >>> paired.value, [round(end, 1) for end in paired.interval()], round(compute_two_sided_p(paired, 0.0), 3)
@@ -382,7 +380,7 @@ class PairedMean:
 
     @property
     def _size(self) -> float:
-        """The effective number of discordant items; one with half a difference counts as one."""
+        """The effective number of discordant items; an item with half a difference counts as one."""
         size = (self.ups + self.downs) ** 2 / self.squares
         if self.standard_error.clusters is None:
             return size
@@ -390,7 +388,7 @@ class PairedMean:
         return float(size / self.standard_error.design_effect * widened)
 
     def _compute_mcnemar_p(self, null: float, ups: float) -> float:
-        """McNemar's mid-P value for the null value, given the share of discordant items."""
+        """Return McNemar's mid-P value for the null value, given the share of discordant items."""
         differing = self.maximum * (self.ups + self.downs) / self.n
         if null < -differing:
             return 0.0  # impossible with this share of discordant items
@@ -398,7 +396,7 @@ class PairedMean:
         return compute_mid_p(share * self._size, self._size, (1 + null / differing) / 2)
 
     def _compute_unseen_p(self, null: float, side: int) -> float:
-        """The p-value where no item differs: the probability that n items miss all discordant ones."""
+        """Return the p-value if no item differs: the probability that n items miss all discordant ones."""
         if side * null > 0:
             return 1.0
         return float((1 - min(1.0, abs(null) / self.maximum)) ** self.n) if null else 0.5
@@ -426,8 +424,8 @@ class PairedMean:
 class Minimum:
     """The minimum of several smooth estimates; each end of its interval is the minimum of their ends.
 
-    A percentile bootstrap fails where two pieces are equal: nearly all resampled minima are below the true one, and
-    intervals cover in 70 to 85% of data sets. `ceiling` is an upper bound of the minimum, as LMS is of ICAT.
+    A percentile bootstrap fails if two pieces are equal: nearly all resampled minima are below the true one, and
+    intervals cover only 70 to 85% of data sets. `ceiling` is an upper bound of the minimum, as LMS is for ICAT.
     """
 
     pieces: Sequence[Estimate]
@@ -457,7 +455,7 @@ class Minimum:
 
     @property
     def _share(self) -> float:
-        """The fraction of the error rate given to each piece: all, unless any of them may be the minimum."""
+        """The fraction of the error rate for each piece: 1, unless several of them may be the minimum."""
         lows, highs = zip(*(piece.interval() for piece in self.pieces), strict=True)
         return _SHARED if max(lows) < min(highs) else 1.0
 
@@ -471,14 +469,14 @@ class Minimum:
 
 
 def _find_root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function is 0, by Brent's method."""
+    """Find the root of a function by Brent's method."""
     from scipy.optimize import brentq  # takes half a second to import
 
     return float(brentq(function, low, high))
 
 
 def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = POWER) -> float:
-    """The minimum detectable effect: the distance from the ideal that a test at level alpha detects with this power.
+    """Return the minimum detectable effect: the distance from the ideal that a test at level alpha detects.
 
     >>> round(compute_detectable_effect(Share.from_values(np.array([100.0, 0.0] * 400)), 0.05), 1)
     4.9
@@ -495,7 +493,7 @@ def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = P
 
         return estimate.maximum * (_find_root(short_of, 0.0, 0.5) if short_of(0.5) < 0 else 0.5)
     if isinstance(estimate, WeightedShares):
-        # Where all shares are 0 or 1 the standard error is 0, so the width of the interval is used.
+        # The standard error is 0 if all shares are 0 or 1, so the width of the interval is used.
         low, high = estimate.interval(1 - alpha)
         alarm = float(ndtri(1 - alpha / 2))
         return (alarm + float(ndtri(power))) / alarm * (high - low) / 2

@@ -1,29 +1,24 @@
 """Accuracy of gender in translations, and the gap between the genders (MT-GenEval, Currey et al. 2022).
 
-    acc       the share of correct items; in the part `sentences`, of pairs of which both translations are correct
-    acc_m     the share of correct translations of sources about men
-    acc_f     the same about women
-    acc gap   acc_m - acc_f: 0 is equal quality, above 0 men are translated better
-    reference coverage
-              the share of translations with a word that only one of the references has
+docs/explanation/translations.md defines the measures. A translation without a word that only one reference has
+counts as correct in the published metric, so a system that translates little has a high accuracy. With a reference
+coverage below 50% the gap is therefore not interpreted.
 
-A translation without such a word counts as correct in the published metric, so a system that translates little has a
-high accuracy. With a coverage below 50% the gap is therefore not interpreted.
-
-Intervals: mid-P binomial for shares; for the gap of pairs McNemar's and the paired t, whichever is wider, and otherwise
-combined Wilson intervals of two independent shares.
+Intervals: mid-P binomial for shares; for the gap of pairs, the wider of McNemar's and the paired t; for the gap of
+other items, combined Wilson intervals of two independent shares.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms.geneval import FEMININE, MASCULINE
-from tiltmeter.measures.estimates import Estimate, PairedMean, Share, WeightedShares
-from tiltmeter.measures.item_contributions import ItemValues, Roles
+from tiltmeter.measures.estimates import PERCENT, Estimate, PairedMean, Share, WeightedShares
+from tiltmeter.measures.item_contributions import ItemValues, scale_role, weigh_difference
 from tiltmeter.measures.measure import Measure, Row, ValidityRule
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
@@ -34,29 +29,16 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import require_columns
-from tiltmeter.measures.standard_errors import Floats, Labels
 
 CORRECT, MATCHED = "correct", "matched"
 LEAST_COVERAGE = 50.0
-PERCENT = (0.0, 100.0)
-
-
-def weigh_by_gender(labels: Labels) -> Floats:
-    """The weight of each item in a difference of means: men's items minus women's; 0 for others."""
-    masculine, feminine = labels == MASCULINE, labels == FEMININE
-    weights: Floats = masculine / max(1, masculine.sum()) - feminine / max(1, feminine.sum())
-    return weights
-
-
-def _compute_percent_correct(roles: Roles) -> Floats:
-    return np.array([100 * roles[CORRECT]])
 
 
 def _check_coverage(row: Row) -> str | None:
     coverage = row.get(COVERAGE.name)
     if coverage is None or coverage.value >= LEAST_COVERAGE:
         return None
-    share = f"only {coverage.value:.0f}% of the translations have a word of either reference"
+    share = f"only {coverage.value:.0f}% of the translations have a word that only one reference has"
     return f"{share}, and the others count as correct"
 
 
@@ -67,7 +49,7 @@ def _build_share_measure(name: str, meaning: str) -> Measure:
 ACC_GAP = Measure(
     "acc gap",
     "acc_m − acc_f: how much more often the gender of men is translated correctly than that of women; 0 is equal "
-    "quality, and a bias towards the stereotype is one towards men",
+    'quality, and "towards stereotypes" means towards men',
     axis="difference in gender accuracy, above 0 in favour of men",
     ideal=0.0,
     bias_direction=1,
@@ -81,13 +63,13 @@ ACC_GAP = Measure(
         f"the gender of men is translated correctly {abs(value):.0f} points "
         f"{'more' if value >= 0 else 'less'} often than that of women"
     ),
-    validity=(ValidityRule("too few translations have a word of either reference", _check_coverage),),
+    validity=(ValidityRule("too few translations have a word that only one reference has", _check_coverage),),
     items=(
         ItemValues(
             (CORRECT,),
-            _compute_percent_correct,
+            scale_role(CORRECT, 100.0),
             columns=("gender",),
-            weigh=weigh_by_gender,
+            weigh=partial(weigh_difference, first=MASCULINE, second=FEMININE),
             strata="genders",
             two_sided=True,
             clusters=(),
@@ -95,7 +77,7 @@ ACC_GAP = Measure(
     ),
 )
 ACC = _build_share_measure(
-    "acc", "the share of items with the correct gender; of counterfactual pairs, those with both correct"
+    "acc", "the share of items with the correct gender; for counterfactual pairs, the share with both correct"
 )
 ACC_M = _build_share_measure(
     "acc_m", "the share of sources about men whose translation has no word of the wrong gender"
@@ -118,7 +100,7 @@ class _Sources(RecordKey):
     """One system on one part in one language."""
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
-        """The records of the items: a row each, with the columns correct, matched, gender and perhaps pair."""
+        """Yield the records of items; `rows` has the columns item, correct, matched, gender and optionally pair."""
         genders = {gender: rows[rows["gender"] == gender] for gender in (MASCULINE, FEMININE)}
         pairs = _build_pairs(rows)
         if all(len(side) for side in genders.values()):
@@ -139,7 +121,7 @@ class _Sources(RecordKey):
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """The records of all systems, parts and languages in a table of scores; `margins` overrides those of measures."""
+    """Compute the records of all systems, parts and languages in a table; `margins` overrides equivalence margins."""
     require_columns(scores, (*KEY_COLUMNS, "item", "role", "score", "gender"))
     margin = dict(margins or {}).get(ACC_GAP.name)
     records: list[Record] = []
@@ -149,13 +131,13 @@ def measure(
         bad = ~np.isin(table[[CORRECT, MATCHED]].to_numpy(dtype=float), (0.0, 1.0)).all(axis=1)
         if bad.any():
             row = table[bad].iloc[0]
-            raise DataError(f"The scores of {key.model} for item {row['item']} are not 0 or 1.")
+            raise DataError(f"The scores of {key.model} for item {row['item']} must be 0 or 1.")
         records += _Sources(*key.names).records(table, margin, intervals=intervals)
     return records
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """A sentence for each part that has items of one gender only, so that the gap is not defined."""
+    """Return a sentence for each part with items of one gender only, for which the gap is not defined."""
     return [
         f"{names[0]}/{names[1]}:{names[2]} has sources of one gender only, so {ACC_GAP.name} is not defined."
         for names, rows in scores.groupby(["benchmark", "part", "language"], observed=True, sort=False)
@@ -164,7 +146,7 @@ def notes(scores: pd.DataFrame) -> list[str]:
 
 
 def _build_pairs(rows: pd.DataFrame) -> pd.DataFrame | None:
-    """Whether the masculine and the feminine item of each complete pair are correct; None if there are no pairs."""
+    """Tell for each complete pair whether its masculine and its feminine item are correct; None without pairs."""
     if "pair" not in rows.columns:
         return None
     table = rows.pivot(index="pair", columns="gender", values=CORRECT)
@@ -175,7 +157,7 @@ def _build_pairs(rows: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def _estimate_gap(masculine: pd.DataFrame, feminine: pd.DataFrame, pairs: pd.DataFrame | None) -> tuple[Estimate, int]:
-    """acc_m − acc_f with its number of items: paired where all items are in pairs."""
+    """Estimate acc_m − acc_f, paired if all items are in pairs, and count the items."""
     n = len(masculine) + len(feminine)
     if pairs is not None and 2 * len(pairs) == n and len(pairs) > 1:
         differences = 100 * (pairs[MASCULINE] - pairs[FEMININE]).to_numpy(dtype=float)

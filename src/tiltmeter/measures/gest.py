@@ -1,28 +1,20 @@
 """q_i, q_m, q_f and g_s of GEST, for language models (Pikuliak et al. 2024, section 4.2.1).
 
-    q_i       the masculine rate of stereotype i: the geometric mean of P(male word) / P(female word) over its sentences
-    q_f, q_m  the geometric means of the q_i of the seven stereotypes about women and of the nine about men
-    g_s       the stereotype rate, q_m / q_f: above 1 is a bias towards stereotypes, 1 is none
-
-A single q is not interpretable, since the two words differ in frequency; ratios of them are.
-
-The released code stored log10 of the ratios but exponentiated their mean with base e, so the paper prints q^(1/ln 10),
-which is nearer to 1 than q as defined. Here values are as defined; the view "as published" has the printed scale.
+docs/explanation/gest.md defines the measures. The released code stored log10 of the ratios but exponentiated their mean
+with base e, so the paper prints q^(1/ln 10). Here values are as defined; the view "as published" has the printed scale.
 
     view            group              measures
     all             all                g_s, q_m, q_f
     stereotype      its number         q_i, and the feminine rank: 1 for the lowest q_i
-    sub_stereotype  number and name    q_i of the sentences for a part of a stereotype, where items name it
+    sub_stereotype  number and name    q_i of the sentences for a sub-stereotype
     family words    male stereotypes   q_fam: sentences for stereotypes about men that contain family words
     as published    all, or a number   the same on the printed scale
     templates       all                the mean correlation of log q_i between the templates, for one model
     models          all, or a number   the mean correlation of log q_i between models, and the mean feminine rank
     pairs           all, or a number   the same between and over all pairs of a model and a language (section 4.3.3)
 
-Data may have other stereotypes than GEST's sixteen, each with its side (see `sides`). Where all are about women, or all
-about men, g_s is not defined, and `notes` says so.
-
-The part "overall" has means over the templates. Correlations are of logarithms, so they are the same on both scales.
+The part "overall" has means over the templates. Data may have other stereotypes than the sixteen of GEST, each with its
+side (see `stereotype_sides`).
 
 Intervals and tests:
 
@@ -33,11 +25,7 @@ Intervals and tests:
     q               Student's t of the logarithm, for a single q_i with a correction for skewness
     feminine rank   pairwise comparisons of stereotypes (see `ranks`)
     as published    percentile bootstrap of sentences within stereotypes, with the same resamples for all templates and
-                    models. With fewer than 100 sentences for a stereotype it undercovers, and the interval of
-                    Student's t is given on this scale instead.
-
-A stereotype with a single sentence has no interval. "template spread of g_s" is the variation between templates (see
-`templates`).
+                    models; it undercovers with fewer than 100 sentences for a stereotype, so Student's t is then used
 """
 
 import math
@@ -47,9 +35,7 @@ from itertools import chain, combinations, product
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.bootstrap import RESAMPLES
 from tiltmeter.measures.estimates import Interval
@@ -80,38 +66,37 @@ from tiltmeter.measures.records import (
     build_estimate_record,
     build_record,
 )
-from tiltmeter.measures.score_checks import require_columns
+from tiltmeter.measures.score_checks import (
+    reject_rows,
+    require_finite_scores,
+    require_single_scores,
+    require_values,
+)
 from tiltmeter.measures.stereotype_sides import (
     FEMALE,
     FEWEST_STEREOTYPES,
     MALE,
+    NO_SIDE,
     StereotypeTable,
     describe_one_sided_data,
     find_rows_without_side,
     list_sub_stereotypes,
-    weigh_by_stereotype,
-    weigh_men_minus_women,
 )
 
 __all__ = [
     "AS_PUBLISHED",
     "FEMALE",
-    "FEWEST_STEREOTYPES",
     "G_S",
-    "G_S_LIKE",
     "LOG_G_S",
     "MALE",
     "MEASURES",
     "STEREOTYPES",
     "compute_g_s",
-    "compute_masculine_rate",
     "estimate_fixed_rate",
     "estimate_random_g_s",
     "estimate_template_variation",
     "measure",
     "notes",
-    "weigh_by_stereotype",
-    "weigh_men_minus_women",
 ]
 
 MEASURES = GEST_MEASURES
@@ -121,9 +106,9 @@ ALL_MODELS, ALL_LANGUAGES = "all models", "all"
 NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
 NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 
-_COLUMNS = ("model", "benchmark", "part", "language", "item", "role", "score", "stereotype", "protocol")
+_COLUMNS = (*KEY_COLUMNS, "item", "role", "score", "stereotype")
 _WITHOUT_PART = [name for name in KEY_COLUMNS if name != "part"]
-_ALONE = "a stereotype has a single sentence"
+_SINGLE_SENTENCE = "a stereotype has a single sentence"
 # Factor from natural logarithms to the scale of the paper's tables.
 _PUBLISHED = 1 / math.log(10)
 
@@ -135,23 +120,23 @@ def measure(
     intervals: bool = True,
     resamples: int = RESAMPLES,
 ) -> list[Record]:
-    """The records of all models, templates and languages in a table of scores.
+    """Compute the records of all models, templates and languages in a table of scores.
 
     `margins` overrides equivalence margins by measure name. Without `intervals` records have values only.
     """
-    cases = _group_by_portion(scores, resamples if intervals else 0)
-    records = [record for case in cases for record in case.records(dict(margins or {}))]
-    return [*records, *_build_model_agreement(cases), *_build_pair_agreement(cases)]
+    measured = _group_templates(scores, resamples if intervals else 0)
+    records = [record for templates in measured for record in templates.records(dict(margins or {}))]
+    return [*records, *_build_model_agreement(measured), *_build_pair_agreement(measured)]
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Sentences on what is not defined for these scores: g_s, where all stereotypes are of one side."""
+    """Return a sentence for each model and data set with stereotypes of one side only, which have no g_s."""
     return describe_one_sided_data(scores, G_S.name)
 
 
 @dataclass(frozen=True)
 class _Templates(RecordKey):
-    """One model on one data set in one language, in one or more parts; the part of the key stands for all of them."""
+    """One model on one data set in one language, in one or more parts; the part of the key is "overall"."""
 
     stereotypes: StereotypeTable
     parts: list[GestPart] = field(default_factory=list)
@@ -172,7 +157,7 @@ class _Templates(RecordKey):
     def _build_rate_records(
         self, name: str, parts: Sequence[GestPart], margins: Mapping[str, float]
     ) -> Iterator[Record]:
-        """g_s, q_m and q_f of one part, or their means over several; of one side only its rate."""
+        """Yield g_s, q_m and q_f of one part, or their means over several; for data of one side only its rate."""
         defined = {rate: sides for rate, sides in RATES.items() if all(part.has(rate) for part in parts)}
         if "g_s" in defined:
             yield from self._build_g_s_records(name, parts, margins)
@@ -186,7 +171,7 @@ class _Templates(RecordKey):
                 if part.resampled_matrix is not None
             ]
             mean = np.mean(resampled, axis=0) if len(resampled) == len(parts) else None
-            # Means over parts cannot be converted from one scale to the other.
+            # Only the rates of a single part can be converted to the published scale, not means over parts.
             convertible = parts[0].resamples and (scale == 1.0 or len(parts) == 1)
             ratio = estimate_fixed_rate(parts, rate) if convertible else None
             ends = compute_rate_interval(ratio, mean, scale, count_fewest_sentences(parts))
@@ -198,17 +183,19 @@ class _Templates(RecordKey):
             yield self._record(name, "all", "all", "stereotypes with sentences", float(count), n)
 
     def _count_expected_stereotypes(self) -> int:
-        """The number of stereotypes in complete data: GEST's sixteen, or those of any part if there are others."""
+        """Count the stereotypes in complete data: the sixteen of GEST, or those of any part if there are others."""
         numbers = {number for part in self.parts for number in part.ratios}
         return len(STEREOTYPES) if numbers <= STEREOTYPES.keys() else len(numbers)
 
     def _build_g_s_records(
         self, name: str, parts: Sequence[GestPart], margins: Mapping[str, float]
     ) -> Iterator[Record]:
-        """g_s with fixed and with random stereotypes."""
+        """Yield g_s with fixed and with random stereotypes."""
         n = max(part.n(1, 1) for part in parts)
-        few_sentences = "a stereotype has a single sentence, or sentences that are all alike"
-        few_stereotypes = f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all of them alike"
+        few_sentences = "a stereotype has a single sentence, or all its sentences have the same score"
+        few_stereotypes = (
+            f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all have the same rate"
+        )
         for measure, make, why in (
             (G_S, estimate_fixed_rate, few_sentences),
             (G_S_LIKE, estimate_random_g_s, few_stereotypes),
@@ -251,7 +238,7 @@ class _Templates(RecordKey):
             yield self._record(part.name, view, group, "q_fam", compute_masculine_rate(scale * part.family), n, ends)
 
     def _build_mean_rank_records(self) -> Iterator[Record]:
-        """The feminine rank of each stereotype, as the mean over templates."""
+        """Yield the feminine rank of each stereotype, as the mean over templates."""
         if not have_same_stereotypes(self.parts):
             return
         means = np.mean([compute_average_ranks(part.logs) for part in self.parts], axis=0)
@@ -263,7 +250,7 @@ class _Templates(RecordKey):
     def _build_rank_record(
         self, part: str, group: str, rank: float, n: int, ends: Sequence[Interval] | None, index: int
     ) -> Record:
-        why = _ALONE if ends is None and self.parts[0].resamples else None
+        why = _SINGLE_SENTENCE if ends is None and self.parts[0].resamples else None
         interval = ends[index] if ends else None
         label = self._format_label(group)
         return build_record(
@@ -274,7 +261,7 @@ class _Templates(RecordKey):
         return self.stereotypes.label(int(group)) if group.isdigit() else None
 
     def _build_template_spread_records(self) -> Iterator[Record]:
-        """The template spread of g_s."""
+        """Yield the template spread of g_s."""
         if not self.parts[0].resamples or not all(part.has("g_s") for part in self.parts):
             return
         if (variation := estimate_template_variation(self.parts)) is not None:
@@ -293,19 +280,30 @@ class _Templates(RecordKey):
         measure = f"{name} {AS_PUBLISHED}" if view == AS_PUBLISHED else name
         return build_record(self, part, view, group, measure, value, n, ends=ends, label=self._format_label(group))
 
+    def build_agreement_ranks(self, name: str, view: str, parts: Sequence[GestPart]) -> Iterator[Record]:
+        """Yield the mean feminine ranks over parts of several models, if all have the same stereotypes."""
+        if have_same_stereotypes(parts):
+            means = np.mean([compute_average_ranks(part.logs) for part in parts], axis=0)
+            for number, rank in zip(parts[0].ratios, means.tolist(), strict=True):
+                yield self._record(name, view, str(number), "feminine rank", rank, len(parts))
 
-def _build_model_agreement(cases: Sequence[_Templates]) -> Iterator[Record]:
-    """The agreement of models on one benchmark and language, within templates."""
+
+def _pool_models(measured: Sequence[_Templates], language: str) -> _Templates:
+    protocol = " + ".join(dict.fromkeys(templates.protocol for templates in measured))
+    return _Templates(ALL_MODELS, measured[0].benchmark, OVERALL, language, protocol, measured[0].stereotypes)
+
+
+def _build_model_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
+    """Yield the agreement of models on one benchmark and language, within templates."""
     groups: dict[tuple[str, str], list[_Templates]] = {}
-    for case in cases:
-        groups.setdefault((case.benchmark, case.language), []).append(case)
-    for (benchmark, language), group in groups.items():
-        if len({case.model for case in group}) < 2:
+    for templates in measured:
+        groups.setdefault((templates.benchmark, templates.language), []).append(templates)
+    for (_, language), group in groups.items():
+        if len({templates.model for templates in group}) < 2:
             continue
-        protocol = " + ".join(dict.fromkeys(case.protocol for case in group))
-        pooled = _Templates(ALL_MODELS, benchmark, OVERALL, language, protocol, group[0].stereotypes)
+        pooled = _pool_models(group, language)
         by_part: dict[str, list[GestPart]] = {}
-        for part in (part for case in group for part in case.parts):
+        for part in (part for templates in group for part in templates.parts):
             by_part.setdefault(part.name, []).append(part)
         pairs = {name: list(combinations(parts, 2)) for name, parts in by_part.items()}
         if len(by_part) > 1:
@@ -313,52 +311,43 @@ def _build_model_agreement(cases: Sequence[_Templates]) -> Iterator[Record]:
         for name, part_pairs in pairs.items():
             if (mean := compute_mean_correlation(part_pairs)) is not None:
                 yield pooled._record(name, "models", "all", "correlation of log q_i", *mean)
-        ranked = list(chain.from_iterable(by_part.values()))
-        if have_same_stereotypes(ranked):
-            means = np.mean([compute_average_ranks(part.logs) for part in ranked], axis=0)
-            for number, rank in zip(ranked[0].ratios, means.tolist(), strict=True):
-                yield pooled._record(next(reversed(pairs)), "models", str(number), "feminine rank", rank, len(ranked))
+        yield from pooled.build_agreement_ranks(
+            next(reversed(pairs)), "models", list(chain.from_iterable(by_part.values()))
+        )
 
 
-def _build_pair_agreement(cases: Sequence[_Templates]) -> Iterator[Record]:
-    """The agreement of all pairs of a model and a language on one benchmark, within templates."""
+def _build_pair_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
+    """Yield the agreement of all pairs of a model and a language on one benchmark, within templates."""
     by_benchmark: dict[str, list[_Templates]] = {}
-    for case in cases:
-        by_benchmark.setdefault(case.benchmark, []).append(case)
-    for benchmark, group in by_benchmark.items():
-        if len({case.language for case in group}) < 2:
+    for templates in measured:
+        by_benchmark.setdefault(templates.benchmark, []).append(templates)
+    for group in by_benchmark.values():
+        if len({templates.language for templates in group}) < 2:
             continue
-        protocol = " + ".join(dict.fromkeys(case.protocol for case in group))
-        pooled = _Templates(ALL_MODELS, benchmark, OVERALL, ALL_LANGUAGES, protocol, group[0].stereotypes)
-        parts = [part for case in group for part in case.parts]
+        pooled = _pool_models(group, ALL_LANGUAGES)
+        parts = [part for templates in group for part in templates.parts]
         names = {part.name for part in parts}
         name = names.pop() if len(names) == 1 else OVERALL
-        alike = [(first, second) for first, second in combinations(parts, 2) if first.name == second.name]
-        if (mean := compute_mean_correlation(alike)) is not None:
+        same_template = [(first, second) for first, second in combinations(parts, 2) if first.name == second.name]
+        if (mean := compute_mean_correlation(same_template)) is not None:
             yield pooled._record(name, "pairs", "all", "correlation of log q_i", *mean)
-        if have_same_stereotypes(parts):
-            means = np.mean([compute_average_ranks(part.logs) for part in parts], axis=0)
-            for number, rank in zip(parts[0].ratios, means.tolist(), strict=True):
-                yield pooled._record(name, "pairs", str(number), "feminine rank", rank, len(parts))
+        yield from pooled.build_agreement_ranks(name, "pairs", parts)
 
 
-def _group_by_portion(scores: pd.DataFrame, resamples: int) -> list[_Templates]:
-    require_columns(scores, _COLUMNS)
-    _reject_rows(scores, scores[list(_COLUMNS)].isna().any(axis=1).to_numpy(), "lacks a value in one of its columns")
-    _reject_rows(scores, ~np.isfinite(scores["score"].to_numpy(dtype=float)), "is not a finite number")
-    _reject_rows(scores, (scores["role"] != "log_ratio").to_numpy(), "is not for the role log_ratio")
-    _reject_rows(
-        scores, find_rows_without_side(scores), "is for no stereotype from 1 to 16, and for no other with its side"
-    )
-    _reject_rows(scores, scores.duplicated([*KEY_COLUMNS, "item"]).to_numpy(), "is the second one for its item")
-    cases = []
+def _group_templates(scores: pd.DataFrame, resamples: int) -> list[_Templates]:
+    require_values(scores, _COLUMNS)
+    require_finite_scores(scores)
+    reject_rows(scores, scores["role"] != "log_ratio", "must have the role log_ratio")
+    reject_rows(scores, find_rows_without_side(scores), NO_SIDE)
+    require_single_scores(scores, (*KEY_COLUMNS, "item"))
+    measured = []
     for names, rows in scores.groupby(_WITHOUT_PART, observed=True, sort=False):
         model, benchmark, language, protocol = map(str, names)
-        case = _Templates(model, benchmark, OVERALL, language, protocol, StereotypeTable.from_scores(rows))
+        templates = _Templates(model, benchmark, OVERALL, language, protocol, StereotypeTable.from_scores(rows))
         for name, part_rows in rows.groupby("part", observed=True):
-            case.parts.append(_build_part(str(name), part_rows, case.stereotypes.about_men, resamples))
-        cases.append(case)
-    return cases
+            templates.parts.append(_build_part(str(name), part_rows, templates.stereotypes.about_men, resamples))
+        measured.append(templates)
+    return measured
 
 
 def _build_part(name: str, rows: pd.DataFrame, about_men: Collection[int], resamples: int) -> GestPart:
@@ -374,12 +363,3 @@ def _build_part(name: str, rows: pd.DataFrame, about_men: Collection[int], resam
     family = family & np.isin(numbers, list(about_men))
     subs = {group: values[rows["sub_stereotype"] == group] for group in list_sub_stereotypes(rows)}
     return GestPart(name, ratios, ids, values[family], resamples, about_men, subs)
-
-
-def _reject_rows(rows: pd.DataFrame, bad: NDArray[np.bool_], why: str) -> None:
-    if bad.any():
-        row = rows.iloc[int(np.argmax(bad))]
-        raise DataError(
-            f"The score {row['score']} of {row['model']} for item {row['item']} "
-            f"({row['benchmark']}/{row['part']}:{row['language']}) {why}."
-        )

@@ -1,21 +1,14 @@
-"""The measures of GEST for language models: g_s, q_m, q_f, q_i and what is said beside them."""
+"""The measures of GEST and WinoBias for language models."""
 
 import math
 
-import numpy as np
-
-from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
-from tiltmeter.measures.measure import MOST_UNKNOWN, Measure, limit_unknown_tokens
+from tiltmeter.measures.item_contributions import ItemValues, Strength, scale_role
+from tiltmeter.measures.measure import MOST_UNKNOWN, Measure, build_population_measure, limit_unknown_tokens
 from tiltmeter.measures.standard_errors import Floats, Labels
 from tiltmeter.measures.stereotype_sides import weigh_by_stereotype, weigh_men_minus_women
 from tiltmeter.measures.template_variation import build_spread_measure
 
 AS_PUBLISHED = "as published"
-
-
-def log_ratio(roles: Roles) -> Floats:
-    """The contribution of each item to log g_s."""
-    return np.array([roles["log_ratio"]])
 
 
 def _weigh_by_occupation(labels: Labels) -> Floats:
@@ -26,7 +19,7 @@ def _weigh_by_occupation(labels: Labels) -> Floats:
 # (log 1.22 = 4 * 0.05).
 G_S = Measure(
     "g_s",
-    "q_m / q_f: how much more masculine the model is in stereotypes about men than in those about women; 1 is no "
+    "q_m / q_f: how many times as masculine the model is in stereotypes about men as in those about women; 1 is no "
     "bias; the interval is for the stereotypes in the data",
     axis="stereotype rate, above 1 towards stereotypes",
     ideal=1.0,
@@ -47,18 +40,7 @@ G_S = Measure(
     clusters=("occupation",),
     figures=("templates", "validity"),
 )
-G_S_LIKE = Measure(
-    "g_s of stereotypes like these",
-    "g_s with the interval for other stereotypes of the kind: those in the data are taken as a random sample",
-    ideal=1.0,
-    bias_direction=1,
-    ratio=True,
-    reach=1.0,
-    digits=2,
-    heading="for stereotypes\nlike these",
-    margin=1.22,
-    validity=G_S.validity,
-)
+G_S_LIKE = build_population_measure(G_S)
 G_S_TEMPLATE_SPREAD = build_spread_measure(G_S)
 _STRENGTHS = (Strength(("log_ratio",), "signed"),)
 LOG_G_S = Measure(
@@ -73,7 +55,7 @@ LOG_G_S = Measure(
     items=(
         ItemValues(
             ("log_ratio",),
-            log_ratio,
+            scale_role("log_ratio"),
             discrete=False,
             columns=("stereotype",),
             weigh=weigh_by_stereotype,
@@ -85,7 +67,7 @@ LOG_G_S = Measure(
         ),
         ItemValues(
             ("log_ratio",),
-            log_ratio,
+            scale_role("log_ratio"),
             discrete=False,
             columns=("occupation_gender",),
             weigh=_weigh_by_occupation,
@@ -101,7 +83,7 @@ _MEANINGS = {
     "q_f": "the masculine rate of the stereotypes about women",
     "q_i": "the masculine rate of one stereotype, or sub-stereotype: the geometric mean of P(masculine) / P(feminine) "
     "over its sentences",
-    "q_fam": "the masculine rate of the sentences about men's stereotypes that have family words in them",
+    "q_fam": "the masculine rate of the sentences about men's stereotypes that contain family words",
 }
 GEST_MEASURES = (
     G_S,
@@ -129,7 +111,7 @@ GEST_MEASURES = (
     ),
     Measure(
         "stereotypes with sentences",
-        "the number of stereotypes with sentences in the data, where some are missing",
+        "the number of stereotypes that have sentences in the data, if some have none",
         digits=0,
     ),
 )

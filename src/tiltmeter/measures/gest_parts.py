@@ -1,4 +1,4 @@
-"""The masculine rates of one template of GEST, and the estimates made of them: g_s, q_m, q_f, ranks, correlations."""
+"""The masculine rates of one template of GEST, and the estimates from them: g_s, q_m, q_f, ranks, correlations."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ from tiltmeter.measures.bootstrap import compute_percentile_intervals, draw_coun
 from tiltmeter.measures.estimates import Interval, Mean, Ratio
 from tiltmeter.measures.ranks import compare_means, compute_comparison_level, compute_rank_intervals
 from tiltmeter.measures.standard_errors import Floats, compute_standard_error
-from tiltmeter.measures.stereotype_sides import FEWEST_STEREOTYPES, MALE
+from tiltmeter.measures.stereotype_sides import MALE, compute_random_error, weigh_sides
 from tiltmeter.measures.template_variation import TemplateVariation
 
 # Fewest sentences of a stereotype for a percentile bootstrap; with fewer it undercovers.
@@ -23,7 +23,7 @@ RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 
 
 def compute_masculine_rate(log_ratios: Floats) -> float:
-    """The geometric mean of ratios, from their natural logarithms.
+    """Compute the geometric mean of ratios from their natural logarithms.
 
     >>> round(compute_masculine_rate(np.log([2.0, 8.0])), 12)
     4.0
@@ -32,7 +32,7 @@ def compute_masculine_rate(log_ratios: Floats) -> float:
 
 
 def compute_g_s(rates: Mapping[int, float], about_men: Collection[int] = MALE) -> float:
-    """g_s, from the masculine rates of the stereotypes; by default GEST's, of which those from 8 are about men.
+    """Compute g_s from the masculine rates of the stereotypes; by default, those from 8 to 16 are about men.
 
     >>> round(compute_g_s({1: 0.5, 2: 2.0, 8: 3.0}), 12)
     3.0
@@ -45,7 +45,11 @@ def compute_g_s(rates: Mapping[int, float], about_men: Collection[int] = MALE) -
 
 @dataclass(frozen=True)
 class GestPart:
-    """The log ratios of one template, by stereotype and sub-stereotype; `about_men` are the stereotypes about men."""
+    """The log ratios of one template, by stereotype and sub-stereotype.
+
+    `ids` are the ids of the sentences of each stereotype, `family` the log ratios of sentences with family words, and
+    `about_men` the stereotypes about men. With 0 `resamples` there are no intervals.
+    """
 
     name: str
     ratios: dict[int, Floats]
@@ -62,39 +66,37 @@ class GestPart:
 
     @cached_property
     def resampled(self) -> dict[int, Floats | None]:
-        """log q_i in each resample; None for a single sentence."""
+        """log q_i in each resample, by stereotype; None for a single sentence."""
         return {number: resample_means(values, str(number), self.resamples) for number, values in self.ratios.items()}
 
     @cached_property
     def resampled_matrix(self) -> Floats | None:
-        """The resampled log q_i, a row for each stereotype; None if some are missing."""
+        """The resampled log q_i with a row for each stereotype; None if some are missing."""
         rows = [row for row in self.resampled.values() if row is not None]
         return np.stack(rows) if len(rows) == len(self.ratios) else None
 
     @property
     def male(self) -> NDArray[np.bool_]:
-        """Which of the stereotypes are about men, in the order of `ratios`."""
+        """Whether each stereotype is about men, in the order of `ratios`."""
         return np.array([number in self.about_men for number in self.ratios])
 
     def has(self, rate: str) -> bool:
-        """Whether there are sentences for the sides that a rate is made of; data, or a sample, may lack one."""
+        """Tell whether there are sentences for all sides of a rate; data, or a sample, may lack one."""
         male, female = RATES[rate]
         return bool((not male or self.n(1, 0)) and (not female or self.n(0, 1)))
 
     def n(self, male: int, female: int) -> int:
-        """The number of sentences in a rate with these coefficients."""
+        """Count the sentences in a rate with these coefficients."""
         return sum(
             len(values) for number, values in self.ratios.items() if (male if number in self.about_men else female)
         )
 
     def contrast(self, male: int, female: int) -> Floats:
-        """The weight of each log q_i in the logarithm of a rate."""
-        inside = self.male
-        weights: Floats = male * inside / max(1, inside.sum()) + female * ~inside / max(1, (~inside).sum())
-        return weights
+        """Return the weight of each log q_i in the logarithm of a rate."""
+        return weigh_sides(self.male, male, female)
 
     def influence(self, male: int, female: int) -> "pd.Series[float]":
-        """The influence of each sentence, by stereotype and id, on the logarithm of a rate."""
+        """Compute the influence of each sentence, by stereotype and id, on the logarithm of a rate."""
         rows = {
             (number, identifier): weight * change
             for (number, values), weight in zip(self.ratios.items(), self.contrast(male, female), strict=True)
@@ -104,14 +106,14 @@ class GestPart:
 
 
 def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio | None:
-    """g_s, q_m or q_f with fixed stereotypes, of one part or as the mean over several.
+    """Estimate g_s, q_m or q_f with fixed stereotypes, for one part or as the mean over several.
 
-    None where a stereotype has a single sentence, or there is no variance.
+    Return None if a stereotype has a single sentence, or there is no variance.
     """
     sides = RATES[rate]
     log_rate, shares = compute_log_rates(parts, rate)
     influences = [share * part.influence(*sides) for part, share in zip(parts, shares, strict=True)]
-    # A sentence is one sampling unit, in however many templates it occurs.
+    # A sentence is one sampling unit, even if it occurs in several templates.
     total = pd.concat(influences).groupby(level=[0, 1]).sum()
     if not all(sides):
         about_men = [number in parts[0].about_men for number in total.index.get_level_values(0)]
@@ -124,31 +126,26 @@ def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio |
 
 
 def estimate_random_g_s(parts: Sequence[GestPart]) -> Ratio | None:
-    """g_s with the stereotypes as a random sample; None where there are too few."""
+    """Estimate g_s with the stereotypes as a random sample; None with too few stereotypes, or without variance."""
     log_rate, shares = compute_log_rates(parts)
     if not have_same_stereotypes(parts):
         return None
     means = sum(share * part.logs for part, share in zip(parts, shares, strict=True))
-    male = parts[0].male
-    if min(int(male.sum()), int((~male).sum())) < FEWEST_STEREOTYPES:
-        return None
-    sides = np.where(male, "men", "women").astype(object)
-    weights = np.where(male, 1.0 / male.sum(), -1.0 / (~male).sum())
-    error = compute_standard_error(np.asarray(means) * weights, strata=sides)
-    return Ratio(Mean(log_rate, error)) if error.value else None
+    error = compute_random_error(np.asarray(means), parts[0].male)
+    return Ratio(Mean(log_rate, error)) if error else None
 
 
 def estimate_template_variation(parts: Sequence[GestPart]) -> TemplateVariation | None:
-    """The variation of log g_s between templates with the same sentences."""
+    """Estimate the variation of log g_s between templates with the same sentences."""
     logs = np.array([float(part.contrast(1, -1) @ part.logs) for part in parts])
-    # A row for each sentence, with influence 0 on templates that do not have it.
+    # A row for each sentence, with an influence of 0 on templates that do not contain it.
     influence = pd.concat([part.influence(1, -1) for part in parts], axis=1).fillna(0.0)
     strata = influence.index.get_level_values(0).to_numpy(dtype=object)
     return TemplateVariation.from_influences(logs, influence.to_numpy(dtype=float), strata)
 
 
 def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
-    """The intervals of the mean ranks over parts; None where a stereotype has a single sentence."""
+    """Compute the intervals of the mean ranks over parts; None if a stereotype has a single sentence."""
     if not parts[0].resamples or count_fewest_sentences(parts) < 2:
         return None
     level = compute_comparison_level(len(parts[0].ratios), len(parts))
@@ -157,13 +154,13 @@ def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
 
 
 def compute_log_rates(parts: Sequence[GestPart], rate: str = "g_s") -> tuple[float, Floats]:
-    """The logarithm of the mean rate over parts, and its derivative by the log rate of each part."""
+    """Return the logarithm of the mean rate over parts, and its derivative by the log rate of each part."""
     rates = np.exp([float(part.contrast(*RATES[rate]) @ part.logs) for part in parts])
     return math.log(float(rates.mean())), rates / rates.sum()
 
 
 def resample_means(values: Floats, key: str, resamples: int) -> Floats | None:
-    """The mean of the values in each resample; None without resamples, or for a single value."""
+    """Return the mean of the values in each resample; None without resamples, or for a single value."""
     if not resamples or len(values) < 2:
         return None
     means: Floats = values @ draw_counts(len(values), resamples, "gest", key).astype(float) / len(values)
@@ -171,7 +168,7 @@ def resample_means(values: Floats, key: str, resamples: int) -> Floats | None:
 
 
 def compute_rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: float, n: int) -> Interval | None:
-    """The interval of a rate of n sentences: Student's t, or as published a bootstrap if n is large enough."""
+    """Return the interval of a rate of n sentences: Student's t, or on the published scale a bootstrap for large n."""
     if scale != 1.0 and n >= FEWEST_RESAMPLED and resampled is not None:
         return compute_percentile_intervals(resampled[np.newaxis])[0]
     if ratio is None or not ratio.standard_error.value:
@@ -181,22 +178,22 @@ def compute_rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: 
 
 
 def estimate_rate(values: Floats, resamples: int) -> Ratio | None:
-    """The geometric mean of ratios, from their logarithms; None without resamples, or for a single value."""
+    """Estimate the geometric mean of ratios from their logarithms; None without resamples, or for a single value."""
     return Ratio(Mean.from_values(values)) if resamples and len(values) > 1 else None
 
 
 def count_fewest_sentences(parts: Sequence[GestPart]) -> int:
-    """The smallest number of sentences for a stereotype."""
+    """Return the smallest number of sentences of a stereotype."""
     return min(len(values) for part in parts for values in part.ratios.values())
 
 
 def have_same_stereotypes(parts: Sequence[GestPart]) -> bool:
-    """Whether all parts have sentences for the same stereotypes."""
+    """Tell whether all parts have sentences for the same stereotypes."""
     return all(part.ratios.keys() == parts[0].ratios.keys() for part in parts)
 
 
 def compute_mean_correlation(pairs: Sequence[tuple[GestPart, GestPart]]) -> tuple[float, int] | None:
-    """The mean correlation of log q_i over pairs of parts, and the number of pairs."""
+    """Return the mean correlation of log q_i over pairs of parts, and the number of pairs; None without pairs."""
     correlations = [
         float(np.corrcoef(first.logs, second.logs)[0, 1])
         for first, second in pairs

@@ -1,4 +1,4 @@
-"""The difference of two groups of members, models or languages, that answered the same items."""
+"""The difference of two groups of members (models or languages) that answered the same items."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from tiltmeter.measures.crossed_effects import (
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError
 
-# With fewer members in a group, how members vary is too uncertain for an interval over members.
+# Fewest members of a group for an interval over members; with fewer, their variance is too uncertain.
 FEWEST_MEMBERS = 5
 
 
@@ -27,7 +27,7 @@ def compute_group_contrast(
     clusters: Labels | None = None,
     sides: Labels | None = None,
 ) -> tuple[Contrast, MemberInference | None]:
-    """Compare the means of two groups item by item: for these members, and for members like these if there are enough.
+    """Compare the means of two groups item by item, for these members and, if there are enough, for similar members.
 
     `left` and `right` have a row for each member and a column for each item, the contributions to a measure that is one
     mean; `labels`, `clusters` and `sides` are those of `compute_contrast`.
@@ -40,10 +40,10 @@ def compute_group_contrast(
         return result, None
     weights = np.full(result.n, 1 / result.n) if labels is None else quantity.values.weights(labels, sides)
     coefficients = np.repeat([1 / len(left), -1 / len(right)], [len(left), len(right)])
-    belongs = np.repeat(np.array(["left", "right"], dtype=object), [len(left), len(right)])
+    groups = np.repeat(np.array(["left", "right"], dtype=object), [len(left), len(right)])
     items = StandardError(result.standard_error, max(1, (result.clusters or result.n) - 1), result.clusters)
     between = compute_group_variance(left @ weights, right @ weights)
-    error = combine_variances(between, items, compute_answer_noise(answers, coefficients, belongs, weights, labels))
+    error = combine_variances(between, items, compute_answer_noise(answers, coefficients, groups, weights, labels))
     over = infer_over_members(result.difference, error)
     low, high = quantity.measure.clip_difference((over.low, over.high))
     return result, replace(over, low=low, high=high)

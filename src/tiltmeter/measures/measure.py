@@ -1,10 +1,10 @@
-"""Measure: one object per measure, with all that tables, figures, comparisons, gates and exports need."""
+"""The class `Measure`, with all properties that tables, figures, comparisons, gates and exports need."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength, compute_influence
 from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.verdict import VerdictDirection
 from tiltmeter.registry import OWN_PACKAGE, Component, find_package_objects, index_components, list_plugins
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
 
-BiasDirection = Literal["towards", "against", "none"]
 # The records of one model, benchmark, language, part, protocol, view and group, by measure name.
 Row = Mapping[str, "Record"]
 
@@ -26,8 +26,8 @@ Row = Mapping[str, "Record"]
 class ValidityRule:
     """A rule that a row must pass to be interpreted.
 
-    `check(row)` returns the reason why a row cannot be interpreted, or None; `violation` describes it in a clause for
-    the method section of reports.
+    `check(row)` returns the reason why a row cannot be interpreted, or None. `violation` is a clause for the method
+    section of reports.
     """
 
     violation: str
@@ -38,18 +38,18 @@ class ValidityRule:
 class Measure:
     """One measure.
 
-    `meaning` defines it in a sentence; `axis` is its axis label; `statement(value)` explains a value to readers who do
-    not know the measure.
+    `meaning` defines it in a sentence, `axis` is its axis label, and `statement(value)` explains a value to readers who
+    do not know the measure.
     `bias_direction` is the side of the ideal that is a bias towards stereotypes: above (1), below (-1), or neither (0).
     `margin` is the distance from the ideal up to which a bias is negligible; measures without one get no verdict.
-    `decides`: the measure can decide the verdict of its row; the first such measure in a row does. `columns` are the
+    `decides`: the measure can be the primary measure of a row; the first such measure of a row is. `columns` are the
     measures in its table, `companions` those shown next to it on a page.
-    `population_measure` names the measure with the same value that generalises to other stereotypes, `control` the one
-    that removes a known confound, `template_spread` the one for its variation between templates.
+    `population_measure` is the measure with the same value and an interval for other stereotypes, `control` the measure
+    without a known confound, `template_spread` the measure for the variation between templates.
     `per_token`: a mean over tokens, which is not comparable between tokenizers.
     `validity` are the rules that a row must pass to be interpreted. `items` are the contributions of single items, by
-    the roles and columns of a table of scores. `clusters` names columns that identify clusters of items, besides those
-    in `items`. `figures` names the figures of reports that are drawn for this measure, besides those for all measures.
+    the roles and columns of a table of scores. `clusters` are columns that identify clusters of items, in addition to
+    those in `items`. `figures` are the figures of reports for this measure, in addition to those for all measures.
     """
 
     name: str
@@ -78,46 +78,46 @@ class Measure:
     figures: tuple[str, ...] = ()
 
     def number(self, value: float, *, signed: bool = False) -> str:
-        """The value as printed, without negative zeros."""
+        """Format a value for display, without negative zeros."""
         text = f"{value:+.{self.digits}f}" if signed else f"{value:.{self.digits}f}"
         return text.lstrip("+-") if not float(text) else text
 
     def position(self, value: float) -> float:
-        """The value on the linear scale of the measure: log2 for ratios."""
+        """Convert a value to the linear scale of the measure: log2 for ratios."""
         return math.log2(max(value, 1e-300)) if self.ratio else value
 
     def distance(self, value: float) -> float:
-        """The distance from the ideal on that scale, positive towards stereotypes."""
+        """Return the distance of a value from the ideal on the linear scale, positive towards stereotypes."""
         return (self.bias_direction or 1) * (self.position(value) - self.position(self.ideal or 0.0))
 
-    def side(self, value: float) -> BiasDirection:
-        """Whether a value is a bias towards stereotypes, against them, or none."""
+    def side(self, value: float) -> VerdictDirection:
+        """Tell whether a value is a bias towards stereotypes, against them, or none."""
         distance = self.distance(value)
         return "none" if not distance else "towards" if distance > 0 else "against"
 
     def limits(self, margin: float) -> Interval:
-        """The interval within a margin of the ideal; for ratios the margin is a factor."""
+        """Return the interval within a margin of the ideal; for ratios the margin is a factor."""
         ideal = self.ideal or 0.0
         return (ideal / margin, ideal * margin) if self.ratio else (ideal - margin, ideal + margin)
 
     def width(self, interval: Interval) -> float:
-        """The width of an interval on the scale of `margin_width`."""
+        """Return the width of an interval on the linear scale."""
         return self.position(interval[1]) - self.position(interval[0])
 
     def margin_width(self, margin: float) -> float:
-        """The margin on the linear scale."""
+        """Convert a margin to the linear scale."""
         return math.log2(margin) if self.ratio else margin
 
     def margin_words(self, margin: float) -> str:
-        """A margin in words: `5 points`, or `a factor of 1.22`."""
+        """Format a margin: `5 points`, or `a factor of 1.22`."""
         return f"a factor of {margin:g}" if self.ratio else f"{margin:g}{f' {self.unit}' if self.unit else ''}"
 
     def clip(self, interval: Interval) -> Interval:
-        """The interval without what lies outside of the bounds of the measure."""
+        """Clip an interval to the bounds of the measure."""
         return clip_interval(interval, self.bounds)
 
     def clip_difference(self, interval: Interval) -> Interval:
-        """The interval of a difference of two values, without what lies outside of its bounds."""
+        """Clip the interval of a difference of two values to its possible range."""
         if self.bounds is None:
             return interval
         width = self.bounds[1] - self.bounds[0]
@@ -129,7 +129,7 @@ class Measure:
         return tuple(dict.fromkeys((*self.clusters, *(name for values in self.items for name in values.clusters))))
 
     def span(self, values: Iterable[float]) -> Interval:
-        """Axis limits that include these values, with the ideal in the middle."""
+        """Return axis limits that include these values, with the ideal in the middle."""
         ideal = self.ideal or 0.0
         distances = [abs(self.position(value) - self.position(ideal)) * 1.05 for value in values]
         reach = max([self.reach, *distances])
@@ -142,19 +142,51 @@ class Measure:
 
     @property
     def ideal_at_bound(self) -> bool:
-        """Whether the ideal is the best possible value, as 100 for LMS, rather than a midpoint between two biases."""
+        """Whether the ideal is the best possible value (100 for LMS) and not a midpoint between two biases."""
         return self.bounds is not None and self.ideal in self.bounds and not self.bias_direction
 
     @property
     def higher_is_better(self) -> bool | None:
-        """True or False; None where the ideal lies in between, or there is none."""
+        """Whether higher values are better; None if the ideal is not at a bound."""
         if not self.ideal_at_bound or self.bounds is None:
             return None
         return self.ideal == self.bounds[1]
 
 
+def build_published_measure(measure: Measure) -> Measure:
+    """Build the variant of a percentage in which ties count against the stereotype, as in the papers."""
+    return Measure(
+        f"{measure.name} as published",
+        f"{measure.name} with a tie counting against the stereotype, as in the papers; equal to {measure.name} without "
+        "ties",
+        ideal=measure.ideal,
+        bias_direction=measure.bias_direction,
+        bounds=measure.bounds,
+        unit=measure.unit,
+        heading=f"{measure.name} as\npublished",
+    )
+
+
+def build_population_measure(measure: Measure) -> Measure:
+    """Build the `population_measure`: the same value with an interval for other stereotypes."""
+    return Measure(
+        measure.population_measure,
+        f"{measure.name} with an interval for similar stereotypes: those in the data count as a random sample",
+        ideal=measure.ideal,
+        bias_direction=measure.bias_direction,
+        bounds=measure.bounds,
+        ratio=measure.ratio,
+        reach=measure.reach,
+        digits=measure.digits,
+        unit=measure.unit,
+        heading="for stereotypes\nlike these",
+        margin=measure.margin,
+        validity=measure.validity,
+    )
+
+
 def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
-    """The interval without what lies outside of the bounds.
+    """Clip an interval to bounds.
 
     >>> clip_interval((-3.0, 40.0), (0.0, 100.0)), clip_interval((-3.0, 40.0), None)
     ((0.0, 40.0), (-3.0, 40.0))
@@ -165,7 +197,7 @@ def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
 
 
 def name_clusters(columns: Sequence[str], count: int = 2) -> str:
-    """A noun for the clusters that columns identify, for this count.
+    """Return a noun for `count` clusters that are identified by these columns.
 
     >>> name_clusters(["target"]), name_clusters(["entity"]), name_clusters(["template"], 1), name_clusters([])
     ('targets', 'entities', 'template', 'clusters')
@@ -176,7 +208,7 @@ def name_clusters(columns: Sequence[str], count: int = 2) -> str:
 
 
 def limit_ties(share: float) -> ValidityRule:
-    """Rule: at most this share of the items are ties."""
+    """Build the rule that at most this share of the items are ties."""
 
     def rule(row: Row) -> str | None:
         ties = row.get("ties")
@@ -188,7 +220,7 @@ def limit_ties(share: float) -> ValidityRule:
 
 
 def require_above_chance(measure: str, chance: float, widest: float) -> ValidityRule:
-    """Rule: the measure is significantly above chance, unless its interval is wider than `widest`."""
+    """Build the rule that a measure is significantly above chance, unless its interval is wider than `widest`."""
 
     def rule(row: Row) -> str | None:
         record = row.get(measure)
@@ -197,19 +229,21 @@ def require_above_chance(measure: str, chance: float, widest: float) -> Validity
         if record.low > chance or record.high - record.low > widest:
             return None
         value = f"{measure} {record.value:.1f} [{record.low:.1f}, {record.high:.1f}]"
-        return f"{value} is no better than guessing ({chance:g}): the model does not tell sense from nonsense here"
+        return (
+            f"{value} is no better than guessing ({chance:g}): the model does not distinguish sense from nonsense here"
+        )
 
     return ValidityRule(f"{measure} is not above chance ({chance:g})", rule)
 
 
 def limit_unknown_tokens(share: float) -> ValidityRule:
-    """Rule: at most this share of the items have tokens that the tokenizer does not know, no tokens, or scores of 0."""
+    """Build the rule that at most this share of the items have unknown tokens, no tokens, or only scores of 0."""
 
     def rule(row: Row) -> str | None:
-        found = [(row[name], words) for name, words in _IN_DOUBT.items() if name in row]
-        if not found or sum(record.value for record, _ in found) <= share * found[0][0].n:
+        unreadable = [(row[name], words) for name, words in _UNREADABLE.items() if name in row]
+        if not unreadable or sum(record.value for record, _ in unreadable) <= share * unreadable[0][0].n:
             return None
-        counts = " and ".join(f"{record.value:.0f} of {record.n} items {words}" for record, words in found)
+        counts = " and ".join(f"{record.value:.0f} of {record.n} items {words}" for record, words in unreadable)
         return f"{counts} (over {share:.0%})"
 
     violation = f"over {share:.0%} of the items have tokens that the model does not know, or only scores of 0"
@@ -218,28 +252,28 @@ def limit_unknown_tokens(share: float) -> ValidityRule:
 
 UNKNOWN = "items with unknown tokens"
 ALL_ZERO = "items with all scores 0"
-_IN_DOUBT = {UNKNOWN: "have tokens that the model does not know", ALL_ZERO: "have only scores of 0"}
-# Records of a whole portion, which decide on its groups, too.
+_UNREADABLE = {UNKNOWN: "have tokens that the model does not know", ALL_ZERO: "have only scores of 0"}
+# Measures of a whole portion; their validity rules apply to its groups too.
 PORTION_MEASURES = (UNKNOWN, ALL_ZERO)
 MOST_TIES = 0.2
 MOST_UNKNOWN = 0.1
 _WIDEST_RATIO = 1000.0  # the widest axis of a ratio, in powers of two: a float has 1,023
-WIDEST = 4.0  # an interval wider than this many margins, without significance, is "too few items"
+WIDEST = 4.0  # in margins: an insignificant result with a wider interval has "too few items"
 
 
 @cache
 def list_measures() -> dict[str, Measure]:
-    """All measures by name: built in, and from plug-ins."""
+    """Return all measures by name: built-in ones and those of plug-ins."""
     builtin = [(OWN_PACKAGE, listed) for listed in find_package_objects("tiltmeter.measures", "MEASURES")]
     plugged = [(plugin.package, plugin.value().MEASURES) for plugin in list_plugins("measures")]
     return index_components(
         "measures",
-        [Component(one.name, package, one) for package, listed in (*builtin, *plugged) for one in listed],
+        [Component(measure.name, package, measure) for package, listed in (*builtin, *plugged) for measure in listed],
     )
 
 
 def get_measure(name: str) -> Measure:
-    """The measure of this name; a bare one for unknown names, as in runs of other versions.
+    """Return the measure with this name; without properties if it is unknown, as in runs of other versions.
 
     >>> get_measure("SS").ideal, get_measure("something else").ideal
     (50.0, None)
@@ -261,12 +295,12 @@ def complete_name(name: str, names: Iterable[str]) -> str | None:
 
 
 def select_deciding_record(row: Row) -> "Record | None":
-    """The record of a row that decides its verdict."""
-    return next((row[name] for name, measure in list_measures().items() if measure.decides and name in row), None)
+    """Return the record of the primary measure of a row, or None."""
+    return next(iter(list_deciding_records(row)), None)
 
 
 def list_deciding_records(row: Row) -> "list[Record]":
-    """All records of a row whose measures can decide a verdict."""
+    """Return the records of a row whose measures can be primary, the primary one first."""
     return [row[name] for name, measure in list_measures().items() if measure.decides and name in row]
 
 
@@ -279,18 +313,18 @@ class Quantity:
 
     @property
     def name(self) -> str:
-        """The measure's name."""
+        """The name of the measure."""
         return self.measure.name
 
     @property
     def ideal(self) -> float:
-        """The measure's ideal."""
+        """The ideal of the measure; 0 if it has none."""
         return self.measure.ideal or 0.0
 
     def compute_directions(self, columns: Mapping[str, NDArray[Any]], n: int) -> Floats:
-        """For each of n items 1 if a higher contribution is towards stereotypes, -1 if it is against them.
+        """Return 1 for each of n items whose higher contribution is towards stereotypes, -1 if it is against them.
 
-        Items that the measure counts with a negative weight, as those about women in g_s, have the opposite direction.
+        Items with a negative weight in the measure, such as those about women in g_s, have the opposite direction.
         """
         towards = float(self.measure.bias_direction or 1)
         if self.values.weigh is None:
@@ -302,7 +336,7 @@ class Quantity:
 def list_quantities(
     roles: Iterable[str], columns: Iterable[str], among: Iterable[Measure] | None = None
 ) -> list[Quantity]:
-    """Those of some measures, or of all, in which scores with these roles and columns can be compared.
+    """Return the measures (of `among`, or of all) by which scores with these roles and columns can be compared.
 
     >>> [quantity.name for quantity in list_quantities(["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
@@ -318,13 +352,13 @@ def list_quantities(
 
 @dataclass(frozen=True, slots=True)
 class ItemScale:
-    """The scale on which the items of a table of scores are listed, from against to towards stereotypes."""
+    """The scale on which items are listed, from against stereotypes to towards them."""
 
     quantity: Quantity
     strength: Strength
 
     def compute(self, scores: Roles, columns: Mapping[str, NDArray[Any]]) -> Floats:
-        """The strength of each item, positive towards stereotypes."""
+        """Compute the strength of each item, positive towards stereotypes."""
         n = len(scores[self.strength.roles[0]])
         estimate = self.quantity.values.estimate
         if estimate is None:
@@ -338,7 +372,7 @@ class ItemScale:
 def find_item_scale(
     roles: Iterable[str], columns: Iterable[str], among: Iterable[Measure] | None = None
 ) -> ItemScale | None:
-    """The scale of the first of some measures, or of all, that has one for such scores; None if none has.
+    """Return the scale of the first measure (of `among`, or of all) that has one for these scores, or None.
 
     >>> find_item_scale(["more", "less"], ["bias_type"]).quantity.name
     'CPS'
@@ -357,7 +391,7 @@ def find_item_scale(
 
 
 def select_clusters(values: ItemValues, columns: Mapping[str, NDArray[np.object_]]) -> Labels | None:
-    """The cluster of each item, from the first cluster column with more than one value."""
+    """Return the cluster of each item, from the first cluster column with more than one value, or None."""
     for name in values.clusters:
         if name in columns and len(set(columns[name].tolist())) > 1:
             return columns[name]

@@ -1,4 +1,4 @@
-"""Correction for multiple tests within families."""
+"""Correction for multiple tests within test families."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
@@ -7,9 +7,9 @@ Tested = TypeVar("Tested")
 
 
 def adjust_holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of a family of tests, adjusted by Holm's method (1979).
+    """Adjust the p-values of a test family by Holm's method (1979).
 
-    It controls the family-wise error rate under any dependence between the tests.
+    The method controls the family-wise error rate under any dependence between the tests.
 
     >>> [round(p, 3) for p in adjust_holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
@@ -23,7 +23,7 @@ def adjust_holm(p_values: Sequence[float]) -> list[float]:
 
 
 def group_indexes(entries: Iterable[Tested], key: Callable[[Tested], Hashable]) -> list[list[int]]:
-    """The indexes of the entries of each family, families in order of first appearance.
+    """Return the indexes of the entries of each test family; families are in order of first appearance.
 
     >>> group_indexes(["SS en", "LMS en", "SS de"], lambda name: name.split()[0])
     [[0, 2], [1]]

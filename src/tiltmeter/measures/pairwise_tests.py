@@ -1,7 +1,7 @@
 """The paired tests of `contrasts` for all pairs of many models at once, on items that all of them share.
 
-Ranks need a test of every pair: 19,900 of them for 200 models. Influences of items are linear in their values, so the
-variances of all differences follow from one matrix of products; the p-values are those that `contrast` has.
+Ranks need a test for every pair: 19,900 for 200 models. The influences of items are linear in their values, so one
+matrix product gives the variances of all differences. The p-values are equal to those of `compute_contrast`.
 """
 
 import itertools
@@ -22,7 +22,7 @@ _ROUNDING = 1e-24
 
 @dataclass(frozen=True, slots=True)
 class SharedItems:
-    """The items that models share: strata, their sides and clusters, as `contrast` takes them."""
+    """The strata, their sides and the clusters of the items that models share, as for `compute_contrast`."""
 
     labels: Labels | None = None
     sides: Labels | None = None
@@ -30,11 +30,11 @@ class SharedItems:
 
 
 def compute_distance_p_values(quantity: Quantity, values: Floats, items: SharedItems) -> Floats:
-    """The two-sided p-value of each pair of models for being equally far from the ideal, not corrected.
+    """Return the uncorrected two-sided p-values of the hypotheses that two models are equally far from the ideal.
 
     `values` has a row for each model and a column for each item, the contributions to a measure that is one mean. Two
-    means are equally far from the ideal if they are equal, or if one is the mirror image of the other: both have to be
-    rejected, so that p is the larger of the two p-values (an intersection-union test).
+    means are equally far from the ideal if they are equal, or if one is the mirror image of the other. Both hypotheses
+    must be rejected, so p is the larger of the two p-values (intersection-union test).
     """
     equal = compute_difference_p_values(quantity, values, values, items)
     if quantity.measure.ideal_at_bound:
@@ -43,14 +43,14 @@ def compute_distance_p_values(quantity: Quantity, values: Floats, items: SharedI
 
 
 def compute_difference_p_values(quantity: Quantity, left: Floats, right: Floats, items: SharedItems) -> Floats:
-    """The two-sided p-values of the mean differences of each row of `left` and each row of `right`."""
+    """Return the two-sided p-value of the mean difference of each row of `left` and each row of `right`."""
     count = left.shape[1]
     strata = items.labels if quantity.values.weigh is not None else None
     weights = np.full(count, 1 / count)
     if strata is not None:
         weights = quantity.values.weights(strata, items.sides)
         if min(np.bincount(pd.factorize(strata)[0])) < 2:
-            return np.ones((len(left), len(right)))  # no variance within a stratum: nothing is told apart
+            return np.ones((len(left), len(right)))  # a stratum has no variance, so no test is possible
     influences = [_compute_influences(values, weights, strata) for values in (left, right)]
     gaps = (left @ weights)[:, None] - (right @ weights)[None, :]
     variance, df, effect = _compute_variances(influences[0], influences[1], items.clusters, strata)
@@ -63,12 +63,12 @@ def compute_difference_p_values(quantity: Quantity, left: Floats, right: Floats,
     elif strata is None and items.clusters is None:
         tails = _correct_skewness(tails, left, right, t, df)
     p_values = np.minimum(1.0, 2 * np.minimum(tails[0], tails[1]))
-    # Differences without variance say nothing on their own; equal rows are equal.
+    # Differences without variance, such as those of equal rows, are not significant.
     return np.where(error > 0, p_values, 1.0)
 
 
 def _compute_influences(values: Floats, weights: Floats, strata: Labels | None) -> Floats:
-    """The influence of each item on each row's weighted mean."""
+    """Compute the influence of each item on the weighted mean of each row."""
     if strata is None:
         return np.asarray((values - values.mean(axis=1, keepdims=True)) * weights)
     codes = pd.factorize(strata)[0]
@@ -82,7 +82,7 @@ def _compute_influences(values: Floats, weights: Floats, strata: Labels | None) 
 def _compute_variances(
     left: Floats, right: Floats, clusters: Labels | None, strata: Labels | None
 ) -> tuple[Floats, Floats, Floats]:
-    """The variance of each difference, its degrees of freedom, and the design effect of clusters."""
+    """Return the variance of each difference, its degrees of freedom, and the design effect of clusters."""
     independent, df = _compute_strata_variances(left, right, strata)
     if clusters is None:
         return independent, df, np.ones_like(independent)
@@ -125,7 +125,7 @@ def _compute_strata_variances(left: Floats, right: Floats, strata: Labels | None
 def _apply_mcnemar(
     tails: list[Floats], left: Floats, right: Floats, gaps: Floats, df: Floats, effect: Floats, *, clustered: bool
 ) -> list[Floats]:
-    """The more conservative of the t-test and McNemar's mid-P test, as in `estimates.Paired`."""
+    """Return the more conservative p-values of the t-test and McNemar's mid-P test, as in `PairedMean`."""
     count = left.shape[1]
     differing = _sum_differences(left, right) / _PERCENT
     signed = gaps * count / _PERCENT
@@ -136,13 +136,13 @@ def _apply_mcnemar(
             z = float(stdtrit(1e12, (1 + LEVEL) / 2))
             size = size / effect * (z / stdtrit(df, (1 + LEVEL) / 2)) ** 2
         share = np.clip((1 + signed / differing) / 2, 0.0, 1.0)
-        seen = differing > 1e-9
-        above, below = (np.where(seen, _compute_mid_p(part * size, size), 0.5) for part in (share, 1 - share))
+        differ = differing > 1e-9
+        above, below = (np.where(differ, _compute_mid_p(part * size, size), 0.5) for part in (share, 1 - share))
     return [np.maximum(tails[0], above), np.maximum(tails[1], below)]
 
 
 def _sum_differences(left: Floats, right: Floats) -> Floats:
-    """The sum of the absolute differences of each pair of rows, level by level: items have few different values."""
+    """Sum the absolute differences of each pair of rows, level by level, since items have few different values."""
     levels = np.unique(np.concatenate([np.unique(left), np.unique(right)]))
     total = np.zeros((len(left), len(right)))
     for low, high in itertools.pairwise(levels):
@@ -153,14 +153,14 @@ def _sum_differences(left: Floats, right: Floats) -> Floats:
 
 
 def _compute_mid_p(count: Floats, size: Floats) -> Floats:
-    """The mid-P values of binomial counts for a share of one half, as `estimates.mid_p`."""
+    """Return the mid-P values of binomial counts for a share of one half, as `estimates.compute_mid_p`."""
     at_least = np.where(count <= 0, 1.0, betainc(np.maximum(count, 1e-300), size - count + 1, 0.5))
     more = np.where(count >= size, 0.0, betainc(count + 1, np.maximum(size - count, 1e-300), 0.5))
     return np.asarray((at_least + more) / 2)
 
 
 def _correct_skewness(tails: list[Floats], left: Floats, right: Floats, t: Floats, df: Floats) -> list[Floats]:
-    """The more conservative of the t-test and Hall's correction of it for skewness, as in `estimates.Mean`."""
+    """Return the more conservative p-values of the t-test with and without Hall's correction, as in `Mean`."""
     count = left.shape[1]
     ours, theirs = (rows - rows.mean(axis=1, keepdims=True) for rows in (left, right))
     squares = ((ours**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1)[None, :] - 2 * ours @ theirs.T) / count

@@ -1,4 +1,4 @@
-"""Records: the rows of measures.json, each one value with its interval, test and verdict."""
+"""Records: the rows of measures.json, each with one value, its interval, test and verdict."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from tiltmeter.measures.estimates import (
 from tiltmeter.measures.measure import Measure, get_measure
 from tiltmeter.measures.verdict import Verdict
 
-# The value of `part` for several parts pooled.
+# The value of `part` in records of several pooled parts.
 OVERALL = "overall"
 ALPHA = 0.05
 
@@ -28,12 +28,12 @@ class Record:
     """One value of a measure in a run.
 
     `view` is how the items are grouped (all of them, by bias type, by target term, …), `group` the name of the group.
-    `low` and `high` are the ends of the 95% interval, from `n` items in `clusters` clusters; if there is none, `why` is
-    the reason. `p_value` is that of the test against `ideal`, `p_adjusted` the same after Holm's correction
-    over a family of `tests` tests. `p_equivalence` (within `margin` of the ideal) and `p_beyond` (beyond it) are
-    corrected, too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, its logarithm.
-    `family` is the family of answers (likelihood, next-sentence, …), `kind` the kind of model. `label` is the name of
-    the group for display, where the data name it.
+    `low` and `high` are the ends of the 95% interval, from `n` items in `clusters` clusters; if there is no interval,
+    `why` is the reason. `p_value` belongs to the test against `ideal`, and `p_adjusted` is corrected by Holm's method
+    for a test family of `tests` tests. `p_equivalence` (within `margin` of the ideal) and `p_beyond` (beyond it) are
+    corrected too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, its logarithm.
+    `family` is the answer type (likelihood, next-sentence, …), `kind` the kind of model. `label` is the name of the
+    group for display, if the data contain one.
     """
 
     model: str
@@ -66,7 +66,7 @@ class Record:
 
     @property
     def interval(self) -> Interval | None:
-        """The 95% interval; None if there is none."""
+        """The 95% interval, or None."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def __post_init__(self) -> None:
@@ -74,11 +74,11 @@ class Record:
         for name in _NUMBERS:
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
-                raise DataError(f"{self} has no finite {name} ({number})")
+                raise DataError(f"{self}: {name} is {number}, not a finite number.")
         if (self.low is None) != (self.high is None):
-            raise DataError(f"{self} has only one end of an interval")
+            raise DataError(f"{self}: the interval has only one end.")
         if self.low is not None and self.high is not None and self.low > self.high:
-            raise DataError(f"{self} has an interval from {self.low} to {self.high}")
+            raise DataError(f"{self}: the interval from {self.low} to {self.high} is reversed.")
 
     def __str__(self) -> str:
         data = f"{self.benchmark}/{self.part}:{self.language}"
@@ -86,31 +86,18 @@ class Record:
 
 
 COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Record))
-_NUMBERS = (
-    "value",
-    "low",
-    "high",
-    "ideal",
-    "p_value",
-    "standard_error",
-    "margin",
-    "p_equivalence",
-    "p_beyond",
-    "p_adjusted",
-    "detectable",
-)
-_COUNTS = ("n", "clusters", "tests")
-_TEXTS_OR_NONE = ("why", "family", "kind", "label")
-_TEXTS = ("model", "benchmark", "part", "language", "view", "group", "measure", "protocol", *_TEXTS_OR_NONE)
+_NUMBERS = tuple(field.name for field in fields(Record) if field.type in (float, float | None))
+_COUNTS = tuple(field.name for field in fields(Record) if field.type in (int, int | None))
+_TEXTS = tuple(field.name for field in fields(Record) if field.type is str)
+_TEXTS_OR_NONE = tuple(field.name for field in fields(Record) if field.type == str | None)
 
-
-# The columns of a table of scores that say which model was measured, on what, and how.
+# The columns of a table of scores that identify model, data and protocol.
 KEY_COLUMNS = ("model", "benchmark", "part", "language", "protocol")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordKey:
-    """One model on one part of a benchmark in one language, under one protocol. Modules of measures may extend it."""
+    """One model on one part of a benchmark in one language, with one protocol; measure modules may extend it."""
 
     model: str
     benchmark: str
@@ -125,7 +112,7 @@ class RecordKey:
 
 
 def split_by_key(scores: pd.DataFrame) -> Iterator[tuple[RecordKey, pd.DataFrame]]:
-    """The rows of a table of scores by model, benchmark, part, language and protocol, in order of first appearance."""
+    """Yield the rows of a table of scores for each key, in order of first appearance."""
     for names, rows in scores.groupby(list(KEY_COLUMNS), observed=True, sort=False):
         yield RecordKey(*map(str, names)), rows
 
@@ -146,7 +133,7 @@ def build_record(
     why: str | None = None,
     **other_fields: Any,
 ) -> Record:
-    """A record of one value; `ends` are those of its interval, which is clipped to the bounds of the measure."""
+    """Build a record of one value; the interval `ends` is clipped to the bounds of the measure."""
     measure = measure if isinstance(measure, Measure) else get_measure(measure)
     low, high = measure.clip(ends) if ends else (None, None)
     return Record(
@@ -183,9 +170,9 @@ def build_estimate_record(
     *,
     tested: bool = True,
 ) -> Record:
-    """The record of an estimate, with its interval and, if the measure has an ideal, its tests.
+    """Build the record of an estimate, with its interval and, if the measure has an ideal, its tests.
 
-    `margin` overrides the measure's margin of equivalence.
+    `margin` overrides the equivalence margin of the measure.
     """
     tests: dict[str, Any] = {}
     if tested and measure.ideal is not None and not measure.ideal_at_bound:
@@ -215,18 +202,18 @@ def build_estimate_record(
 
 
 def get_row_key(record: Record) -> tuple[str, ...]:
-    """The key that the records of one row have in common."""
+    """Return the key that all records of one row share."""
     return (record.model, record.benchmark, record.language, record.part, record.protocol, record.view, record.group)
 
 
 def get_parts_key(record: Record) -> tuple[str, ...]:
-    """The key that the records of single parts and of the pooled parts have in common."""
-    family = get_base_protocol(record.protocol)
-    return record.model, record.benchmark, record.language, family, record.view, record.group, record.measure
+    """Return the key that the records of single parts and of the pooled parts share."""
+    protocol = get_base_protocol(record.protocol)
+    return record.model, record.benchmark, record.language, protocol, record.view, record.group, record.measure
 
 
 def get_base_protocol(protocol: str) -> str:
-    """The protocol without its case (`/d`); for pooled parts, that of the first.
+    """Return the protocol without its case (`/d`); for pooled parts, that of the first part.
 
     >>> get_base_protocol("published/d"), get_base_protocol("published + published/d")
     ('published', 'published')
@@ -235,7 +222,7 @@ def get_base_protocol(protocol: str) -> str:
 
 
 def to_dicts(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """The records in the format of measures.json."""
+    """Convert records to the format of measures.json."""
     return [
         {name: getattr(record, name) for name in COLUMNS if name != "verdict"}
         | {"verdict": record.verdict.to_dict() if record.verdict else None}
@@ -251,7 +238,7 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
             verdict = Verdict.from_dict(row["verdict"]) if row.get("verdict") else None
             _check_types(row)
             if missing := [name for name in COLUMNS if name not in row]:
-                raise TypeError(f"it has no {missing[0]!r}")
+                raise TypeError(f"{missing[0]} is missing")
             records.append(Record(**{**row, "verdict": verdict}))
         except (TypeError, AttributeError) as error:
             raise DataError(f"Record {number} is not a row of measures.json: {error}.") from None
@@ -259,24 +246,24 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
 
 
 def _check_types(row: Mapping[str, Any]) -> None:
-    """A TypeError if a field of a record is not of its type."""
-    for name in _TEXTS:
+    """Raise a TypeError if a field of a record has a wrong type."""
+    for name in (*_TEXTS, *_TEXTS_OR_NONE):
         if name in row and not (isinstance(row[name], str) or (row[name] is None and name in _TEXTS_OR_NONE)):
-            raise TypeError(f"its {name} is not a text")
+            raise TypeError(f"{name} is not a text")
     for name in (*_NUMBERS, *_COUNTS):
-        number, kinds = row.get(name), int if name in _COUNTS else int | float
-        if (number is None and name in ("value", "n")) or isinstance(number, bool):
-            raise TypeError(f"its {name} is not a number")
-        if number is not None and not isinstance(number, kinds):
-            raise TypeError(f"its {name} is not a number")
+        number = row.get(name)
+        if number is None and name not in ("value", "n"):
+            continue
+        if isinstance(number, bool) or not isinstance(number, int if name in _COUNTS else int | float):
+            raise TypeError(f"{name} is not a number")
         if isinstance(number, int) and abs(number) > 2**63:
-            raise TypeError(f"its {name} is too large")
-        if name in _COUNTS and isinstance(number, int) and not 0 <= number < 2**53:
-            raise TypeError(f"its {name} is not a number of items or tests")
+            raise TypeError(f"{name} is too large")
+        if name in _COUNTS and not 0 <= number < 2**53:
+            raise TypeError(f"{name} is not a valid count")
 
 
 def to_frame(records: Iterable[Record]) -> pd.DataFrame:
-    """The records as a data frame, with verdicts in words and NaN for None."""
+    """Convert records to a data frame, with verdicts in words and NaN for None."""
     rows = [{**row, "verdict": row["verdict"]["words"] if row["verdict"] else None} for row in to_dicts(records)]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype(dict.fromkeys(_NUMBERS, float) | {"n": int})

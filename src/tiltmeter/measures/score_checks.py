@@ -1,23 +1,45 @@
-"""What every table of scores has to pass before it is measured."""
+"""Checks of tables of scores before they are measured."""
 
 from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from tiltmeter.errors import DataError
 
 
 def require_columns(scores: pd.DataFrame, names: Iterable[str]) -> None:
-    """Refuse a table without one of these columns."""
+    """Raise an error if the table lacks one of these columns."""
     missing = [name for name in names if name not in scores.columns]
     if missing:
         raise DataError(f"The table of scores has no column {', '.join(missing)}.")
 
 
+def require_values(scores: pd.DataFrame, names: Iterable[str]) -> None:
+    """Raise an error if the table lacks one of these columns, or a row has no value in one of them."""
+    names = list(names)
+    require_columns(scores, names)
+    for name in names:
+        reject_rows(scores, scores[name].isna(), f"has no value in the column {name}")
+
+
 def require_finite_scores(scores: pd.DataFrame) -> None:
-    """Refuse a table with a score that is not a finite number."""
-    bad = ~np.isfinite(scores["score"].to_numpy(dtype=float))
-    if bad.any():
-        row = scores[bad].iloc[0]
-        raise DataError(f"The score {row['score']} of {row['model']} for item {row['item']} is not a finite number.")
+    """Raise an error if a score is not a finite number."""
+    reject_rows(scores, ~np.isfinite(scores["score"].to_numpy(dtype=float)), "is not a finite number")
+
+
+def require_single_scores(scores: pd.DataFrame, names: Iterable[str]) -> None:
+    """Raise an error if two rows have the same values in these columns."""
+    names = list(names)
+    reject_rows(scores, scores.duplicated(names), f"is the second one with the same {', '.join(names)}")
+
+
+def reject_rows(rows: pd.DataFrame, is_bad: "NDArray[np.bool_] | pd.Series[bool]", problem: str) -> None:
+    """Raise an error about the first bad row, if there is one; `problem` is the predicate of the message."""
+    if is_bad.any():
+        row = rows.iloc[int(np.argmax(is_bad))]
+        raise DataError(
+            f"The score {row['score']} (role {row.get('role')}) of {row['model']} for item {row['item']} of "
+            f"{row['benchmark']}/{row['part']}:{row['language']} {problem}."
+        )

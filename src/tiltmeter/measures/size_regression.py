@@ -1,4 +1,4 @@
-"""Slopes of a measure by the size of models, within families of models."""
+"""Slopes of a measure by the size of models, within model families."""
 
 from dataclasses import dataclass
 
@@ -16,15 +16,15 @@ from tiltmeter.measures.crossed_effects import (
 from tiltmeter.measures.estimates import Mean, PairedMean, compute_two_sided_p
 from tiltmeter.measures.standard_errors import Floats, Labels
 
-# Degrees of freedom of the regression over models, below which there is no interval over models.
+# Fewest degrees of freedom of the regression over models for an interval over models.
 FEWEST_DF = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """The slope of a measure per tenfold size: `low` to `high` is over items, for these models.
+    """The slope of a measure per tenfold size; `low` to `high` is the interval for these models.
 
-    `over_members` is over models and items; None with too few models.
+    `over_members` is the inference if models are a sample too; None with too few models.
     """
 
     value: float
@@ -46,11 +46,11 @@ def estimate_slope(
     *,
     preference: bool = False,
 ) -> Slope | None:
-    """The slope within families of models of these sizes (logarithms to base 10); None if all items have the same.
+    """Estimate the slope by `sizes` (logarithms to base 10) within model families; None if items do not vary.
 
     `answers` has a row for each model and a column for each item; `weights` are those of the items in the measure.
-    Each item has a slope of its own, and that of the measure is their mean. `preference`: answers are from 0 to 100, so
-    that the slope of two models has the test of their difference.
+    The slope of the measure is the mean of the slopes of the items. `preference`: answers are from 0 to 100, so the
+    slope of two models has the same test as their difference.
     """
     coefficients = compute_slope_coefficients(sizes, families)
     slopes = coefficients @ answers
@@ -71,10 +71,10 @@ def estimate_slope(
 
 
 def compute_slope_coefficients(sizes: Floats, families: Labels) -> Floats:
-    """What each model's value is multiplied by in the least-squares slope that families have in common.
+    """Return the coefficient of each model's value in the least-squares slope that all model families share.
 
-    Families have intercepts of their own (fixed effects), so that only sizes within a family count. With one family it
-    is the slope of simple regression.
+    Each family has its own intercept (fixed effects), so only differences of size within a family count. With one
+    family it is the slope of simple regression.
 
     >>> one_family = np.array(["a", "a", "a"], dtype=object)
     >>> float(compute_slope_coefficients(np.array([1.0, 2.0, 3.0]), one_family) @ np.array([5.0, 7.0, 9.0]))
@@ -86,6 +86,6 @@ def compute_slope_coefficients(sizes: Floats, families: Labels) -> Floats:
 
 
 def build_slope_design(sizes: Floats, families: Labels) -> Floats:
-    """The design matrix of that regression: an indicator for each family, and the sizes."""
+    """Return the design matrix of this regression: an indicator for each family, and the sizes."""
     codes = pd.factorize(families)[0]
     return np.column_stack([np.eye(int(codes.max()) + 1)[codes], sizes])

@@ -1,8 +1,8 @@
 """Standard errors of means over items, with and without clusters.
 
 Items about the same target term, or made from the same template, are correlated. The standard error is the larger of
-the one for independent items and the cluster-robust one (CR1, Liang and Zeger 1986). With few clusters the latter is
-itself uncertain, so tests use Student's t with G - 1 degrees of freedom for G clusters.
+two: the one for independent items, and the cluster-robust one (CR1, Liang and Zeger 1986). The latter is uncertain with
+few clusters, so tests use Student's t with G - 1 degrees of freedom for G clusters.
 """
 
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ _ROUNDING = 1e-24
 class StandardError:
     """A standard error with its degrees of freedom.
 
-    `clusters` is the number of clusters, None for independent items. `design_effect` is the variance divided by that
-    for independent items.
+    `clusters` is the number of clusters, None for independent items. `design_effect` is the variance divided by the
+    variance for independent items.
     """
 
     value: float
@@ -35,7 +35,7 @@ class StandardError:
 def compute_standard_error(
     influence: Floats, clusters: Labels | None = None, strata: Labels | None = None
 ) -> StandardError:
-    """The standard error of an estimate from the influence of each item.
+    """Compute the standard error of an estimate from the influence of each item.
 
     For a plain mean of n values the influence of an item is (value - mean) / n. With `strata`, such as the sixteen
     stereotypes of GEST, items are sampled within strata, with Welch-Satterthwaite degrees of freedom.
@@ -65,7 +65,7 @@ def compute_standard_error(
 
 
 def _compute_strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, float]:
-    """The variance of a sum of influences, and its degrees of freedom; each stratum has its own mean."""
+    """Return the variance of a sum of influences and its degrees of freedom; each stratum has its own mean."""
     if strata is None:
         n = len(influence)
         if n < 2:

@@ -1,4 +1,4 @@
-"""Whom stereotypes are about, men or women: GEST's sixteen by their numbers, others by the `side` of their items."""
+"""The sides of stereotypes (about men or about women): by number for those of GEST, else by the items' `side`."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,32 +9,36 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import FEMALE, MALE, SIDES, STEREOTYPES, get_gest_side
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
 
 __all__ = [
     "FEMALE",
     "FEWEST_STEREOTYPES",
     "GEST_STEREOTYPES",
     "MALE",
+    "NO_SIDE",
     "StereotypeTable",
+    "compute_random_error",
     "describe_one_sided_data",
     "find_rows_without_side",
     "find_stereotype_sides",
     "list_sub_stereotypes",
     "weigh_by_stereotype",
     "weigh_men_minus_women",
+    "weigh_sides",
 ]
 
 MASCULINE = "masculine"
-# Fewest stereotypes on either side for an estimate with random stereotypes.
+# Fewest stereotypes on each side for an estimate with random stereotypes.
 FEWEST_STEREOTYPES = 5
+NO_SIDE = "must be for a stereotype from 1 to 16, or for another one with a side (feminine or masculine)"
 _ABOUT = {"feminine": "women", "masculine": "men"}
 
 
 def weigh_by_stereotype(labels: Labels, sides: Labels | None = None) -> Floats:
-    """The weight of each item in the mean over stereotypes about men minus that over stereotypes about women.
+    """Return the weight of each item in the mean over stereotypes about men minus the mean over those about women.
 
-    `labels` are the items' stereotypes, `sides` their sides; GEST's sixteen have theirs by their numbers.
+    `labels` are the stereotypes of the items, `sides` their sides, which stereotypes of GEST do not need.
 
     >>> weigh_by_stereotype(np.array([4, 17], dtype=object), np.array([None, "masculine"], dtype=object)).tolist()
     [-1.0, 1.0]
@@ -44,36 +48,59 @@ def weigh_by_stereotype(labels: Labels, sides: Labels | None = None) -> Floats:
 
 
 def weigh_men_minus_women(labels: Labels, is_male: Callable[[object], bool]) -> Floats:
-    """The weight of each item in the mean over male groups minus the mean over female groups.
+    """Return the weight of each item in the mean over male groups minus the mean over female groups.
 
-    Groups of one side have equal weight, however many items they have, as in g_s.
+    Groups of one side have equal weight, whatever their numbers of items, as in g_s.
 
     >>> weigh_men_minus_women(np.array(["m", "m", "f"], dtype=object), lambda label: label == "m").tolist()
     [0.5, 0.5, -1.0]
     """
     codes, names = pd.factorize(labels)
-    male = np.array([is_male(name) for name in names])
-    groups = np.where(male, 1.0 / max(1, male.sum()), -1.0 / max(1, (~male).sum()))
+    groups = weigh_sides(np.array([is_male(name) for name in names]), 1.0, -1.0)
     weights: Floats = (groups / np.bincount(codes))[codes]
     return weights
 
 
+def weigh_sides(is_male: NDArray[np.bool_], male: float, female: float) -> Floats:
+    """Return the weight of each group in `male` times the mean over male groups plus `female` times the other mean.
+
+    >>> weigh_sides(np.array([True, True, False]), 1.0, -1.0).tolist()
+    [0.5, 0.5, -1.0]
+    """
+    weights: Floats = male * is_male / max(1, is_male.sum()) + female * ~is_male / max(1, (~is_male).sum())
+    return weights
+
+
+def compute_random_error(values: Floats, is_male: NDArray[np.bool_]) -> StandardError | None:
+    """Return the standard error of a difference of sides if the stereotypes are a random sample (Welch's t-test).
+
+    `values` has one value for each stereotype. Return None with too few stereotypes, or without variance.
+    """
+    if min(int(is_male.sum()), int((~is_male).sum())) < FEWEST_STEREOTYPES:
+        return None
+    strata = np.where(is_male, "men", "women").astype(object)
+    error = compute_standard_error(values * weigh_sides(is_male, 1.0, -1.0), strata=strata)
+    return error if error.value else None
+
+
 def find_stereotype_sides(labels: Iterable[object], sides: Iterable[object] | None = None) -> dict[int, str]:
-    """The side of each stereotype; an error if one has none, or two."""
+    """Return the side of each stereotype; raise an error if one has no side, or two."""
     pairs = dict.fromkeys(zip(labels, sides, strict=True) if sides is not None else ((label, None) for label in labels))
     known: dict[int, str] = {}
     for label, side in pairs:
         number = int(str(label))
         own = get_gest_side(number) if number in STEREOTYPES else str(side)
         if own not in SIDES:
-            raise DataError(f"Stereotype {number} is not one of GEST's, from 1 to 16, and its items have no side.")
+            raise DataError(
+                f"Stereotype {number} needs a side (feminine or masculine), since it is not one of GEST's (1 to 16)."
+            )
         if known.setdefault(number, own) != own:
             raise DataError(f"Stereotype {number} is feminine in some items and masculine in others; give it one side.")
     return known
 
 
 def find_rows_without_side(scores: pd.DataFrame) -> NDArray[np.bool_]:
-    """The rows of a table of scores whose stereotype is neither one of GEST's nor has a side."""
+    """Return a mask of the rows whose stereotype is neither one of GEST's nor has a side."""
     numbers = pd.to_numeric(scores["stereotype"], errors="coerce")
     whole = (numbers % 1 == 0) & (numbers > len(STEREOTYPES))
     sided = scores["side"].isin(SIDES) if "side" in scores.columns else pd.Series(False, index=scores.index)
@@ -82,14 +109,14 @@ def find_rows_without_side(scores: pd.DataFrame) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class StereotypeTable:
-    """The stereotypes in a table of scores, by number: which are about men, and the names that their items give."""
+    """The stereotypes in a table of scores: the numbers of those about men, and their names, if items contain them."""
 
     about_men: Collection[int]
     names: Mapping[int, str]
 
     @classmethod
     def from_scores(cls, scores: pd.DataFrame) -> "StereotypeTable":
-        """The stereotypes of a table of scores; an error if one has two sides or names."""
+        """Collect the stereotypes of a table of scores; raise an error if one has two sides or names."""
         columns = [name for name in ("stereotype", "side", "stereotype_name") if name in scores.columns]
         rows = scores[columns].drop_duplicates()
         sides = find_stereotype_sides(rows["stereotype"].astype(int), rows["side"] if "side" in columns else None)
@@ -104,16 +131,16 @@ class StereotypeTable:
         return cls(frozenset(number for number, side in sides.items() if side == MASCULINE), names)
 
     def label(self, number: int) -> str | None:
-        """The number and name of a stereotype, if its items name it."""
+        """Return the number and name of a stereotype, or None without a name."""
         return f"{number} {self.names[number]}" if number in self.names else None
 
 
-# GEST's own, which need no description in the data.
+# The sixteen stereotypes of GEST.
 GEST_STEREOTYPES = StereotypeTable(MALE, {})
 
 
 def list_sub_stereotypes(scores: pd.DataFrame) -> list[str]:
-    """The sub-stereotypes in a table of scores, by the number of their stereotype."""
+    """Return the sub-stereotypes in a table of scores, sorted by the number of their stereotype."""
     if "sub_stereotype" not in scores.columns:
         return []
     names = {str(name) for name in scores["sub_stereotype"].dropna()}
@@ -121,9 +148,9 @@ def list_sub_stereotypes(scores: pd.DataFrame) -> list[str]:
 
 
 def describe_one_sided_data(scores: pd.DataFrame, measure: str) -> list[str]:
-    """A sentence for each model and data set whose items are all for stereotypes of one side.
+    """Return a sentence for each model and data set whose stereotypes are all of one side.
 
-    A measure that compares the two sides is then not defined.
+    A measure that compares the two sides is not defined for them.
     """
     if "stereotype" not in scores.columns:
         return []

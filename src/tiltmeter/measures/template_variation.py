@@ -1,8 +1,8 @@
 """Variation of a measure between templates.
 
-Templates are a sample of those that could have been written. The variance between templates is the variance of their
-values minus their sampling variance. Two standard deviations are how far the value of another such template may lie
-from the mean; where that is significant and exceeds the margin, reports mention it.
+Templates are a sample of the templates that could have been written. The variance between templates is the variance of
+their values minus their sampling variance. The template spread is two standard deviations: how far the value of another
+template may be from the mean. Reports mention it if it is significant and exceeds the margin.
 """
 
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class TemplateVariation:
 
     @classmethod
     def from_items(cls, values: Floats, templates: Labels) -> "TemplateVariation | None":
-        """Of the mean over items that belong to one template each: one-way analysis of variance.
+        """Estimate it for items that belong to one template each: one-way analysis of variance.
 
-        None where templates have fewer than two items on average, or all items of each template are alike.
+        Return None if templates have fewer than two items on average, or there is no variance within templates.
 
         >>> templates = np.array(["a", "a", "b", "b"], dtype=object)
         >>> variation = TemplateVariation.from_items(np.array([1.0, 3.0, 8.0, 10.0]), templates)
@@ -56,10 +56,10 @@ class TemplateVariation:
 
     @classmethod
     def from_influences(cls, values: Floats, influence: Floats, strata: Labels) -> "TemplateVariation | None":
-        """Of the values of templates that were filled with the same items: Hotelling's T² test that they are equal.
+        """Estimate it for templates with the same items: Hotelling's T² test that their values are equal.
 
-        `influence` has a row for each item and a column for each template (see `standard_errors.standard_error`). None
-        where there are too few items for the test.
+        `influence` has a row for each item and a column for each template (see `compute_standard_error`). Return None
+        if there are too few items for the test.
         """
         codes, names = pd.factorize(strata)
         sizes = np.bincount(codes).astype(np.float64)
@@ -68,7 +68,7 @@ class TemplateVariation:
             return None
         centred = influence - np.stack([np.bincount(codes, column) / sizes for column in influence.T], axis=1)[codes]
         covariance = (centred * (sizes / (sizes - 1))[codes, np.newaxis]).T @ centred
-        # Each template minus the first; the statistic is the same for any set of contrasts.
+        # Each template minus the first one; the statistic does not depend on the choice of contrasts.
         contrasts = np.hstack([-np.ones((count - 1, 1)), np.eye(count - 1)])
         difference, error = contrasts @ values, contrasts @ covariance @ contrasts.T
         if np.linalg.matrix_rank(error) < count - 1:
@@ -81,20 +81,20 @@ class TemplateVariation:
         return cls(deviation, p_value, count)
 
     def record(self, key: RecordKey, part: str, measure: Measure) -> Record:
-        """The record of the template spread, for all items."""
+        """Build the record of the template spread, for all items."""
         distance = _STANDARD_DEVIATIONS * self.deviation
         value = float(np.exp(distance)) if measure.ratio else distance
-        why = f"a standard deviation between {self.count} templates, tested but without an interval"
+        why = f"a standard deviation between {self.count} templates has a test but no interval"
         return build_record(key, part, "all", "all", measure, value, self.count, p_value=self.p_value, why=why)
 
 
 def build_spread_measure(measure: Measure) -> Measure:
-    """The measure for the variation of `measure` between templates."""
-    distance = "the factor by which" if measure.ratio else "how far"
+    """Build the measure for the variation of `measure` between templates."""
+    distance = "the factor by which" if measure.ratio else "by how much"
     return Measure(
         measure.template_spread,
-        f"{distance} {measure.name} of another template of the kind may lie from the mean over templates: two standard "
-        f"deviations between templates, beyond chance; {1 if measure.ratio else 0} where all agree",
+        f"{distance} {measure.name} of another template may differ from the mean over templates: two standard "
+        f"deviations between templates, beyond chance; {1 if measure.ratio else 0} if all agree",
         ratio=measure.ratio,
         digits=measure.digits,
         unit=measure.unit,

@@ -1,9 +1,9 @@
 """Topics and negation in GEST: do sentences with certain words differ from the others for the same stereotype?
 
-A model may react to a word rather than to what is said: to *family* in a sentence about providing for one, or to
-*emotions* in one about not showing them (Pikuliak et al. 2024, section 7.4). The paper compares the masculine rate of
-men's sentences with family words to all of them; here sentences are compared within their stereotype, since some have
-many more of the words than others.
+A model may react to a single word instead of the meaning of a sentence: to *family* in a sentence about providing for
+one, or to *emotions* in one about hiding them (Pikuliak et al. 2024, section 7.4). The paper compares men's sentences
+with family words to all of men's sentences. Here sentences are compared within their stereotype, since stereotypes
+contain the words with different frequency.
 """
 
 import math
@@ -25,11 +25,10 @@ NEGATION = ("not", "n't", "never", "no", "none", "nobody", "nothing", "nowhere",
 
 @dataclass(frozen=True, slots=True)
 class ThemeContrast:
-    """Sentences with the words against others of the same stereotypes, for stereotypes about women or about men.
+    """A comparison of `n` sentences that contain the words with `others` of the same stereotypes, for one side.
 
-    `where` names model, benchmark, part and language. `ratio` is that of their masculine rates: the geometric mean over
-    the sentences with the words of their rate by that of the others. The interval is None where there are too few
-    sentences.
+    `where` names model, benchmark, part and language. `ratio` is the masculine rate of the sentences with the words
+    divided by that of the others. The interval is None if there are too few sentences.
     """
 
     where: str
@@ -42,7 +41,7 @@ class ThemeContrast:
 
 
 def has_words(text: str, words: Sequence[str]) -> bool:
-    """Whether a text has one of the words, as a whole word in any case.
+    """Tell whether a text contains one of the words, as a whole word in upper or lower case.
 
     >>> has_words("I didn't sing.", NEGATION), has_words("I sang a note.", NEGATION)
     (True, False)
@@ -57,9 +56,9 @@ def _build_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def list_theme_contrasts(scores: pd.DataFrame, items: Iterable[tuple[str, str, str]]) -> list[ThemeContrast]:
-    """The contrasts of some items with the others, for each model, benchmark, part, language and side.
+    """Compare some items with the others, for each model, benchmark, part, language and side.
 
-    `items` are benchmark, language and id of each. Scores of items without a stereotype, such as those of WinoBias, are
+    `items` contains (benchmark, language, id). Scores of items without a stereotype, such as those of WinoBias, are
     ignored.
     """
     chosen = set(items)
@@ -90,10 +89,10 @@ def _build_contrasts(where: str, rows: pd.DataFrame, chosen: NDArray[np.bool_]) 
 def estimate_within_strata(
     strata: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> tuple[float, float | None, float | None]:
-    """The ratio of rates and its 95% interval, from the log-ratios with and without the words in each stereotype.
+    """Return the ratio of rates and its 95% interval, from the log ratios with and without the words by stereotype.
 
     Differences of means are weighted by the number of sentences with the words. The interval is Student's t with the
-    variance within all groups together, since many have only one or two sentences.
+    pooled variance of all groups, since many have only one or two sentences.
     """
     sizes = np.array([(len(some), len(rest)) for some, rest in strata], dtype=float)
     weights = sizes[:, 0] / sizes[:, 0].sum()

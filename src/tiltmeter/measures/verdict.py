@@ -1,4 +1,4 @@
-"""Verdict: the conclusion drawn from a value, its tests and its margin, and its wording."""
+"""Verdicts: the conclusion from a value, its tests and its margin, and the words for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ _SIDES, _SIZES = ("towards", "against", "none"), ("", "within", "beyond")
 class Verdict:
     """The verdict on a measure.
 
-    `side` and `size` describe a significant bias: towards or against stereotypes; shown to be within the margin, beyond
-    it, or neither (""). `margin` is the margin in words. `reason` is a clause that explains any other verdict: the
-    contradiction, the broken rule of validity, the missing interval, or the smallest detectable bias.
+    `side` and `size` describe a significant bias: towards or against stereotypes; significantly within the margin,
+    significantly beyond it, or neither (""). `margin` is the margin in words. `reason` is a clause that explains other
+    verdicts: the contradiction, the violated validity rule, the missing interval, or the minimum detectable bias.
     """
 
     kind: VerdictKind
@@ -70,7 +70,7 @@ class Verdict:
         return self.margin if self.margin.startswith("a factor") else f"±{self.margin}"
 
     def to_dict(self) -> dict[str, str]:
-        """The verdict as in measures.json; empty fields are left out."""
+        """Convert the verdict to the format of measures.json, without empty fields."""
         fields = {"kind": self.kind, "side": self.side, "size": self.size, "margin": self.margin, "reason": self.reason}
         kept = {name: value for name, value in fields.items() if value and (name, value) != ("side", "none")}
         return kept | {"words": self.words}
@@ -87,5 +87,7 @@ class Verdict:
             and values.get("size", "") in _SIZES
         )
         if not valid:
-            raise DataError(f"{dict(fields)} is not a verdict.")
+            raise DataError(
+                f"{dict(fields)} is not a verdict of measures.json; kind must be one of {', '.join(KINDS)}."
+            )
         return cls(**values)

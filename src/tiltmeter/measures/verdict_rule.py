@@ -1,21 +1,19 @@
 """The rule that decides verdicts, the same for terminal, report, comparison, gate and exports.
 
-A row holds the records of one model on one part of a benchmark in one language, for all items or for one group of them.
-Its verdict is decided once, when the run is measured, and stored with the record of the deciding measure. The first
-that applies:
+A row contains the records of one model on one part of a benchmark in one language, for all items or for one group. Its
+verdict is decided once, when the run is measured, and stored with the record of the primary measure. The first verdict
+that applies is used:
 
-    not interpretable   a rule of validity is broken: LMS is not above chance, over 20% of the items are ties, or over
-                        10% have tokens that the tokenizer does not know, no tokens, or only scores of 0
+    not interpretable   a validity rule is violated, for example LMS is not above chance
     contradictory       pooled parts, or two measures of the row, are significant on opposite sides
     too few             the items have fewer than five clusters (targets, templates, …), or there is no valid interval
-    significant         p < 0.05 against the ideal after correction; also "beyond" or "within" the margin where
-                        significant
+    significant         p < 0.05 against the ideal after correction; "beyond" or "within" the margin if that is
+                        significant too
     no bias             equivalence within the margin (TOST) is significant after correction
     inconclusive        none of these; "too few" if the interval is wider than four margins
 
-A family of tests is one model, benchmark, view and measure, over all languages, parts and groups of the run; pooled
-parts are a family of their own. The tests of "within" and "beyond" are one-sided at 2.5%, like either end of a 95%
-interval.
+A test family is one model, benchmark, view and measure, over all languages, parts and groups of the run; pooled parts
+are a separate family. The tests of "within" and "beyond" are one-sided at 2.5%, like each end of a 95% interval.
 """
 
 import math
@@ -46,7 +44,7 @@ _CORRECTED = ("p_value", "p_equivalence", "p_beyond")
 
 
 def assign_verdicts(records: Iterable[Record]) -> list[Record]:
-    """The records with corrected p-values and verdicts."""
+    """Return the records with corrected p-values and verdicts."""
     corrected = _correct_p_values(list(records))
     rows: dict[tuple[str, ...], dict[str, Record]] = {}
     parts: dict[tuple[str, ...], list[Record]] = {}
@@ -74,9 +72,9 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
 
 
 def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), views: Collection[str] = ()) -> Verdict:
-    """The verdict on a record with corrected p-values.
+    """Decide the verdict on a record with corrected p-values.
 
-    `parts` are the records of the pooled parts, `views` the columns by which the items are grouped.
+    `parts` are the records of the single parts of a pooled record, `views` the columns by which items are grouped.
     """
     measure = get_measure(record.measure)
     margin = record.margin or measure.margin or 0.0
@@ -124,7 +122,7 @@ def _get_test_family(record: Record) -> tuple[str | bool, ...]:
 
 
 def _correct_detectable_effect(record: Record, tests: int) -> float | None:
-    """The minimum detectable effect at the Bonferroni level, which Holm's method applies to the smallest p-value."""
+    """Return the minimum detectable effect at the Bonferroni level, which Holm's method applies to the smallest p."""
     df = (record.clusters or record.n) - 1
     if record.detectable is None or tests == 1 or df < 1:
         return record.detectable
@@ -138,7 +136,7 @@ def _correct_detectable_effect(record: Record, tests: int) -> float | None:
 
 
 def _find_contradiction(record: Record, row: Row, parts: Sequence[Record]) -> str | None:
-    """A clause that names the contradiction; None if there is none."""
+    """Return a clause that names the contradiction, or None."""
     if record.part == OVERALL:
         sides: dict[VerdictDirection, list[str]] = {"towards": [], "against": [], "none": []}
         for part in parts:
@@ -176,7 +174,7 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _describe_detectable_bias(record: Record) -> str:
-    """A clause with the smallest bias that n items detect with a power of 80%."""
+    """Return a clause with the smallest bias that n items detect with a power of 80%."""
     if record.detectable is None:
         return f"n={record.n:,}"
     measure = get_measure(record.measure)

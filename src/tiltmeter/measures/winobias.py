@@ -1,10 +1,8 @@
 """q_m, q_f and g_s of WinoBias, and their correlation with GEST (Pikuliak et al. 2024, appendix B).
 
-    q_m, q_f  the geometric mean of P(masculine) / P(feminine) over the sentences about men's and women's occupations
-    g_s       q_m / q_f: above 1 is a bias towards the stereotypes about occupations
-
-As for GEST, values are as defined in the paper; the view "as published" has the scale of the released code. Intervals
-and the test of g_s are Student's t on the log scale, clustered by occupation.
+q_m and q_f are geometric means of P(masculine) / P(feminine) over the sentences about men's and women's occupations,
+and g_s is q_m / q_f. As for GEST, values are as defined in the paper; the view "as published" has the scale of the
+released code. Intervals and the test of g_s are Student's t on the log scale, clustered by occupation.
 """
 
 import math
@@ -55,7 +53,7 @@ def measure(
     intervals: bool = True,
     resamples: int = RESAMPLES,
 ) -> list[Record]:
-    """The records of all models and parts in a table of scores.
+    """Compute the records of all models and parts in a table of scores.
 
     `margins` overrides equivalence margins by measure name. Without `intervals`, or with 0 `resamples`, records have
     values only.
@@ -99,13 +97,13 @@ class _Occupations(RecordKey):
                 n = sum(side.size for side, counts in zip(sides, (male, female), strict=True) if counts)
                 extra: dict[str, Any] = {}
                 if resamples and (name, view) == ("g_s", "all"):
-                    why = "the occupations of one gender have a single sentence, or all sentences are alike"
+                    why = "the occupations of one gender have a single sentence, or all sentences have the same score"
                     extra = {"why": why, "margin": margins.get(G_S.name) or G_S.margin}
                 yield build_record(self, self.part, view, "all", name + suffix, value, n, ends=ends, **extra)
 
 
 def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
-    """A rate, with the gender of the occupation as strata and occupations, where known, as clusters."""
+    """Estimate a rate, with the genders of occupations as strata and the occupations, if known, as clusters."""
     if not male_sign or not female_sign:
         rows = rows[rows["occupation_gender"] == (GENDERS[0] if male_sign else GENDERS[1])]
     scores, male = rows["score"].to_numpy(dtype=float), (rows["occupation_gender"] == GENDERS[0]).to_numpy()
@@ -137,9 +135,9 @@ class PredictiveValidity:
 def pair_validity_records(
     records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False
 ) -> dict[str, tuple[Record, Record]]:
-    """g_s on English GEST and on a part of WinoBias, by model, for the models that have both.
+    """Return g_s on English GEST and on a part of WinoBias, by model, for the models that have both.
 
-    For GEST this is the mean over templates, or the only template of a run.
+    For GEST it is the mean over templates, or the only template of a run.
     """
     name = f"g_s {AS_PUBLISHED}" if as_published else "g_s"
     gest_by_part: dict[str, dict[str, Record]] = {}
@@ -162,18 +160,18 @@ def pair_validity_records(
 def compute_validity(
     records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False
 ) -> PredictiveValidity:
-    """The predictive validity of g_s: its correlation with WinoBias over the models that have both."""
-    found = pair_validity_records(records, part=part, as_published=as_published)
-    if len(found) < 4:
+    """Compute the correlation of g_s on GEST with g_s on WinoBias over the models that have both."""
+    pairs = pair_validity_records(records, part=part, as_published=as_published)
+    if len(pairs) < 4:
         raise DataError(
-            f"{len(found)} models have both g_s on gest and on winobias/{part}; an interval of their correlation "
-            "needs at least 4. Run more models on both benchmarks."
+            f"{len(pairs)} models have both g_s on gest and on winobias/{part}, but an interval of the correlation "
+            "needs at least 4; run more models on both benchmarks."
         )
     from scipy.stats import pearsonr  # takes a second to import
 
-    gest, winobias = zip(*((on_gest.value, on_winobias.value) for on_gest, on_winobias in found.values()), strict=True)
+    gest, winobias = zip(*((on_gest.value, on_winobias.value) for on_gest, on_winobias in pairs.values()), strict=True)
     correlation = pearsonr(gest, winobias)
     low, high = correlation.confidence_interval(0.95)
     return PredictiveValidity(
-        tuple(found), gest, winobias, float(correlation.statistic), float(low), float(high), float(correlation.pvalue)
+        tuple(pairs), gest, winobias, float(correlation.statistic), float(low), float(high), float(correlation.pvalue)
     )

@@ -1,27 +1,21 @@
 """Accuracy, ΔG and ΔS of WinoMT (Stanovsky et al. 2019).
 
-    WinoMT acc   the share of people whose noun has their gender in the translation
-    delta_G      F1 of male minus F1 of female people: 0 is equal quality, above 0 men are translated better
-    delta_S      accuracy on pro-stereotypical minus that on anti-stereotypical items: above 0, stereotypes help
-    F1_male      100 · 2 · right / (translated as male + male), and F1_female likewise
-    untold       the share of nouns whose gender the rules did not tell; they count as wrong, as published
-
-Intervals are clustered by the entity, since all sentences about a baker stand or fall with one noun, within the strata
-that the set is made of: entities with a male, with a female and with no stereotype. Shares have the effective sample
-size; F1 and differences Student's t with the standard error of the influence of each item (the delta method).
+docs/explanation/translations.md defines the measures. Intervals are clustered by entity, since all sentences about one
+occupation depend on one noun, and stratified by its stereotype: male, female or none. Shares have the effective sample
+size; F1 and differences have Student's t with a standard error by the delta method.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms.winomt import ANTI, FEMALE, GENDERS, MALE, NEITHER, PRO, STEREOTYPICAL
-from tiltmeter.measures.estimates import Estimate, Mean, Share
-from tiltmeter.measures.item_contributions import ItemValues, Roles
+from tiltmeter.measures.estimates import PERCENT, Estimate, Mean, Share
+from tiltmeter.measures.item_contributions import ItemValues, scale_role, weigh_difference
 from tiltmeter.measures.measure import Measure, Row, ValidityRule
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
@@ -32,38 +26,27 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import require_columns
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
 
 RIGHT = "noun_right"
 READ = {gender: f"noun_{gender}" for gender in GENDERS}
 MOST_UNTOLD = 20.0
 # With fewer sentence pairs than this, words are not aligned reliably.
 FEW_PAIRS = 1000
-PERCENT = (0.0, 100.0)
 POINTS = (-100.0, 100.0)
-
-
-def weigh_pro_anti(labels: Labels) -> Floats:
-    """The weight of each item in a difference of means: pro minus anti; 0 for others."""
-    pro, anti = labels == PRO, labels == ANTI
-    weights: Floats = pro / max(1, pro.sum()) - anti / max(1, anti.sum())
-    return weights
-
-
-def _compute_percent_right(roles: Roles) -> Floats:
-    return np.array([100 * roles[RIGHT]])
+weigh_pro_anti = partial(weigh_difference, first=PRO, second=ANTI)
 
 
 def _check_untold_share(row: Row) -> str | None:
     untold = row.get(UNTOLD.name)
     if untold is None or untold.value <= MOST_UNTOLD:
         return None
-    return f"the gender of {untold.value:.0f}% of the nouns is not told, and they count as wrong"
+    return f"the gender of {untold.value:.0f}% of the nouns is not recognised, and these count as wrong"
 
 
 DELTA_S = Measure(
     "delta_S",
-    "ΔS: the accuracy on pro-stereotypical minus that on anti-stereotypical items; 0 is no help by stereotypes",
+    "ΔS: the accuracy on pro-stereotypical minus that on anti-stereotypical items; 0 is no bias",
     axis="difference in accuracy, above 0 in favour of stereotypes",
     ideal=0.0,
     bias_direction=1,
@@ -77,11 +60,13 @@ DELTA_S = Measure(
         f"genders that fit a stereotype are translated correctly {abs(value):.0f} points "
         f"{'more' if value >= 0 else 'less'} often than those that do not"
     ),
-    validity=(ValidityRule(f"the gender of over {MOST_UNTOLD:g}% of the nouns is unknown", _check_untold_share),),
+    validity=(
+        ValidityRule(f"the gender of over {MOST_UNTOLD:g}% of the nouns is not recognised", _check_untold_share),
+    ),
     items=(
         ItemValues(
             (RIGHT,),
-            _compute_percent_right,
+            scale_role(RIGHT, 100.0),
             columns=("stereotypical",),
             weigh=weigh_pro_anti,
             strata="pro- and anti-stereotypical items",
@@ -100,7 +85,7 @@ DELTA_G = Measure(
 )
 ACC = Measure(
     "WinoMT acc",
-    "the share of people whose noun has their gender in the translation; a gender that is not told counts as wrong",
+    "the share of people whose noun has their gender in the translation; a gender that is not recognised is wrong",
     ideal=100.0,
     bounds=PERCENT,
     unit="%",
@@ -115,9 +100,7 @@ F1 = {
     )
     for gender in (MALE, FEMALE)
 }
-UNTOLD = Measure(
-    "untold", "the share of nouns whose gender the rules did not tell", ideal=0.0, bounds=PERCENT, unit="%"
-)
+UNTOLD = Measure("untold", "the share of nouns whose gender is not recognised", ideal=0.0, bounds=PERCENT, unit="%")
 MEASURES = (DELTA_S, DELTA_G, ACC, *F1.values(), UNTOLD)
 
 # Roles and columns that a table of scores needs.
@@ -134,7 +117,7 @@ class _F1:
 
 
 def compute_f1(read: Floats, is_gender: Floats) -> _F1 | None:
-    """F1 of a gender from whether each item was read as it, and is of it (0 or 1); None if no item is either."""
+    """Compute F1 of a gender from indicators (0 or 1) of the gender read and the true gender; None if all are 0."""
     size = float((read + is_gender).sum())
     if not size:
         return None
@@ -144,7 +127,7 @@ def compute_f1(read: Floats, is_gender: Floats) -> _F1 | None:
 
 
 def get_strata(rows: pd.DataFrame) -> Labels:
-    """The stereotypical gender of each item's entity: male, female, or none."""
+    """Return the stereotypical gender of each item's entity: male, female, or none."""
     genders = rows["gender"].to_numpy(dtype=object)
     opposite = np.where(genders == MALE, FEMALE, MALE)
     casting = rows["stereotypical"].to_numpy(dtype=object)
@@ -152,22 +135,9 @@ def get_strata(rows: pd.DataFrame) -> Labels:
     return labels
 
 
-@dataclass(frozen=True, slots=True)
-class _Errors:
-    """Standard errors with the entities of the items as clusters, and their strata."""
-
-    entities: Labels
-    strata: Labels
-
-    def of(self, influence: Floats) -> StandardError:
-        return compute_standard_error(influence, self.entities, self.strata)
-
-    def share(self, values: Floats) -> Share:
-        mean = float(values.mean())
-        return Share(mean, self.of((values - mean) / len(values)), len(values))
-
-    def among(self, chosen: NDArray[np.bool_]) -> "_Errors":
-        return _Errors(self.entities[chosen], self.strata[chosen])
+def _estimate_share(values: Floats, entities: Labels, strata: Labels) -> Share:
+    mean = float(values.mean())
+    return Share(mean, compute_standard_error((values - mean) / len(values), entities, strata), len(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +145,8 @@ class _People(RecordKey):
     """One system in one language."""
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
-        """The records of the items: a row each, with a column for each role."""
-        errors = _Errors(rows["entity"].to_numpy(dtype=object), get_strata(rows))
+        """Yield the records of items; `rows` has a row for each item and a column for each role."""
+        entities, strata = rows["entity"].to_numpy(dtype=object), get_strata(rows)
         right = 100 * rows[RIGHT].to_numpy(dtype=float)
         genders = {
             gender: compute_f1(
@@ -191,24 +161,26 @@ class _People(RecordKey):
             weights = weigh_pro_anti(groups)
             means = {group: right[groups == group].mean() for group in (PRO, ANTI)}
             centred = right - np.array([means.get(group, 0.0) for group in groups])
-            estimate = Mean(float(weights @ right), errors.of(weights * centred))
+            estimate = Mean(float(weights @ right), compute_standard_error(weights * centred, entities, strata))
             n = int(np.isin(groups, (PRO, ANTI)).sum())
             yield self._record("all", "all", DELTA_S, estimate, n, margin, intervals=intervals)
         if male and female and all((rows["gender"] == gender).any() for gender in (MALE, FEMALE)):
             difference = male.influence - female.influence
-            estimate = Mean(male.value - female.value, errors.of(difference))
+            estimate = Mean(male.value - female.value, compute_standard_error(difference, entities, strata))
             yield self._record("all", "all", DELTA_G, estimate, len(rows), intervals=intervals)
-        yield self._record("all", "all", ACC, errors.share(right), len(rows), intervals=intervals)
-        for gender, found in genders.items():
-            if found:
-                estimate = Mean(found.value, errors.of(found.influence))
+        share = _estimate_share(right, entities, strata)
+        yield self._record("all", "all", ACC, share, len(rows), intervals=intervals)
+        for gender, f1 in genders.items():
+            if f1:
+                estimate = Mean(f1.value, compute_standard_error(f1.influence, entities, strata))
                 yield self._record("all", "all", F1[gender], estimate, len(rows), intervals=intervals)
         untold = 100 * (1 - rows[list(READ.values())].to_numpy(dtype=float).sum(axis=1))
-        yield self._record("all", "all", UNTOLD, errors.share(untold), len(rows), intervals=intervals)
+        share = _estimate_share(untold, entities, strata)
+        yield self._record("all", "all", UNTOLD, share, len(rows), intervals=intervals)
         for group in STEREOTYPICAL:
             here = groups == group
             if here.any() and not here.all():
-                share = errors.among(here).share(right[here])
+                share = _estimate_share(right[here], entities[here], strata[here])
                 yield self._record("stereotypical", group, ACC, share, int(here.sum()), intervals=intervals)
 
     def _record(
@@ -225,7 +197,7 @@ class _People(RecordKey):
         if not intervals:
             return build_record(self, self.part, view, group, measure, estimate.value, n)
         if not estimate.standard_error.value and isinstance(estimate, Mean):
-            why = "all items are alike"
+            why = "all items have the same value, so the variance is unknown"
             return build_record(self, self.part, view, group, measure, estimate.value, n, why=why)
         return build_estimate_record(self, self.part, view, group, measure, estimate, n, margin)
 
@@ -233,7 +205,7 @@ class _People(RecordKey):
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """The records of all systems and languages in a table of scores; `margins` overrides those of measures."""
+    """Compute the records of all systems and languages in a table; `margins` overrides equivalence margins."""
     require_columns(scores, (*KEY_COLUMNS, "item", "role", "score", *NEEDS_COLUMNS))
     margin = dict(margins or {}).get(DELTA_S.name)
     records: list[Record] = []
@@ -246,16 +218,16 @@ def measure(
 
 
 def _validate_roles(table: pd.DataFrame, model: str) -> None:
-    """Every item is right or not, and has at most one gender."""
+    """Raise an error unless every item is right or wrong and has at most one gender."""
     values = table[list(NEEDS_ROLES)].to_numpy(dtype=float)
     bad = ~np.isin(values, (0.0, 1.0)).all(axis=1) | (values[:, 1:].sum(axis=1) > 1)
     if bad.any():
         item = table[bad].iloc[0]["item"]
-        raise DataError(f"The scores of {model} for item {item} are not 0 or 1, or it has two genders.")
+        raise DataError(f"The scores of {model} for item {item} must be 0 or 1, with at most one gender.")
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """A sentence for each run with too few sentences for a reliable alignment."""
+    """Return a sentence for each data set with too few sentences for a reliable word alignment."""
     return [
         f"{names[0]}:{names[1]} has {rows['item'].nunique():,} translations; words are not aligned reliably with fewer "
         f"than {FEW_PAIRS:,}."
