@@ -93,7 +93,7 @@ def test_frames_distinguish_men_from_women(language: str, male: str, female: str
     [
         ({"scaffolds": None}, ["needs", "prompt_scaffolds.csv"]),
         ({"language": "fi"}, ["column Finnish", "prompt_scaffolds.csv"]),
-        ({"language": "ja"}, ["language 'ja'", "en, bg"]),
+        ({"language": "ja"}, ["language 'ja'", "bg, ca"]),
         ({"scaffolds": SCAFFOLDS[:3], "language": "es"}, ["prompt_scaffolds.csv", "women in es"]),
         ({"rows": [NEUTRAL[0][:-1]]}, ["no column stereotype_number"]),
         ({"rows": [*NEUTRAL, ["3", "too short"]]}, ["line 5: has 2 values", "header has 8"]),

@@ -21,38 +21,24 @@ from tiltmeter.forms.frames import SENTENCE, find_frame_problem
 SCAFFOLDS = "prompt_scaffolds.csv"
 # Quotation marks as in the script of the authors, except that the script does not close Portuguese quotations and opens
 # Lithuanian ones with the closing mark.
-_QUOTED = {
-    "en": f'"{SENTENCE}",',
-    "bg": f"„{SENTENCE}“,",
-    "ca": f'"{SENTENCE}",',
-    "cs": f'"{SENTENCE},"',
-    "da": f'"{SENTENCE},"',
-    "de": f"„{SENTENCE}“,",
-    "el": f"«{SENTENCE}»,",
-    "es": f"“{SENTENCE}”,",
-    "et": f'"{SENTENCE},"',
-    "fi": f'"{SENTENCE}",',
-    "fr": f"« {SENTENCE} »,",
-    "ga": f"'{SENTENCE},'",
-    "gl": f'"{SENTENCE}"',
-    "hr": f"'{SENTENCE}',",
-    "hu": f"„{SENTENCE}” –",
-    "it": f'"{SENTENCE}",',
-    "lt": f"„{SENTENCE}“,",
-    "lv": f'"{SENTENCE},"',
-    "mt": f"‘{SENTENCE},’",
-    "nl": f"'{SENTENCE},'",
-    "no": f"«{SENTENCE},»",
-    "pl": f"„{SENTENCE}” –",
-    "pt": f'"{SENTENCE}",',
-    "ro": f"„{SENTENCE}”,",
-    "ru": f"«{SENTENCE}», —",
-    "sk": f"„{SENTENCE},“",
-    "sl": f'"{SENTENCE},"',
-    "sv": f'"{SENTENCE},"',
-    "tr": f'"{SENTENCE}"',
-    "uk": f"«{SENTENCE}», —",
+_QUOTATIONS = {
+    f'"{SENTENCE}",': "en ca fi it pt",
+    f"„{SENTENCE}“,": "bg de lt",
+    f'"{SENTENCE},"': "cs da et lv sl sv",
+    f"«{SENTENCE}»,": "el",
+    f"“{SENTENCE}”,": "es",
+    f"« {SENTENCE} »,": "fr",
+    f"'{SENTENCE},'": "ga nl",
+    f'"{SENTENCE}"': "gl tr",
+    f"'{SENTENCE}',": "hr",
+    f"„{SENTENCE}” –": "hu pl",
+    f"‘{SENTENCE},’": "mt",
+    f"«{SENTENCE},»": "no",
+    f"„{SENTENCE}”,": "ro",
+    f"«{SENTENCE}», —": "ru uk",
+    f"„{SENTENCE},“": "sk",
 }
+_QUOTED = {language: quotation for quotation, languages in _QUOTATIONS.items() for language in languages.split()}
 _PRONOUNS, _NOUNS = ("he said", "she said"), ("the man said", "the woman said")
 _OUTER = re.compile(r"^[^\w\s]+|[^\w\s]+$")
 _STEREOTYPE = re.compile(r"([0-9]{1,2})(\.0)?")
@@ -123,7 +109,7 @@ def _select_frames(path: Path, language: str) -> tuple[str, str]:
 
 def _get_language_name(language: str) -> str:
     if language not in _QUOTED:
-        raise BrokenFileError("missing-column", f"has no language {language!r}; it has {', '.join(_QUOTED)}")
+        raise BrokenFileError("missing-column", f"has no language {language!r}; it has {', '.join(sorted(_QUOTED))}")
     return get_language_facts(language).name
 
 
