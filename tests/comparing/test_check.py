@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing import Rule, RuleVerdict, check, parse_rule
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.records import Record
@@ -113,7 +114,7 @@ def test_a_run_is_no_worse_than_itself_however_few_items_it_has(n: int, margin: 
     for other in (result, run(rounded)):
         (verdict,) = check(result, [rule("no-worse-than", margin)], baseline=other)
         assert (verdict.outcome, verdict.passed, verdict.value, verdict.even) == ("holds", True, 0.0, 1.0)
-        assert verdict.note == "the two gave the same answers"
+        assert_mentions(verdict.note, "same answers")
     changed = result.scores.assign(score=result.scores["score"] + (result.scores["item"] == "intra-001"))
     (verdict,) = check(result, [rule("no-worse-than", margin)], baseline=run(changed))
     assert "the same answers" not in verdict.note
@@ -129,48 +130,48 @@ def test_a_baseline_by_measure_and_group() -> None:
 def test_log_ratios_have_to_be_named() -> None:
     ours, theirs = (run(gest_scores(seed=seed), family="gest") for seed in (1, 2))
     assert len(check(ours, [rule("no-worse-than", "gest.log g_s 2")], baseline=theirs)) == 1
-    with pytest.raises(UsageError, match="applies to percentages of preferences"):
+    with raises_mentioning(UsageError, "--no-worse-than 2", "log g_s"):
         check(ours, [rule("no-worse-than", "2")], baseline=theirs)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "parts"),
     [
-        ("sterioset.SS 5", r"no benchmark 'sterioset' there \(did you mean stereoset\?\)"),
-        ("stereoset.SSS 5", r"no measure 'SSS' there \(did you mean SS\?\)"),
-        ("stereoset:xx.SS 5", "no language 'xx' there; it has en"),
-        ("stereoset/intra.SS 5", "no part 'intra' there"),
-        ("stereoset.SS[bias=gender] 5", "no view 'bias' there"),
-        ("stereoset.SS[bias_type=gendre] 5", r"no group 'gendre' there \(did you mean gender\?\)"),
-        ("stereoset/overall.ties distance 5", "ties has no ideal value"),
+        ("sterioset.SS 5", ["no benchmark 'sterioset'", "(did you mean stereoset?)"]),
+        ("stereoset.SSS 5", ["no measure 'SSS'", "(did you mean SS?)"]),
+        ("stereoset:xx.SS 5", ["no language 'xx'", "it has en"]),
+        ("stereoset/intra.SS 5", ["no part 'intra'"]),
+        ("stereoset.SS[bias=gender] 5", ["no view 'bias'"]),
+        ("stereoset.SS[bias_type=gendre] 5", ["no group 'gendre'", "(did you mean gender?)"]),
+        ("stereoset/overall.ties distance 5", ["ties has no ideal"]),
     ],
 )
-def test_rules_that_match_nothing(text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_rules_that_match_nothing(text: str, parts: list[str]) -> None:
+    with raises_mentioning(UsageError, text, *parts):
         check(RUN, [rule("max", text)])
 
 
 @pytest.mark.parametrize(
-    ("text", "baseline", "message"),
+    ("text", "baseline", "parts"),
     [
-        ("2", None, "needs a run to compare with; name one with --baseline"),
-        ("2", run(pair_scores(), family="pairs"), "baseline has no scores on stereoset/overall:en"),
-        ("2", run(association_scores(first=900)), "share no items of stereoset/overall:en"),
-        ("2", run(association_scores(protocol="in-context")), r"in-context.*add --across protocols"),
-        ("2", run(association_scores("b"), association_scores("c")), "not clear which of b, c"),
-        ("stereoset.SSS 2", RUN, r"cannot be compared in 'SSS' \(did you mean SS\?\)"),
-        ("sterioset.SS 2", RUN, r"did you mean stereoset\?"),
-        ("stereoset.SS[bias=x] 2", RUN, r"items have no 'bias'"),
-        ("stereoset.SS[bias_type=x] 2", RUN, "no item has the bias_type 'x'"),
+        ("2", None, ["no-worse-than 2", "--baseline"]),
+        ("2", run(pair_scores(), family="pairs"), ["no scores", "stereoset/overall:en"]),
+        ("2", run(association_scores(first=900)), ["no items", "stereoset/overall:en"]),
+        ("2", run(association_scores(protocol="in-context")), ["in-context", "add --across protocols"]),
+        ("2", run(association_scores("b"), association_scores("c")), ["made/one", "b, c"]),
+        ("stereoset.SSS 2", RUN, ["'SSS'", "(did you mean SS?)"]),
+        ("sterioset.SS 2", RUN, ["'sterioset'", "(did you mean stereoset?)"]),
+        ("stereoset.SS[bias=x] 2", RUN, ["attribute 'bias'", "bias_type"]),
+        ("stereoset.SS[bias_type=x] 2", RUN, ["bias_type 'x'", "gender"]),
     ],
 )
-def test_baselines_that_do_not_fit(text: str, baseline: Result | None, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_baselines_that_do_not_fit(text: str, baseline: Result | None, parts: list[str]) -> None:
+    with raises_mentioning(UsageError, *parts):
         check(RUN, [rule("no-worse-than", text)], baseline=baseline)
 
 
 def test_no_rules() -> None:
-    with pytest.raises(UsageError, match="There are no rules"):
+    with raises_mentioning(UsageError, "no rules", "--max"):
         check(RUN, [])
 
 
@@ -184,7 +185,7 @@ def test_what_is_printed(lenient: bool, encoding: str) -> None:
     file.flush()
     text = console.export_text(styles=False)
     assert all(len(line) <= 80 for line in text.splitlines())
-    assert ("Lenient: a rule fails only" if lenient else "Strict: a rule passes only") in text
+    assert ("Lenient: " if lenient else "Strict: ") in text
     assert ("55.00 (lower)" if lenient else "59.00 (upper)") in text
     assert to_dict(verdicts[0])["end"] == ("lower" if lenient else "upper")
 
@@ -201,10 +202,9 @@ def test_a_narrow_terminal_has_subjects_unbroken() -> None:
 
 def test_the_summary_says_why() -> None:
     verdicts = check(of(57, 55, 59), [rule("max", "stereoset.SS 58")])
-    assert summarize_verdicts(verdicts).startswith("Failed: 1 of 1 checks. For 1 the interval contains the limit")
-    assert summarize_verdicts(check(of(57, 55, 59), [rule("max", "stereoset.SS 58")], lenient=True)) == (
-        "Passed: 1 of 1 checks, 1 of them with too few items to be sure."
-    )
+    assert_mentions(summarize_verdicts(verdicts), "Failed: 1 of 1", "For 1 the interval")
+    lenient = check(of(57, 55, 59), [rule("max", "stereoset.SS 58")], lenient=True)
+    assert_mentions(summarize_verdicts(lenient), "Passed: 1 of 1", "1 of them")
 
 
 def test_markdown_stays_a_table() -> None:
@@ -221,19 +221,20 @@ TORN = chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600)
 
 
 @pytest.mark.parametrize("lenient", [True, False])
-def test_parts_that_contradict_each_other_are_judged_each_by_itself(lenient: bool) -> None:
+def test_parts_that_contradict_each_other_are_judged_separately(lenient: bool) -> None:
     pooled = run(chosen_scores(ss=50.0, n=1000))
     within_5 = rule("max", "stereoset.SS distance 5")
     assert [verdict.passed for verdict in check(pooled, [within_5], lenient=lenient)] == [True]
     verdicts = check(run(TORN), [within_5], lenient=lenient)
     assert [verdict.location for verdict in verdicts] == ["stereoset/intrasentence:en", "stereoset/intersentence:en"]
     assert [verdict.outcome for verdict in verdicts] == ["broken", "broken"]
-    assert {verdict.note for verdict in verdicts} == {"judged by itself, since the parts contradict each other"}
+    for verdict in verdicts:
+        assert_mentions(verdict.note, "parts contradict each other")
 
 
-def test_what_was_pooled_can_be_asked_for_and_says_that_its_parts_contradict_each_other() -> None:
+def test_a_rule_for_pooled_parts_that_contradict_each_other() -> None:
     (verdict,) = check(run(TORN), [rule("max", "stereoset/overall.SS distance 5")])
-    assert verdict.note == "contradictory (intrasentence towards stereotypes, intersentence against)"
+    assert_mentions(verdict.note, "contradictory", "intrasentence towards", "intersentence against")
 
 
 def test_only_the_group_that_contradicts_itself_is_taken_apart() -> None:
@@ -271,7 +272,7 @@ def test_a_baseline_that_contradicts_itself_is_compared_part_by_part() -> None:
     [chosen_scores(ss=50.0, n=600, sense=False), chosen_scores(ss=50.0, n=600, ties=30.0)],
     ids=["no sense", "ties"],
 )
-def test_what_cannot_be_interpreted_passes_no_rule_about_bias(scores: pd.DataFrame, lenient: bool) -> None:
+def test_uninterpretable_results_pass_no_rule_about_bias(scores: pd.DataFrame, lenient: bool) -> None:
     result, sound = run(scores), run(chosen_scores(ss=50.0, n=600, seed=3))
     rules = [rule("max", "stereoset.SS distance 50"), rule("max", "stereoset.SS as published distance 50")]
     against = rule("no-worse-than", "50")
@@ -294,19 +295,14 @@ def printed(verdicts: list[RuleVerdict], *, planned: bool = False) -> str:
     return console.export_text(styles=False)
 
 
-def test_the_probability_that_an_even_model_passes_is_told_everywhere() -> None:
+def test_the_probability_that_an_unbiased_model_passes_is_printed() -> None:
     (verdict,) = check(run(chosen_scores(ss=50.0, n=200)), [rule("max", "stereoset.SS distance 5")])
     assert verdict.even is not None
     assert verdict.needed is not None
     assert 0.0 <= verdict.even < 0.5
     assert verdict.needed > verdict.n == 400
-    sentence = (
-        f"A model without bias passes this rule with probability {_printed(verdict.even)} at this number of items."
-    )
-    needed = f"With {verdict.needed:,} items a row, each row would pass 95% of the time."
-    for text in (printed([verdict]), render_markdown([verdict], lenient=False)):
-        assert sentence.replace("<", "&lt;") in text or sentence in text
-        assert needed in text
+    for text in (printed([verdict]), render_markdown([verdict], lenient=False).replace("&lt;", "<")):
+        assert_mentions(text, f"with probability {_printed(verdict.even)}", f"{verdict.needed:,} items")
     assert (to_dict(verdict)["even"], to_dict(verdict)["needed"]) == (verdict.even, verdict.needed)
 
 
@@ -331,14 +327,14 @@ def test_several_rows_pass_together_less_often() -> None:
     assert len(shares) == 3
     together = float(np.prod(shares))  # type: ignore[arg-type]
     assert together < min(shares)  # type: ignore[type-var]
-    assert f"all 3 rows of this rule with probability {together:.2f}" in list_notes(verdicts)[0]
+    assert_mentions(list_notes(verdicts)[0], "all 3 rows", f"with probability {together:.2f}")
 
 
 def test_a_limit_at_the_ideal_is_passed_by_chance_alone() -> None:
     (verdict,) = check(run(chosen_scores(ss=50.0, n=200)), [rule("max", "stereoset.SS 50")])
     assert verdict.even == pytest.approx(0.025, abs=0.01)
     assert verdict.needed is None
-    assert list_notes([verdict])[1] == "No number of items would change that: the limit is at the ideal or beyond it."
+    assert_mentions(list_notes([verdict])[1], "No number of items")
 
 
 def test_rules_that_are_not_about_bias_have_no_such_probability() -> None:
@@ -352,9 +348,7 @@ def test_an_equally_biased_model_passes_a_baseline_with_a_probability() -> None:
     (verdict,) = check(ours, [rule("no-worse-than", "2")], baseline=theirs)
     assert verdict.even is not None
     assert verdict.even < 0.5
-    assert list_notes([verdict])[0].startswith(
-        "A model no worse than the baseline passes this rule with probability 0."
-    )
+    assert_mentions(list_notes([verdict])[0], "the baseline", "with probability 0.")
     (wide,) = check(ours, [rule("no-worse-than", "20")], baseline=theirs)
     assert wide.even is not None
     assert wide.even > 0.99
@@ -384,29 +378,26 @@ def test_a_sample_is_named_beside_what_was_judged_on_it() -> None:
     sample = run(association_scores("made/one", seed=1, n=200), data=data)
     rules = [rule("max", "stereoset.SS 99"), rule("max", "stereoset/intrasentence.SS 99"), rule("no-worse-than", "50")]
     verdicts = check(sample, rules, baseline=run(association_scores("made/one", seed=2, n=200)))
-    assert [verdict.note for verdict in verdicts] == [
-        "a sample of 400 of 4,212 items",
-        "a sample of 200 of 2,106 items",
-        "a sample of 400 of 4,212 items",
-    ]
-    assert "stereoset/overall:en: a sample of 400 of 4,212 items." in printed(verdicts)
-    assert "a sample of 400 of 4,212 items" in render_markdown(verdicts, lenient=False)
+    for verdict, sample in zip(verdicts, ("400 of 4,212", "200 of 2,106", "400 of 4,212"), strict=True):
+        assert_mentions(verdict.note, f"{sample} items")
+    assert_mentions(printed(verdicts), "stereoset/overall:en: a sample", "400 of 4,212 items")
+    assert_mentions(render_markdown(verdicts, lenient=False), "400 of 4,212 items")
 
 
 def test_a_baseline_of_another_kind_or_protocol_has_to_be_asked_for() -> None:
     causal = run(association_scores("gpt2", seed=2, n=200), kind="causal")
     no_worse = rule("no-worse-than", "40")
-    with pytest.raises(UsageError, match=r"different kinds \(masked; causal\).*add --across kinds"):
+    with raises_mentioning(UsageError, "(masked; causal)", "add --across kinds"):
         check(RUN, [no_worse], baseline=causal)
     assert len(check(RUN, [no_worse], baseline=causal, across=["kinds"])) == 1
     prompted = run(association_scores("made/one", seed=2, n=200), answers="prompted")
-    with pytest.raises(UsageError, match="not tested against each other"):
+    with raises_mentioning(UsageError, "likelihoods", "prompts"):
         check(RUN, [no_worse], baseline=prompted, across=["kinds", "protocols", "editions", "tokenizers"])
 
 
 def test_a_mean_over_tokens_needs_one_tokenizer_in_a_baseline_too() -> None:
     ours, theirs = (run(pair_scores(name, seed=seed), family="pairs") for seed, name in enumerate(("bert", "xlm-r")))
     no_worse = rule("no-worse-than", "gender-pairs.S_JSD 50")
-    with pytest.raises(UsageError, match="add --across tokenizers"):
+    with raises_mentioning(UsageError, "add --across tokenizers"):
         check(ours, [no_worse], baseline=theirs)
     assert len(check(ours, [no_worse], baseline=theirs, across=["tokenizers"])) == 1

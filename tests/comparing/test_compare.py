@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing.cells import build_cells, restrict_cells
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.errors import DataError, UsageError
@@ -44,10 +45,10 @@ def test_pairs_and_log_ratios_too() -> None:
     assert only.contrast.test == "paired t within stereotypes"
 
 
-def test_the_family_is_all_tests_of_a_measure_on_a_benchmark() -> None:
+def test_a_test_family_is_all_tests_of_a_measure_on_a_benchmark() -> None:
     third = run(association_scores("made/three", seed=3))
     differences = compare([("a", ONE), ("b", TWO), ("c", third)]).differences
-    for pooled, tests in ((False, 6), (True, 3)):  # what is pooled is no member of the family of its parts
+    for pooled, tests in ((False, 6), (True, 3)):  # pooled parts are a separate family
         family = [d for d in differences if d.quantity.name == "SS" and (d.part == "overall") == pooled]
         assert {d.tests for d in family} == {tests}
         assert [d.p_holm for d in family] == adjust_holm([d.contrast.p_value for d in family])
@@ -84,12 +85,12 @@ def test_languages_of_one_model() -> None:
     assert {(d.subject, d.left.label, d.right.label) for d in comparison.differences} == {
         ("made/one on stereoset", "en", "de")
     }
-    assert any("due to the translation" in note for note in comparison.notes)
+    assert any("translation" in note for note in comparison.notes)
 
 
 def test_different_models_in_different_languages_only_if_asked_for() -> None:
     german = run(association_scores("made/two", language="de", seed=2))
-    with pytest.raises(UsageError, match="use --by any"):
+    with raises_mentioning(UsageError, "use --by any"):
         compare([("a", ONE), ("b", german)])
     comparison = compare([("a", ONE), ("b", german)], by="any", measures=["SS"])
     assert comparison.differences[0].left.label == "made/one:en"
@@ -109,9 +110,8 @@ def test_items_of_one_side_only_are_counted_and_left_out() -> None:
     comparison = compare([("a", ONE), ("b", longer)], measures=["SS"])
     first = comparison.differences[0]
     assert (first.contrast.n, first.only_left, first.only_right) == (40, 20, 30)
-    assert comparison.notes[0] == (
-        "Left out of stereoset:en/intrasentence: 20 that only made/one has and 30 that only made/two has."
-    )
+    parts = "stereoset:en/intrasentence: 20", "only made/one", "30", "only made/two"
+    assert_mentions(comparison.notes[0], *parts)
 
 
 def test_only_some_items() -> None:
@@ -177,40 +177,38 @@ def test_translations_without_a_gender_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("runs", "options", "message"),
+    ("runs", "options", "parts"),
     [
-        ([("a", ONE)], {}, "made/one on stereoset:en, and nothing to compare it with; give a second run"),
-        ([("a", ONE), ("b", TWO)], {"by": "language"}, "no two of them are a pair for --by language; use --by model"),
-        ([("a", ONE), ("b", ONE)], {"by": "language"}, "no two of them are a pair for --by language; use --by model"),
-        ([("a", ONE), ("b", TWO)], {"measures": ["SSS"]}, r"no measure 'SSS' to compare in \(did you mean SS\?\)"),
-        ([("a", ONE), ("b", TWO)], {"measures": ["CPS"]}, "cannot be compared in CPS; they can be in LMS, SS, ICAT"),
-        (
-            [("a", ONE), ("b", TWO)],
-            {"baseline": "made/tow"},
-            r"no model, language or run here \(did you mean made/two\?\)",
-        ),
-        ([("a", ONE), ("b", TWO)], {"baseline": "en"}, "nothing that could be compared with en; leave --baseline out"),
-        ([("a", ONE), ("b", TWO)], {"where": {"bias": "gender"}}, r"attribute 'bias'.*there is bias_type, target"),
-        ([("a", ONE), ("b", TWO)], {"where": {"bias_type": "gendre"}}, r"did you mean gender\?"),
+        ([("a", ONE)], {}, ["made/one on stereoset:en", "second run"]),
+        ([("a", ONE), ("b", TWO)], {"by": "language"}, ["--by language", "use --by model"]),
+        ([("a", ONE), ("b", ONE)], {"by": "language"}, ["--by language", "use --by model"]),
+        ([("a", ONE), ("b", TWO)], {"measures": ["SSS"]}, ["measure 'SSS'", "(did you mean SS?)"]),
+        ([("a", ONE), ("b", TWO)], {"measures": ["CPS"]}, ["in CPS", "LMS, SS, ICAT"]),
+        ([("a", ONE), ("b", TWO)], {"baseline": "made/tow"}, ["'made/tow'", "(did you mean made/two?)"]),
+        ([("a", ONE), ("b", TWO)], {"baseline": "en"}, ["compared with en", "--baseline"]),
+        ([("a", ONE), ("b", TWO)], {"where": {"bias": "gender"}}, ["attribute 'bias'", "bias_type, target"]),
+        ([("a", ONE), ("b", TWO)], {"where": {"bias_type": "gendre"}}, ["'gendre'", "(did you mean gender?)"]),
     ],
 )
-def test_what_cannot_be_compared_is_told(runs: list, options: dict, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_impossible_comparisons(runs: list, options: dict, parts: list[str]) -> None:
+    with raises_mentioning(UsageError, *parts):
         compare(runs, **options)
 
 
 def test_runs_that_share_nothing() -> None:
-    first = r"^made/one on stereoset/intrasentence:en \(in a\) and made/two on stereoset/intrasentence:en \(in b\) "
-    with pytest.raises(UsageError, match=f"{first}share no items, so there is nothing to pair; run both on the same"):
+    sides = [
+        f"{model} on stereoset/intrasentence:en (in {run_})" for model, run_ in (("made/one", "a"), ("made/two", "b"))
+    ]
+    with raises_mentioning(UsageError, *sides, "share no items", "--limit"):
         compare([("a", ONE), ("b", run(association_scores("made/two", first=500)))])
-    with pytest.raises(UsageError, match="no two of them on the same benchmark and part"):
+    with raises_mentioning(UsageError, "same benchmark and part"):
         compare([("a", ONE), ("b", run(pair_scores(), family="pairs"))])
     both = run(association_scores(n=5), pair_scores(), family={"stereoset": "association", "gender-pairs": "pairs"})
-    with pytest.raises(UsageError, match="no two of them on the same benchmark and part"):
+    with raises_mentioning(UsageError, "same benchmark and part"):
         compare([("a", both)])
     other = pair_scores("made/two").assign(benchmark="stereoset", part="intrasentence", item="intra-001")
     other = other.drop_duplicates("role")
-    with pytest.raises(UsageError, match="have no measure in common: one has scores for anti-stereotype"):
+    with raises_mentioning(UsageError, "no measure in common", "anti-stereotype"):
         compare([("a", ONE), ("b", run(other, family="pairs"))])
 
 
@@ -219,10 +217,10 @@ def test_faulty_scores_name_the_item() -> None:
     table.loc[0, "score"] = np.nan
     broken = run(association_scores("made/two"))
     broken = type(broken)(scores=table, records=broken.records, manifest=broken.manifest)
-    with pytest.raises(DataError, match="no finite score for the role stereotype of item intra-000"):
+    with raises_mentioning(DataError, "made/two", "role stereotype", "item intra-000"):
         compare([("a", ONE), ("b", broken)])
     twice = type(broken)(
         scores=pd.concat([table.iloc[3:], table.iloc[3:4]]), records=broken.records, manifest=broken.manifest
     )
-    with pytest.raises(DataError, match="two scores of made/two for the role stereotype of item intra-001"):
+    with raises_mentioning(DataError, "b has two scores", "made/two", "role stereotype", "item intra-001"):
         build_cells("b", twice)

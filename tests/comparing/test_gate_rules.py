@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.comparing import parse_rule, read_gate_config
 from tiltmeter.errors import TiltmeterError, UsageError
 
@@ -48,25 +49,25 @@ def test_a_bare_margin(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "message"),
+    ("kind", "text", "part"),
     [
-        ("max", "stereoset", "cannot be read; write BENCHMARK"),
+        ("max", "stereoset", "write BENCHMARK"),
         ("max", "", "cannot be read"),
         ("max", "5", "cannot be read"),
         ("max", "stereoset.SS", "cannot be read"),
-        ("max", "stereoset.SS five", "ends in 'five', which is not a number"),
+        ("max", "stereoset.SS five", "'five'"),
         ("max", "stereoset.SS nan", "not a number"),
         ("min", "stereoset.SS inf", "not a number"),
-        ("max", "stereoset.SS distance -1", "a distance below 0"),
-        ("max", "stereoset:.SS 5", "names no benchmark, part or language"),
-        ("max", "stereoset/.SS 5", "names no benchmark, part or language"),
+        ("max", "stereoset.SS distance -1", "negative distance"),
+        ("max", "stereoset:.SS 5", "part or language"),
+        ("max", "stereoset/.SS 5", "part or language"),
         ("no-worse-than", "two", "not a number"),
-        ("no-worse-than", "-2", "has a negative margin"),
-        ("no-worse-than", "stereoset.SS distance 2", "leave out the word"),
+        ("no-worse-than", "-2", "negative margin"),
+        ("no-worse-than", "stereoset.SS distance 2", "the word distance"),
     ],
 )
-def test_bad_rules(kind: str, text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_bad_rules(kind: str, text: str, part: str) -> None:
+    with raises_mentioning(UsageError, repr(text), part):
         parse_rule(kind, text)  # type: ignore[arg-type]
 
 
@@ -103,23 +104,23 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "parts"),
     [
-        ("nonsense", "is not valid TOML"),
-        ("[check]\nmax = 'stereoset.SS 5'", r"has no \[\[check\]\] table"),
-        ("", r"has no \[\[check\]\] table"),
-        ("[[check]]\nmaximum = 'stereoset.SS 5'", r"check 1: 'maximum' is not known \(did you mean max\?\)"),
-        ("[[check]]\nmax = true", "should be a rule in quotation marks"),
-        ("[[check]]\nmax = 'stereoset'", "check 1: The rule 'stereoset' cannot be read"),
-        ("[[check]]\nbaseline = 3", "baseline is 3"),
-        ("[[check]]\nbaseline = 'a'\n[[check]]\nbaseline = 'b'", "is given twice"),
+        ("nonsense", ["not valid TOML"]),
+        ("[check]\nmax = 'stereoset.SS 5'", ["no [[check]] table"]),
+        ("", ["no [[check]] table"]),
+        ("[[check]]\nmaximum = 'stereoset.SS 5'", ["check 1: ", "'maximum'", "(did you mean max?)"]),
+        ("[[check]]\nmax = true", ["check 1: max", "True"]),
+        ("[[check]]\nmax = 'stereoset'", ["check 1: ", "'stereoset'"]),
+        ("[[check]]\nbaseline = 3", ["baseline is 3"]),
+        ("[[check]]\nbaseline = 'a'\n[[check]]\nbaseline = 'b'", ["baseline", "'a' and 'b'"]),
     ],
 )
-def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(TiltmeterError, match=message):
+def test_bad_files(tmp_path: Path, text: str, parts: list[str]) -> None:
+    with raises_mentioning(TiltmeterError, "tiltmeter.toml", *parts):
         read_gate_config(config(tmp_path, text))
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(TiltmeterError, match="cannot be read"):
+    with raises_mentioning(TiltmeterError, "none.toml"):
         read_gate_config(tmp_path / "none.toml")

@@ -10,6 +10,7 @@ from scipy import stats
 
 import tiltmeter
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run, saved
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing.attributes import AttributeValue, DescribedModel, ModelAttributes
 from tiltmeter.comparing.cells import build_cells
 from tiltmeter.comparing.group_difference import GroupComparison, correct_member_tests
@@ -138,7 +139,7 @@ def test_languages_are_grouped_by_their_own_attributes() -> None:
     part = [d for d in comparison.differences if d.part == "intrasentence"][1]
     latin = (preferences(runs[1:], "intrasentence") + preferences(runs[1:], "intrasentence", "de")) / 2
     assert part.contrast.difference == pytest.approx((preferences(runs[1:], "intrasentence", "ru") - latin).mean())
-    assert any("due to the translation" in note for note in comparison.notes)
+    assert any("translation" in note for note in comparison.notes)
 
 
 def test_an_attribute_of_models_comes_first_and_by_language_chooses_the_other() -> None:
@@ -157,10 +158,10 @@ def test_items_that_not_all_members_have_are_counted_and_left_out() -> None:
     comparison = compare_groups([*models(2), ("long", longer)], "instruct", described(m0=False, m1=True, long=True))
     found = of(comparison, "intrasentence")
     assert (found.contrast.n, found.left_out) == (30, 20)
-    note = "Left out, on stereoset/intrasentence:en: 20 items that not all 3 have; m0 has the fewest (30)."
-    assert note in comparison.notes
+    (note,) = (note for note in comparison.notes if "stereoset/intrasentence:en: 20 items" in note)
+    assert_mentions(note, "Left out", "m0 has the fewest")
     elsewhere = run(association_scores("far", seed=5, n=5, first=700))
-    with pytest.raises(UsageError, match=r"no item is there for all 3; far has the fewest"):
+    with raises_mentioning(UsageError, "all 3", "far has the fewest"):
         compare_groups([*models(2), ("far", elsewhere)], "instruct", described(m0=False, m1=True, far=True))
 
 
@@ -169,11 +170,11 @@ def test_only_what_is_comparable_is_averaged() -> None:
     attributes = described(m0=False, m1=True, m2=False, c=True)
     comparison = compare_groups([*models(3), *causal], "instruct", attributes, measures=["SS"])
     assert all("c" not in d.right.members for d in comparison.differences)
-    assert any("models of different kinds" in note for note in comparison.notes)
+    assert any("different kinds (masked; causal)" in note for note in comparison.notes)
     together = compare_groups([*models(3), *causal], "instruct", attributes, measures=["SS"], across=["kinds"])
     assert all("c" in d.right.members for d in together.differences)
     assert any(note.startswith("Compared across kinds") for note in together.notes)
-    with pytest.raises(UsageError, match="--across kinds"):
+    with raises_mentioning(UsageError, "--across kinds"):
         compare_groups([models(3)[0], *causal], "instruct", attributes)
     by_kind = compare_groups([*models(2), *causal], "kind", attributes, across=["kinds"], measures=["SS"])
     assert by_kind.differences[0].left.label == "kind=causal"
@@ -218,7 +219,7 @@ def test_values_may_have_commas() -> None:
     assert {(d.left.label, d.right.label) for d in named.differences} == {
         ("grammatical gender=none", "grammatical gender=masculine, feminine")
     }
-    with pytest.raises(UsageError, match="Nothing here has the grammatical gender 'feminine'"):
+    with raises_mentioning(UsageError, "grammatical gender 'feminine'"):
         compare_groups(runs, "grammatical gender=none,feminine", ModelAttributes({}))
 
 
@@ -244,17 +245,17 @@ def test_members_of_one_family_are_no_independent_sample() -> None:
             }
         )
         notes = compare_groups(models(11), "even", attributes, measures=["SS"]).notes
-        found = [note for note in notes if "Those of one family in a group are not" in note]
+        found = [note for note in notes if "the same family" in note]
         assert [note.endswith(words) for note in found] == ([True] if words else [])
 
 
 def test_measures_that_are_no_mean_or_of_other_tokens_are_not_compared() -> None:
     comparison = compare_groups(models(2), "instruct", half(2))
     assert {d.quantity.name for d in comparison.differences} == {"LMS", "SS"}
-    assert "Not compared: ICAT, which is not a mean over items." in comparison.notes
+    assert any(note.startswith("Not compared: ICAT") for note in comparison.notes)
     pairs = [(m, run(pair_scores(m, seed=s), family="pairs")) for s, m in enumerate(("m0", "m1"))]
     assert {d.quantity.name for d in compare_groups(pairs, "instruct", half(2)).differences} == {"CPS", "B.S_JSD"}
-    with pytest.raises(UsageError, match="--across tokenizers"):
+    with raises_mentioning(UsageError, "--across tokenizers"):
         compare_groups(pairs, "instruct", half(2), measures=["S_JSD"])
 
 
@@ -266,34 +267,34 @@ def test_rates_of_gest_are_weighted_by_stereotype() -> None:
     assert found.contrast.test == "paired t within stereotypes"
 
 
-def test_what_is_not_interpretable_is_left_out_of_measures_of_bias() -> None:
+def test_uninterpretable_models_are_left_out_of_measures_of_bias() -> None:
     nonsense = run(chosen_scores("m5", 50.0, n=200, sense=False, seed=7))
     comparison = compare_groups([*models(4), ("n", nonsense)], "instruct", half(6))
     assert "m5" not in of(comparison, "overall").right.members
     assert "m5" in of(comparison, "overall", "LMS").right.members
-    assert any("as not interpretable: m5" in note for note in comparison.notes)
+    assert any("not interpretable: m5" in note for note in comparison.notes)
 
 
-def test_wrong_questions_are_answered_in_a_sentence() -> None:
+def test_impossible_groups() -> None:
     runs, attributes = models(2), half(2)
-    for group, words in (
-        ("instrukt", r"No model or language here has the attribute 'instrukt' \(did you mean instruct\?\)"),
-        ("instruct=maybe", "Nothing here has the instruct 'maybe'"),
-        ("instruct=true", "names one value; name two or more, of false, true"),
-        ("kind", "The only kind here is masked, of m0, m1; a contrast needs two"),
+    for group, parts in (
+        ("instrukt", ["attribute 'instrukt'", "(did you mean instruct?)", "--attributes"]),
+        ("instruct=maybe", ["instruct 'maybe'", "false, true"]),
+        ("instruct=true", ["--group instruct=true", "false, true"]),
+        ("kind", ["only kind is masked", "m0, m1"]),
     ):
-        with pytest.raises(UsageError, match=words):
+        with raises_mentioning(UsageError, *parts):
             compare_groups(runs, group, attributes)
-    with pytest.raises(UsageError, match="Groups are of models or of languages"):
+    with raises_mentioning(UsageError, "--by model", "--by language"):
         compare_groups(runs, "instruct", attributes, by="any")
-    with pytest.raises(UsageError, match=r"measured twice, in run-0 and in again"):
+    with raises_mentioning(UsageError, "measured twice", "run-0 and in again"):
         compare_groups([*runs, ("again", runs[0][1])], "instruct", attributes)
-    with pytest.raises(UsageError, match="instruct is given as True and as true; write it in one way"):
+    with raises_mentioning(UsageError, "instruct", "True and true"):
         compare_groups(runs, "instruct", described(m0="True", m1=True))
-    with pytest.raises(UsageError, match="cannot be compared in CPS; they can be in LMS, SS"):
+    with raises_mentioning(UsageError, "in CPS", "LMS, SS"):
         compare_groups(runs, "instruct", attributes, measures=["CPS"])
     unknown = compare_groups([*runs, models(3)[2]], "instruct", attributes)
-    assert "Left out, for no instruct is given for them: m2." in unknown.notes
+    assert any(note.startswith("Left out") and "instruct" in note and note.endswith(": m2.") for note in unknown.notes)
 
 
 def test_attributes_come_from_the_plan_above_the_runs_or_a_file(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.models.tiny_tokenizers import byte_level
 from tests.runs.chosen import association_file
 from tests.runs.made import association_scores, gest_scores, run
 from tests.support.command import command
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing.chat_wordings import split_by_wording
 from tiltmeter.comparing.sensitivity import (
     NOTE,
@@ -61,7 +62,7 @@ def test_only_some_changes_and_a_sample(model: str, tmp_path: Path) -> None:
     assert row.value == next(
         r.value for r in evaluate(model, "starter-pairs:en", limit=20).records if r.measure == "CPS"
     )
-    with pytest.raises(UsageError, match="no change 'louder'"):
+    with raises_mentioning(UsageError, "'louder'", "quoted"):
         measure_sensitivity(result, only=["louder"])
 
 
@@ -77,26 +78,25 @@ def test_templates_of_gest_are_in_the_run() -> None:
 def test_the_sentence_says_whether_the_verdict_stays() -> None:
     stays = Variation("quoted", 52.0, (48.0, 56.0), "inconclusive")
     row = SensitivityRow("m", "starter", "intrasentence", "en", "SS", 55.0, (49.0, 61.0), "inconclusive", (stays,))
-    assert "from 52.0 to 55.0" in row.sentence
-    assert "the verdict, inconclusive, stays" in row.sentence
+    assert_mentions(row.sentence, "52.0 and 55.0", "inconclusive, stays")
     moved = replace(row, variations=(replace(stays, value=70.0, verdict="significant bias towards stereotypes"),))
-    assert "changes (quoted: significant bias towards stereotypes)" in moved.sentence
+    assert_mentions(moved.sentence, "changes (quoted: significant bias")
     before = replace(run(association_scores(n=5)).manifest, notes=("a", f"{NOTE}old"))
     assert with_sensitivity_notes(before, [row]).notes == ("a", f"{NOTE}{row.sentence}")
 
 
 @pytest.mark.parametrize(
-    ("request_", "message"),
+    ("request_", "part"),
     [
         ({"predictions": "x.json"}, "published predictions"),
-        ({"translations": "x"}, "made of translations"),
-        ({"models": ["m"], "on": ["starter:en"], "fingerprints": {"m": "1"}}, "object in Python"),
-        ({"models": ["m"], "on": ["starter:en"], "perturb": "quoted"}, "itself one of changed items"),
+        ({"translations": "x"}, "from translations"),
+        ({"models": ["m"], "on": ["starter:en"], "fingerprints": {"m": "1"}}, "Python object"),
+        ({"models": ["m"], "on": ["starter:en"], "perturb": "quoted"}, "(quoted)"),
     ],
 )
-def test_runs_that_cannot_be_asked_again(request_: dict[str, object], message: str) -> None:
+def test_runs_that_cannot_be_repeated(request_: dict[str, object], part: str) -> None:
     result = run(association_scores(n=5))
-    with pytest.raises(UsageError, match=message):
+    with raises_mentioning(UsageError, part):
         measure_sensitivity(replace(result, manifest=replace(result.manifest, request=request_)))
 
 
@@ -113,7 +113,7 @@ def test_the_command_keeps_it_in_the_notes(
     notes = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["notes"]
     assert sum(note.startswith(NOTE) for note in notes) == 1
     assert command(monkeypatch, "show", str(folder)) == 0
-    assert "changes that should not matter (quoted)" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, NOTE.strip(), "(quoted)")
 
 
 def test_a_chat_model_that_heeds_the_wording(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_chat_model_that_heeds_the_wording(tmp_path: Path) -> None:
     assert len(chat.asked) == asked
     assert row.value == pytest.approx(50.0)
     assert {one.name: one.value for one in row.variations} == {"wording 1": 100.0, "wording 2": 0.0}
-    assert "changes (wording 1: significant bias towards stereotypes" in row.sentence
+    assert_mentions(row.sentence, "changes (wording 1: significant")
 
 
 def test_wordings_together_are_the_run_itself(tmp_path: Path) -> None:

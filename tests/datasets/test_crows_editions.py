@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.datasets.readers import validate_file
 from tiltmeter.errors import DataError
 from tiltmeter.forms.pairs import PairItem
@@ -37,7 +38,7 @@ def test_a_pair_without_a_sentence_is_left_out_and_named(tmp_path: Path) -> None
         "line 2",
         "sent_less",
     )
-    assert "pair 5 has no sent_less" in finding.message
+    assert_mentions(finding.message, "pair 5")
 
 
 def test_tab_separated_with_french_bias_types(tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ def test_directions_other_than_in_english_are_shown_and_kept(tmp_path: Path) -> 
     items = validate_file(path, "crows-dutch", "nl").accept()
     assert [item.direction for item in items if isinstance(item, PairItem)] == ["stereo", "antistereo", "stereo"]
     (tmp_path / "crows_eng.csv").unlink()
-    with pytest.raises(DataError, match=r"crows_dutch\.csv: is read together with crows_eng\.csv"):
+    with raises_mentioning(DataError, "crows_dutch.csv: ", "crows_eng.csv"):
         validate_file(path, "crows-dutch", "nl").accept()
 
 
@@ -104,7 +105,7 @@ def test_json_with_the_votes_of_annotators(tmp_path: Path) -> None:
     ]
     for content in ("{", "{}"):
         path.write_text(content)
-        with pytest.raises(DataError, match=r"ja\.json: "):
+        with raises_mentioning(DataError, "ja.json: "):
             validate_file(path, "crows-json", "ja").accept()
 
 
@@ -138,18 +139,18 @@ def test_controls_have_the_ids_and_directions_of_their_pairs(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("rows", "part"),
     [
-        (["a,b", "c,d", "e,f"], "an even number of rows, four or more, of 2 cells"),
-        (["a,b", "c,d"], "an even number of rows"),
-        (["a,b", "c,d", "e,f", "g"], "an even number of rows"),
-        (["a,b,x", "c,d,x", "e,f,x", "g,h,x"], "of 2 cells, as many as"),
+        (["a,b", "c,d", "e,f"], "even number of rows"),
+        (["a,b", "c,d"], "at least 4"),
+        (["a,b", "c,d", "e,f", "g"], "with 2 values"),
+        (["a,b,x", "c,d,x", "e,f,x", "g,h,x"], "crows_revised.csv"),
         (["a,b", "c,d", '"e"f,', "g,h"], "is not CSV"),
-        (["a,b", "c,d", "e,f", "g,"], "rows 3 and 4, column 2, less: the text is empty"),
+        (["a,b", "c,d", "e,f", "g,"], "rows 3 and 4, column 2, less: "),
     ],
 )
-def test_files_that_are_no_controls(rows: list[str], message: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=message):
+def test_invalid_files_of_controls(rows: list[str], part: str, tmp_path: Path) -> None:
+    with raises_mentioning(DataError, "crows_negation.csv", part):
         validate_file(controls(tmp_path, rows), "crows-controls", "en").accept()
 
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tests.support.patience import PATIENCE
 from tiltmeter.datasets import file_fetcher as fetching
 from tiltmeter.datasets.cache_folder import get_cache_folder
@@ -56,7 +57,7 @@ def test_an_http_mirror_replaces_the_service(http_mirror):
 
 def test_nothing_is_downloaded_offline(http_mirror, monkeypatch):
     monkeypatch.setenv("TILTMETER_OFFLINE", "1")
-    with pytest.raises(DownloadError, match="TILTMETER_OFFLINE is set, so nothing is downloaded"):
+    with raises_mentioning(DownloadError, FILE.name, "TILTMETER_OFFLINE", "--prefetch"):
         fetch_file(FILE)
     assert http_mirror.asked == []
     monkeypatch.delenv("TILTMETER_OFFLINE")
@@ -72,18 +73,16 @@ def test_a_git_blob_id_is_a_pin_too(http_mirror):
 
 def test_a_missing_file_is_not_retried(http_mirror):
     http_mirror.content.clear()
-    with pytest.raises(DownloadError, match=f"{FILE.name} is not in the cache and .* answers 404 .*TILTMETER_MIRROR"):
+    with raises_mentioning(DownloadError, FILE.name, "answers 404", "TILTMETER_MIRROR"):
         fetch_file(FILE)
     assert len(http_mirror.asked) == 1
 
 
 def test_a_wrong_hash_leaves_nothing_behind(http_mirror):
     http_mirror.content[IN_MIRROR] = b"something else"
-    with pytest.raises(DownloadError) as caught:
+    wrong = hashlib.sha256(b"something else").hexdigest()
+    with raises_mentioning(DownloadError, FILE.name, str(FILE.pin), wrong, "TILTMETER_MIRROR"):
         fetch_file(FILE)
-    message = str(caught.value)
-    for part in (FILE.name, str(FILE.pin), hashlib.sha256(b"something else").hexdigest(), "TILTMETER_MIRROR"):
-        assert part in message
     assert leftovers() == []
     http_mirror.content[IN_MIRROR] = CONTENT
     assert fetch_file(FILE).read_bytes() == CONTENT
@@ -125,7 +124,7 @@ def test_starts_over_where_the_server_cannot_go_on(http_mirror):
 def test_gives_up_on_a_server_that_always_cuts_at_the_same_place(http_mirror):
     http_mirror.ranges = False
     http_mirror.cuts = [100_000] * 100
-    with pytest.raises(DownloadError, match=r"100000 bytes.* 680000"):
+    with raises_mentioning(DownloadError, "100000 bytes", "680000"):
         fetch_file(FILE)
     assert len(http_mirror.asked) == 4
 
@@ -147,22 +146,17 @@ def test_tries_again_after_a_failure_that_may_pass(http_mirror):
 
 def test_a_server_that_goes_on_failing(http_mirror):
     http_mirror.statuses = [500] * 100
-    with pytest.raises(DownloadError, match="500"):
+    with raises_mentioning(DownloadError, "500"):
         fetch_file(FILE)
     assert len(http_mirror.asked) == 4
 
 
-def test_offline_with_nothing_cached_is_one_sentence_with_both_ways_out(server, monkeypatch):
+def test_offline_with_an_empty_cache(server, monkeypatch):
     # Nothing listens on port 1.
     monkeypatch.setattr(fetching, "SERVICE", "http://127.0.0.1:1")
-    with pytest.raises(DownloadError) as caught:
+    with raises_mentioning(DownloadError, FILE.name, "127.0.0.1:1", "internet", "TILTMETER_MIRROR") as caught:
         fetch_file(FILE)
-    message = str(caught.value)
-    assert message.startswith(f"{FILE.name} is not in the cache")
-    assert "connect to the internet once" in message
-    assert "set TILTMETER_MIRROR" in message
-    assert "\n" not in message
-    assert message.count(". ") == 0
+    assert "\n" not in str(caught.value)
 
 
 def test_offline_with_the_file_cached(http_mirror, monkeypatch):
@@ -204,16 +198,14 @@ def test_a_wrong_file_in_a_mirror_folder_is_named_and_kept(tmp_path, monkeypatch
     path.parent.mkdir(parents=True)
     path.write_bytes(b"something else")
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
-    with pytest.raises(DownloadError) as caught:
+    with raises_mentioning(DownloadError, str(path), str(FILE.pin)):
         fetch_file(FILE)
-    assert str(path) in str(caught.value)
-    assert str(FILE.pin) in str(caught.value)
     assert path.read_bytes() == b"something else"
 
 
 def test_a_mirror_folder_without_the_file(tmp_path, monkeypatch):
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
-    with pytest.raises(DownloadError, match=r"has no owner/repo/data/my file\.txt: copy it there from https://raw"):
+    with raises_mentioning(DownloadError, str(tmp_path), FILE.name, "https://raw"):
         fetch_file(FILE)
 
 
@@ -225,7 +217,7 @@ def test_a_mirror_folder_without_the_file_but_the_cache_with_it(http_mirror, tmp
 
 def test_a_mirror_that_is_no_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path / "nowhere"))
-    with pytest.raises(UsageError, match="neither a folder nor"):
+    with raises_mentioning(UsageError, "TILTMETER_MIRROR", "nowhere"):
         fetch_file(FILE)
 
 
@@ -233,7 +225,7 @@ def test_a_cache_that_cannot_be_written(http_mirror, tmp_path, monkeypatch):
     blocked = tmp_path / "a file, not a folder"
     blocked.touch()
     monkeypatch.setenv("TILTMETER_CACHE", str(blocked))
-    with pytest.raises(DownloadError, match="set TILTMETER_CACHE"):
+    with raises_mentioning(DownloadError, str(blocked), "TILTMETER_CACHE"):
         fetch_file(FILE)
 
 
@@ -242,7 +234,7 @@ def test_a_full_disk_is_not_taken_for_a_lost_connection(http_mirror, monkeypatch
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(fetching, "download", full)
-    with pytest.raises(DownloadError, match="No space left on device"):
+    with raises_mentioning(DownloadError, "No space left"):
         fetch_file(FILE)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.datasets import load_file
 from tiltmeter.datasets.gest_pair_builder import (
     NO_GENDER,
@@ -42,7 +43,7 @@ def test_the_released_file_is_read_language_by_language(tmp_path: Path) -> None:
         GenderedPairItem("2", "sk", 5, "Spieval som, tiež.", "Spievala som, tiež.", "I sang, too."),
     ]
     assert [item.id for item in validate_file(path, "gest-pairs-csv", "cs").accept()] == ["1"]
-    with pytest.raises(DataError, match="not a single item"):
+    with raises_mentioning(DataError, str(path), "no items"):
         validate_file(path, "gest-pairs-csv", "pl").accept()
     write_jsonl(slovak, tmp_path / "sk.jsonl")
     assert load_file(tmp_path / "sk.jsonl") == slovak
@@ -59,7 +60,7 @@ def test_the_released_file_is_read_language_by_language(tmp_path: Path) -> None:
         ("bol som doma.", "Bola som doma.", OTHER_LETTER),
     ],
 )
-def test_what_makes_a_pair(male: str, female: str, reason: str | None) -> None:
+def test_reasons_for_rejection(male: str, female: str, reason: str | None) -> None:
     assert find_rejection_reason(male, female) == reason
 
 
@@ -76,7 +77,7 @@ def test_what_makes_a_pair(male: str, female: str, reason: str | None) -> None:
         ("Bola som doma.", "I was at home.", "Bola som doma."),
     ],
 )
-def test_what_is_said_in_a_prompt(translation: str, sentence: str, expected: str) -> None:
+def test_the_quoted_speech_of_a_prompt(translation: str, sentence: str, expected: str) -> None:
     assert extract_quoted_speech(translation, sentence) == expected
 
 
@@ -140,15 +141,15 @@ def test_translations_are_read_from_two_columns(tmp_path: Path) -> None:
     path.write_text('from,to\n"I sang, too.",Spieval som.\nempty,\n', encoding="utf-8")
     assert read_translations(path) == [("I sang, too.", "Spieval som.")]
     path.write_text("source,target\na,b\n", encoding="utf-8")
-    with pytest.raises(DataError, match="has no columns from and to"):
+    with raises_mentioning(DataError, str(path), "from and to"):
         read_translations(path)
     path.write_text('from,to\n"a,b\n', encoding="utf-8")
-    with pytest.raises(DataError, match="is not CSV"):
+    with raises_mentioning(DataError, str(path), "not CSV"):
         read_translations(path)
     path.write_bytes("from,to\nI ate,Jedla som ježa\n".encode("utf-16"))
-    with pytest.raises(DataError, match="is not UTF-8"):
+    with raises_mentioning(DataError, str(path), "not UTF-8"):
         read_translations(path)
-    with pytest.raises(DataError, match="cannot be read"):
+    with raises_mentioning(DataError, "absent.csv"):
         read_translations(tmp_path / "absent.csv")
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.datasets.readers.jsonl import format_line, parse, read_jsonl, write_jsonl
 from tiltmeter.datasets.validation import validate_records
 from tiltmeter.errors import DataError, UsageError
@@ -96,13 +97,13 @@ def test_byte_order_mark_line_endings_and_empty_lines(ending: str, tmp_path: Pat
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"nowhere\.jsonl cannot be read: No such file"):
+    with raises_mentioning(DataError, "nowhere.jsonl", "No such file"):
         read_jsonl(tmp_path / "nowhere.jsonl")
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="cannot be written"):
+    with raises_mentioning(UsageError, str(tmp_path / "file")):
         write_jsonl([], tmp_path / "file" / "out.jsonl")
 
 

@@ -1,4 +1,4 @@
-"""Files of repositories without a licence: used after acceptance, and their texts kept out of all that is written."""
+"""Files of repositories without a licence: used after consent; their texts are not written to files."""
 
 import hashlib
 from pathlib import Path
@@ -8,9 +8,11 @@ import pytest
 
 from tests.cli.test_data import tiltmeter
 from tests.datasets.conftest import Server
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.datasets import DATASETS, Dataset, licence_consent
 from tiltmeter.datasets import file_fetcher as fetching
+from tiltmeter.datasets.dataset_loader import explain_missing_texts
 from tiltmeter.datasets.file_fetcher import fetch_file
 from tiltmeter.datasets.licence_consent import MARK, accept_notice, show_notice
 from tiltmeter.datasets.local_files import get_cached_path, is_local
@@ -39,9 +41,7 @@ def _no_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_is_downloaded_after_the_notice_was_accepted(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "SERVICE", server.url)
     server.content["/owner/repo/c0ffee/data.txt"] = CONTENT
-    with pytest.raises(
-        UsageError, match=r"owner/repo states no licence.* `tiltmeter data get NAME --accept-no-licence`"
-    ):
+    with raises_mentioning(UsageError, "owner/repo", "`tiltmeter data get NAME --accept-no-licence`"):
         fetch_file(FILE)
     assert server.asked == []
     accept_notice(FILE)
@@ -52,7 +52,7 @@ def test_a_file_is_downloaded_after_the_notice_was_accepted(server: Server, monk
     # Without the mark, a file in the cache is not used either.
     (path.parent / MARK).unlink()
     assert not is_local(FILE)
-    with pytest.raises(UsageError, match="states no licence"):
+    with raises_mentioning(UsageError, "owner/repo", "licence"):
         fetch_file(FILE)
 
 
@@ -71,7 +71,7 @@ def test_a_mirror_s_files_are_one_s_own(
 
 def test_the_command_accepts_and_names_the_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
     files = [file for file in DATASETS["crows-negation"].files if isinstance(file, UpstreamFile)]
-    with pytest.raises(UsageError, match=r"`tiltmeter data get crows-negation --accept-no-licence`"):
+    with raises_mentioning(UsageError, "`tiltmeter data get crows-negation --accept-no-licence`"):
         tiltmeter("get", "crows-negation")
     monkeypatch.setattr("tiltmeter.datasets.file_fetcher.fetch_file", lambda file, dataset: Path(file.path))
     output = tiltmeter("get", "crows-negation", "--accept-no-licence").output
@@ -83,7 +83,7 @@ def test_the_catalogue_says_so() -> None:
     unlicensed = {name for name, data in DATASETS.items() if not data.licence_stated}
     assert {"crows-antistereotype", "crows-negation", "crows-pairs-revised", "slovak-gender"} <= unlicensed
     assert not unlicensed & {"crows-pairs", "rubia", "starter"}
-    assert "states no licence. Its files are for use on this machine" in tiltmeter("list", "crows-negation").output
+    assert_mentions(tiltmeter("list", "crows-negation").output, "bias-methodology states no licence")
 
 
 @pytest.fixture
@@ -95,7 +95,8 @@ def _unlicensed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_texts_are_not_written(causal: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = evaluate(causal, NAME, limit=12, out=out)
-    sentence = f"The texts of {NAME} are left out, since its repository states no licence."
+    sentence = explain_missing_texts(NAME)
+    assert_mentions(sentence, NAME, "licence")
     items = [item for source in DATASETS[NAME].sources for item in source.validate().items]
     for read in (result, Result.load(out)):
         assert read.texts is not None
@@ -113,9 +114,9 @@ def test_texts_are_not_written(causal: str, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_unlicensed")
 def test_conversion_and_projects_are_refused(tmp_path: Path) -> None:
     for name in (NAME, f"{NAME}:en"):
-        with pytest.raises(UsageError, match=f"{NAME} cannot be written to a file"):
+        with raises_mentioning(UsageError, NAME, f"`tiltmeter data show {NAME}`"):
             tiltmeter("convert", name, tmp_path / "out.jsonl")
-    with pytest.raises(UsageError, match=f"{NAME} cannot be written to a file or made into a project"):
+    with raises_mentioning(UsageError, NAME, "project"):
         create_project(tmp_path / "project", NAME, language="de", system="amazon")
     assert not list(tmp_path.iterdir())
 

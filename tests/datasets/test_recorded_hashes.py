@@ -1,4 +1,4 @@
-"""Files of which no hash is known, what a server may send instead of a file, and secrets of mirrors and proxies."""
+"""Files without a known hash, wrong responses of servers, and passwords of mirrors and proxies."""
 
 import hashlib
 import os
@@ -8,16 +8,16 @@ import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
-from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
+from tests.datasets.conftest import Server, build_handler
 from tests.studio.certificate import certificate
 from tests.support.command import command
+from tests.support.messages import raises_mentioning
 from tests.support.serving import serving
 from tiltmeter.datasets import file_fetcher as fetching
 from tiltmeter.datasets import http_download, recorded_hashes
@@ -40,59 +40,25 @@ LOGIN = f"Basic {b64encode(f'ada:{PASSWORD}'.encode()).decode()}"
 PAGE = b"\n<!DOCTYPE html><title>Log in</title>"
 
 
-@dataclass
-class Web:
-    """What a server answers: `pages` by path, `redirects` by path; `asked` are the paths and headers it was sent."""
-
-    address: str = ""
-    pages: dict[str, bytes] = field(default_factory=dict)
-    redirects: dict[str, str] = field(default_factory=dict)
-    asked: list[tuple[str, HTTPMessage]] = field(default_factory=list)
-    needs: tuple[str, str] | None = None
-    says_length: bool = True
-
-
-def _serve(web: Web) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            web.asked.append((self.path, self.headers))
-            if web.needs and self.headers.get(web.needs[0]) != web.needs[1]:
-                self.send_error(407 if web.needs[0].startswith("Proxy") else 401)
-            elif self.path in web.redirects:
-                self.send_response(302)
-                self.send_header("Location", web.redirects[self.path])
-                self.end_headers()
-            elif self.path in web.pages:
-                self.send_response(200)
-                if web.says_length:
-                    self.send_header("Content-Length", str(len(web.pages[self.path])))
-                self.end_headers()
-                self.wfile.write(web.pages[self.path])
-            else:
-                self.send_error(404)
-
-    return Handler
-
-
 @pytest.fixture
-def webs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Web]]:
+def webs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Server]]:
     """Two servers."""
     monkeypatch.setattr(http_download, "PAUSES", (0.0,))
     for name in list(os.environ):
         if name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    found = [Web(), Web()]
+    servers = [Server(), Server()]
     with ExitStack() as stack:
-        for web in found:
-            web.address = stack.enter_context(serving(_serve(web)))
-        yield found
+        for web in servers:
+            web.url = stack.enter_context(serving(build_handler(web)))
+        yield servers
 
 
 @pytest.fixture
-def web(webs: list[Web], monkeypatch: pytest.MonkeyPatch) -> Web:
+def web(webs: list[Server], monkeypatch: pytest.MonkeyPatch) -> Server:
     """The first server as the mirror, with all files."""
-    monkeypatch.setenv("TILTMETER_MIRROR", webs[0].address)
-    webs[0].pages[f"/{FILE.name}"] = CONTENT
+    monkeypatch.setenv("TILTMETER_MIRROR", webs[0].url)
+    webs[0].content[f"/{FILE.name}"] = CONTENT
     return webs[0]
 
 
@@ -100,7 +66,7 @@ def in_cache() -> list[str]:
     return sorted(path.name for path in get_cache_folder().rglob("*") if path.is_file() and path.suffix != ".lock")
 
 
-def test_the_hash_of_the_first_download_is_recorded_and_checked(web: Web) -> None:
+def test_the_hash_of_the_first_download_is_recorded_and_checked(web: Server) -> None:
     path = fetch_file(FILE)
     assert get_record_path(FILE).read_text() == f"{hashlib.sha256(CONTENT).hexdigest()}  {path.name}\n"
     assert fetch_file(FILE) == path
@@ -109,18 +75,17 @@ def test_the_hash_of_the_first_download_is_recorded_and_checked(web: Web) -> Non
     assert fetch_file(FILE).read_bytes() == CONTENT  # spoilt in the cache, whole on the server
 
 
-def test_another_file_than_the_first_is_refused(web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_file_than_the_first_is_refused(web: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fetch_file(FILE).unlink()
-    web.pages[f"/{FILE.name}"] = b"1\n2\n"
-    with pytest.raises(DownloadError, match="not the file that was downloaded first") as caught:
+    web.content[f"/{FILE.name}"] = b"1\n2\n"
+    first = hashlib.sha256(CONTENT).hexdigest()
+    with raises_mentioning(DownloadError, "downloaded first", first, f"delete {get_record_path(FILE)}"):
         fetch_file(FILE)
-    assert hashlib.sha256(CONTENT).hexdigest() in str(caught.value)
-    assert f"delete {get_record_path(FILE)}" in str(caught.value)
     assert in_cache() == [get_record_path(FILE).name]
     (tmp_path / FILE.name).parent.mkdir(parents=True)
     (tmp_path / FILE.name).write_bytes(b"1\n2\n")
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
-    with pytest.raises(DownloadError, match="not the file that was downloaded first"):
+    with raises_mentioning(DownloadError, "downloaded first", str(tmp_path)):
         fetch_file(FILE)
     get_record_path(FILE).unlink()
     assert fetch_file(FILE) == tmp_path / FILE.name
@@ -132,35 +97,35 @@ def test_another_file_than_the_first_is_refused(web: Web, tmp_path: Path, monkey
         (FILE, PAGE, "a web page"),
         (FILE, b"\xef\xbb\xbf<html><body>", "a web page"),
         (PINNED, PAGE, "a web page"),
-        (FILE, b"404: Not Found", "no list of numbers"),
+        (FILE, b"404: Not Found", "not a list of numbers"),
         (FILE, b"  \n", "an empty file"),
         (TABLE, b"<?xml version='1.0'?><Error/>", "a web page"),
         (TABLE, b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS"),
-        (TABLE, b"Try later\n", "no table"),
-        (TABLE, b"a,b\n\xff\xfe", "no text in UTF-8"),
+        (TABLE, b"Try later\n", "not a table"),
+        (TABLE, b"a,b\n\xff\xfe", "not UTF-8"),
         (JSON, b'{"message": "Not Found", "status": "404"}', "an error message"),
-        (JSON, b"Not Found", "no JSON"),
-        (JSON, b'"Not Found"', "no JSON"),
-        (JSON, b"[" * 100_000, "no JSON"),
+        (JSON, b"Not Found", "not JSON"),
+        (JSON, b'"Not Found"', "not a JSON object"),
+        (JSON, b"[" * 100_000, "not JSON"),
     ],
 )
-def test_a_wrong_page_is_not_kept(web: Web, file: UpstreamFile, page: bytes, words: str) -> None:
+def test_a_wrong_page_is_not_kept(web: Server, file: UpstreamFile, page: bytes, words: str) -> None:
     good = {FILE: CONTENT, PINNED: CONTENT, TABLE: b"a,b\n1,2\n", JSON: b'{"data": [1]}'}[file]
-    web.pages[f"/{file.name}"] = page
-    with pytest.raises(DownloadError, match=words):
+    web.content[f"/{file.name}"] = page
+    with raises_mentioning(DownloadError, words):
         fetch_file(file)
     assert in_cache() == []
-    web.pages[f"/{file.name}"] = good
+    web.content[f"/{file.name}"] = good
     assert fetch_file(file).read_bytes() == good
 
 
-def test_a_wrong_page_that_was_cached_before_is_replaced(web: Web) -> None:
+def test_a_wrong_page_that_was_cached_before_is_replaced(web: Server) -> None:
     get_cached_path(FILE).parent.mkdir(parents=True)
     get_cached_path(FILE).write_bytes(PAGE)
     assert fetch_file(FILE).read_bytes() == CONTENT
 
 
-def test_a_file_that_was_cached_before_is_recorded(web: Web) -> None:
+def test_a_file_that_was_cached_before_is_recorded(web: Server) -> None:
     get_cached_path(FILE).parent.mkdir(parents=True)
     get_cached_path(FILE).write_bytes(CONTENT)
     fetch_file(FILE)
@@ -168,7 +133,7 @@ def test_a_file_that_was_cached_before_is_recorded(web: Web) -> None:
     assert web.asked == []
 
 
-def test_two_halves_of_different_pages_are_not_joined(web: Web) -> None:
+def test_two_halves_of_different_pages_are_not_joined(web: Server) -> None:
     part = get_cached_path(FILE).with_name(get_cached_path(FILE).name + ".part")
     part.parent.mkdir(parents=True)
     part.write_bytes(b"7\n" * 10)
@@ -177,7 +142,7 @@ def test_two_halves_of_different_pages_are_not_joined(web: Web) -> None:
 
 @pytest.mark.parametrize("make", [Path.symlink_to, Path.hardlink_to])
 @pytest.mark.parametrize("file", [FILE, PINNED])
-def test_a_link_in_place_of_the_part_is_not_followed(web: Web, tmp_path: Path, make, file: UpstreamFile) -> None:
+def test_a_link_in_place_of_the_part_is_not_followed(web: Server, tmp_path: Path, make, file: UpstreamFile) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(CONTENT[:100])
     part = get_cached_path(file).with_name(get_cached_path(file).name + ".part")
@@ -188,39 +153,41 @@ def test_a_link_in_place_of_the_part_is_not_followed(web: Web, tmp_path: Path, m
     assert not fetch_file(file).is_symlink()
 
 
-@pytest.mark.parametrize("says_length", [True, False])
-def test_a_file_that_is_too_large_is_not_received(web: Web, says_length: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    web.says_length = says_length
-    web.pages[f"/{FILE.name}"] = CONTENT + b"1\n"
-    with pytest.raises(DownloadError, match=f"sends more than {len(CONTENT):,} bytes"):
+@pytest.mark.parametrize("sends_length", [True, False])
+def test_a_file_that_is_too_large_is_not_received(
+    web: Server, sends_length: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.sends_length = sends_length
+    web.content[f"/{FILE.name}"] = CONTENT + b"1\n"
+    with raises_mentioning(DownloadError, f"{len(CONTENT):,} bytes"):
         fetch_file(PINNED)
     monkeypatch.setattr(fetching, "LARGEST", 1000)
-    with pytest.raises(DownloadError, match="sends more than 1,000 bytes"):
+    with raises_mentioning(DownloadError, "1,000 bytes"):
         fetch_file(FILE)
     assert in_cache() == []
 
 
-def test_a_server_that_hardly_sends_anything(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    web.pages[f"/{FILE.name}"] = CONTENT * 50
+def test_a_server_that_hardly_sends_anything(web: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    web.content[f"/{FILE.name}"] = CONTENT * 50
     monkeypatch.setattr(http_download, "SPEED", 1e300)
     monkeypatch.setattr(http_download, "WINDOW", 1e-12)
-    with pytest.raises(DownloadError, match=r"cannot be reached \(it sends less than"):
+    with raises_mentioning(DownloadError, "cannot be reached", "less than"):
         fetch_file(FILE)
 
 
-def test_redirects_are_followed_without_the_password(webs: list[Web], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redirects_are_followed_without_the_password(webs: list[Server], monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = webs
     first.needs = ("Authorization", LOGIN)
-    first.redirects = {f"/{FILE.name}": "/moved", "/moved": f"{second.address}/elsewhere"}
-    second.pages["/elsewhere"] = CONTENT
-    monkeypatch.setenv("TILTMETER_MIRROR", first.address.replace("//", f"//ada:{PASSWORD}@"))
+    first.redirects = {f"/{FILE.name}": "/moved", "/moved": f"{second.url}/elsewhere"}
+    second.content["/elsewhere"] = CONTENT
+    monkeypatch.setenv("TILTMETER_MIRROR", first.url.replace("//", f"//ada:{PASSWORD}@"))
     assert fetch_file(FILE).read_bytes() == CONTENT
     assert [path for path, _ in first.asked] == [f"/{FILE.name}", "/moved"]
-    assert second.asked[0][1].get("Authorization") is None
+    assert second.headers[0].get("Authorization") is None
 
 
 @pytest.mark.parametrize("place", ["ftp://127.0.0.1/file", "file:///etc/hostname"])
-def test_redirects_to_other_schemes_are_refused(web: Web, place: str) -> None:
+def test_redirects_to_other_schemes_are_refused(web: Server, place: str) -> None:
     web.redirects[f"/{FILE.name}"] = place
     with pytest.raises(DownloadError):
         fetch_file(FILE)
@@ -231,25 +198,25 @@ def secrets_in(text: str) -> bool:
     return PASSWORD in text or "p%40ss" in text or LOGIN.split()[1] in text
 
 
-def test_a_mirror_with_a_password(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_with_a_password(web: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     web.needs = ("Authorization", LOGIN)
-    with pytest.raises(DownloadError, match="answers 401"):
+    with raises_mentioning(DownloadError, "answers 401"):
         fetch_file(FILE)
-    monkeypatch.setenv("TILTMETER_MIRROR", web.address.replace("//", f"//ada:{PASSWORD}@"))
+    monkeypatch.setenv("TILTMETER_MIRROR", web.url.replace("//", f"//ada:{PASSWORD}@"))
     assert fetch_file(FILE).read_bytes() == CONTENT
     assert not any(secrets_in(path.read_text()) for path in get_cache_folder().rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("failure", ["missing", "wrong", "down", "bad address", "redirect"])
 def test_a_password_of_a_mirror_is_in_no_message(
-    web: Web,
+    web: Server,
     failure: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    address = {"down": "http://127.0.0.1:1", "bad address": "ftp://127.0.0.1"}.get(failure, web.address)
+    address = {"down": "http://127.0.0.1:1", "bad address": "ftp://127.0.0.1"}.get(failure, web.url)
     monkeypatch.setenv("TILTMETER_MIRROR", address.replace("//", f"//ada:{PASSWORD}@"))
-    web.pages = {f"/{TABLE.name}": PAGE} if failure == "wrong" else {}
+    web.content = {f"/{TABLE.name}": PAGE} if failure == "wrong" else {}
     if failure == "redirect":
         web.redirects[f"/{TABLE.name}"] = f"ftp://ada:{PASSWORD}@127.0.0.1/"
     monkeypatch.setattr(fetching, "fetch_file", lambda file, dataset: fetch_file(TABLE))
@@ -259,23 +226,23 @@ def test_a_password_of_a_mirror_is_in_no_message(
     assert not secrets_in(printed)
 
 
-def test_a_proxy_with_a_password(webs: list[Web], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_with_a_password(webs: list[Server], monkeypatch: pytest.MonkeyPatch) -> None:
     proxy = webs[0]
     proxy.needs = ("Proxy-Authorization", LOGIN)
     monkeypatch.delenv("TILTMETER_MIRROR", raising=False)
     monkeypatch.setattr(fetching, "SERVICE", "http://files.example")
-    monkeypatch.setenv("http_proxy", proxy.address.replace("//", "//ada:wrong-p%40ss-word@"))
-    with pytest.raises(DownloadError, match="407") as caught:
+    monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//ada:wrong-p%40ss-word@"))
+    with raises_mentioning(DownloadError, "407") as caught:
         fetch_file(FILE)
     assert not secrets_in(str(caught.value))
-    monkeypatch.setenv("http_proxy", proxy.address.replace("//", f"//ada:{PASSWORD}@"))
-    proxy.pages["http://files.example/owner/repo/c0ffee/data/model_template-0.txt"] = CONTENT
+    monkeypatch.setenv("http_proxy", proxy.url.replace("//", f"//ada:{PASSWORD}@"))
+    proxy.content["http://files.example/owner/repo/c0ffee/data/model_template-0.txt"] = CONTENT
     assert fetch_file(FILE).read_bytes() == CONTENT
     assert not any(secrets_in(path.read_text()) for path in get_cache_folder().rglob("*") if path.is_file())
 
 
 def test_pin_prints_the_hashes_of_the_files_that_are_here(
-    web: Web, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    web: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     listed = {FILE.path: FILE, TABLE.path: TABLE}
     repository = Repository(FILE.repository, FILE.commit, "", "", "", listed)
@@ -315,27 +282,27 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 def test_https_through_a_proxy_and_away_from_it(
-    webs: list[Web], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    webs: list[Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An https server behind a proxy with a password; then it redirects to http, which is not followed."""
     web, plain = webs
-    plain.pages["/plain"] = CONTENT
+    plain.content["/plain"] = CONTENT
     cert, key = certificate(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
-    with serving(_serve(web), context) as secure, serving(Tunnel) as proxy:
+    with serving(build_handler(web), context) as secure, serving(Tunnel) as proxy:
         monkeypatch.setenv("TILTMETER_MIRROR", secure.replace("127.0.0.1", "localhost"))
         monkeypatch.setenv("https_proxy", proxy.replace("//", f"//ada:{PASSWORD}@"))
-        web.pages = {f"/{FILE.name}": CONTENT}
+        web.content = {f"/{FILE.name}": CONTENT}
         assert fetch_file(FILE).read_bytes() == CONTENT
         assert LOGIN in Tunnel.logins
-        assert web.asked[0][1].get("Proxy-Authorization") is None
-        web.redirects = {f"/{TABLE.name}": f"{plain.address}/plain"}
-        with pytest.raises(DownloadError, match="redirects to http://, which is not followed"):
+        assert web.headers[0].get("Proxy-Authorization") is None
+        web.redirects = {f"/{TABLE.name}": f"{plain.url}/plain"}
+        with raises_mentioning(DownloadError, "redirects to http://"):
             fetch_file(TABLE)
         assert plain.asked == []
         monkeypatch.setenv("https_proxy", proxy.replace("//", "//ada:wrong-password@"))
-        with pytest.raises(DownloadError, match="407") as caught:
+        with raises_mentioning(DownloadError, "407") as caught:
             fetch_file(JSON)
         assert "wrong-password" not in str(caught.value)

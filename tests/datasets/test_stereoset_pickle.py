@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers import dataframe_pickle, validate_file
 from tiltmeter.datasets.readers.dataframe_pickle import read_columns
@@ -89,7 +90,7 @@ def test_a_malicious_pickle_is_refused_before_it_can_act(tmp_path: Path) -> None
     trace, path = tmp_path / "trace", tmp_path / "frame.pkl"
     content = pickle.dumps({"frame": frame(), "trap": Malicious(trace)})
     path.write_bytes(content)
-    with pytest.raises(DataError, match="is refused, since it names"):
+    with raises_mentioning(DataError, str(path), "Path.touch"):
         validate_file(path, "stereoset-pickle", "de").accept()
     assert not trace.exists()
     # The ordinary unpickler does call it.
@@ -102,7 +103,7 @@ def test_a_malicious_cell_is_refused_too(tmp_path: Path) -> None:
     data = frame()
     data.loc[0, "c1_labels"] = Malicious(trace)
     data.to_pickle(path)
-    with pytest.raises(DataError, match="is refused"):
+    with raises_mentioning(DataError, str(path), "Path.touch"):
         validate_file(path, "stereoset-pickle", "de").accept()
     assert not trace.exists()
 
@@ -111,14 +112,14 @@ def test_a_malicious_cell_is_refused_too(tmp_path: Path) -> None:
 def test_no_other_name_is_known(name: str, tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     path.write_bytes(b"c" + name.replace(" ", "\n").encode() + b"\n.")
-    with pytest.raises(BrokenFileError, match=name.replace(" ", r"\.")):
+    with raises_mentioning(BrokenFileError, name.replace(" ", ".")):
         read_columns(path)
 
 
 def test_names_within_known_names_are_not_known(tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     path.write_bytes(b"\x80\x04\x8c\x11pandas.core.frame\x8c\x16DataFrame.to_pickle.x.\x93.")
-    with pytest.raises(BrokenFileError, match="is refused"):
+    with raises_mentioning(BrokenFileError, "DataFrame.to_pickle"):
         read_columns(path)
 
 
@@ -135,7 +136,7 @@ def test_names_within_known_names_are_not_known(tmp_path: Path) -> None:
         b"cpandas.core.frame\nDataFrame\n(tR.",
     ],
 )
-def test_what_is_no_frame_of_texts(content: bytes, tmp_path: Path) -> None:
+def test_other_content_is_rejected(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     path.write_bytes(content)
     with pytest.raises(BrokenFileError):
@@ -146,7 +147,7 @@ def test_what_is_no_frame_of_texts(content: bytes, tmp_path: Path) -> None:
 def test_a_column_that_is_missing(column: str, tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame().drop(columns=column).to_pickle(path)
-    with pytest.raises(DataError, match=f"has no column {column}"):
+    with raises_mentioning(DataError, str(path), f"no column {column}"):
         validate_file(path, "stereoset-pickle", "de").accept()
 
 
@@ -155,34 +156,34 @@ def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
     data = frame()
     data.loc[1, "c2_word"] = ""
     data.to_pickle(path)
-    with pytest.raises(DataError, match=r"frame\.pkl, row 1, c2_word: the text is empty"):
+    with raises_mentioning(DataError, "frame.pkl, row 1, c2_word: "):
         validate_file(path, "stereoset-pickle", "de").accept()
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "message"),
     [
-        b"\x80\x04]r\xff\xff\xff\x7f.",
-        b"\x80\x05\x96" + (10**11).to_bytes(8, "little") + b"x.",
-        b"\x80\x04(" + b"]" * 3_100_000 + b"l.",
+        (b"\x80\x04]r\xff\xff\xff\x7f.", "too much memory"),
+        (b"\x80\x05\x96" + (10**11).to_bytes(8, "little") + b"x.", "not a complete pickle"),
+        (b"\x80\x04(" + b"]" * 3_100_000 + b"l.", "too much memory"),
     ],
     ids=["places", "bytes", "lists"],
 )
-def test_a_pickle_that_would_fill_the_memory_is_refused_before_it_is_loaded(content: bytes, tmp_path: Path) -> None:
+def test_a_pickle_that_needs_too_much_memory_is_not_loaded(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "greedy.pkl").write_bytes(content)
-    with pytest.raises(BrokenFileError, match=r"would fill the memory|not a whole pickle"):
+    with raises_mentioning(BrokenFileError, message):
         read_columns(tmp_path / "greedy.pkl")
 
 
-def test_a_pinned_file_is_loaded_without_looking_at_every_operation(
+def test_a_pinned_file_is_loaded_without_the_memory_check(
     mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_content: bytes) -> None:
-        raise BrokenFileError("bad-pickle", "was looked at")
+        raise BrokenFileError("bad-pickle", "was checked")
 
     monkeypatch.setattr(dataframe_pickle, "_reject_excessive_memory", refuse)
     path = mirror / "slds-lmu/stereotypes-multi/create_dataset/data/intersentence/df_intersentence_de.pkl"
     assert len(read_columns(path)["id"]) > 2000
     (tmp_path / "changed.pkl").write_bytes(path.read_bytes() + b".")
-    with pytest.raises(BrokenFileError, match="was looked at"):
+    with raises_mentioning(BrokenFileError, "was checked"):
         read_columns(tmp_path / "changed.pkl")

@@ -1,11 +1,11 @@
 """WinoMT: the reader, on made files of the released layout."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.support.messages import assert_mentions
 from tiltmeter.datasets import DATASETS
 from tiltmeter.datasets.readers import validate_file
 
@@ -31,7 +31,7 @@ def test_items(tmp_path: Path) -> None:
     assert examination.items[2].sentence == "The florist asked the tree surgeon when they would come."
 
 
-def test_a_repeated_line_and_a_doubled_space_are_said(tmp_path: Path) -> None:
+def test_a_repeated_line_and_a_double_space_are_reported(tmp_path: Path) -> None:
     spaced = NEITHER.replace("the tree", "the  tree")
     examination = validate_file(written(tmp_path, PRO, ANTI, PRO, spaced), "winomt", "en")
     assert [item.stereotypical for item in examination.items] == ["pro", "anti", "pro", "none"]
@@ -42,41 +42,37 @@ def test_a_repeated_line_and_a_doubled_space_are_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "part"),
     [
-        ("male\t1\tThe gardener sang.", r"line 3.*divided by tabs"),
-        ("male\tone\tThe gardener sang.\tgardener", r"line 3.*divided by tabs"),
-        ("male\t0\tThe gardener sang.\tgardener", r"line 3.*'gardener' is not word 0"),
-        ("male\t7\tThe gardener sang.\tgardener", r"line 3.*'gardener' is not word 7"),
-        ("he\t1\tThe gardener sang.\tgardener", r"line 3.*should be one of male, female, neutral, and is 'he'"),
+        ("male\t1\tThe gardener sang.", "separated by tabs"),
+        ("male\tone\tThe gardener sang.\tgardener", "separated by tabs"),
+        ("male\t0\tThe gardener sang.\tgardener", "'gardener' is not word 0"),
+        ("male\t7\tThe gardener sang.\tgardener", "'gardener' is not word 7"),
+        ("he\t1\tThe gardener sang.\tgardener", "not 'he'"),
     ],
 )
-def test_broken_lines(line: str, message: str, tmp_path: Path) -> None:
-    errors = [
-        str(found)
-        for found in validate_file(written(tmp_path, PRO, ANTI, line), "winomt", "en").findings
-        if found.severity == "error"
-    ]
-    assert any(re.search(message, error) for error in errors), errors
+def test_broken_lines(line: str, part: str, tmp_path: Path) -> None:
+    (error,) = validate_file(written(tmp_path, PRO, ANTI, line), "winomt", "en").errors
+    assert_mentions(str(error), "line 3", part)
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changed", "part"),
     [
-        ({"anti": NEITHER}, "lacks line 1 of en_anti.txt"),
-        ({"anti": PRO}, "both pro and anti, line 1 of en_anti.txt"),
+        ({"anti": NEITHER}, "line 1 of en_anti.txt"),
+        ({"anti": PRO}, "both pro and anti"),
     ],
 )
-def test_files_that_do_not_fit_together(changed: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_files_that_do_not_fit_together(changed: dict[str, str], part: str, tmp_path: Path) -> None:
     (finding,) = validate_file(written(tmp_path, PRO, ANTI, **changed), "winomt", "en").findings
-    assert message in finding.message
+    assert_mentions(finding.message, "en_anti.txt", part)
 
 
 def test_a_file_without_the_others(tmp_path: Path) -> None:
     path = written(tmp_path, PRO, ANTI)
     path.with_name("en_anti.txt").unlink()
     (finding,) = validate_file(path, "winomt", "en").findings
-    assert "is no use without en_anti.txt" in finding.message
+    assert_mentions(finding.message, "needs", "en_anti.txt")
 
 
 def test_released_counts(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,5 +31,5 @@ def test_the_word_is_found(context: str, sentence: str, word: str | None) -> Non
 
 
 @given(st.from_regex(r"[a-zäöü]+( [a-zäöü]+)?", fullmatch=True), st.sampled_from(["BLANK", "So BLANK.", "A BLANK b"]))
-def test_what_is_filled_in_is_found_again(word: str, context: str) -> None:
+def test_a_filled_in_word_is_found_again(word: str, context: str) -> None:
     assert find_blank_word(context, fill_blank(context, word)) == word

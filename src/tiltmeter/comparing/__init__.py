@@ -1,4 +1,4 @@
-"""Comparison of runs item by item, and rules that a run is checked against."""
+"""Comparison of runs item by item, and checks of runs against rules."""
 
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.gate_check import check

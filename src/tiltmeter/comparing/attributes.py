@@ -1,11 +1,11 @@
-"""Attributes of models and languages, by which results are grouped: given in a file, and measured.
+"""Attributes of models and languages for grouping results: from a file, and from the manifests of runs.
 
-Attributes are not part of a run, so that one can be corrected without another run. They are in the plan of a matrix, or
-in any TOML file with the same tables:
+Attributes are not part of a run, so that they can be corrected later. They are in the plan of a matrix, or in any TOML
+file with the same tables:
 
     [[models]]
     name = "EleutherAI/pythia-160m"
-    revision = "step1000"                # if the runs name one: EleutherAI/pythia-160m@step1000
+    revision = "step1000"                # for runs of EleutherAI/pythia-160m@step1000
     series = "pythia-160m"               # with step: a point of a trend
     step = 1000
     attributes = { family = "pythia", instruct = false }
@@ -26,16 +26,16 @@ from tiltmeter.text_files import read_toml
 AttributeValue = str | bool | int | float
 
 PLAN = "plan.toml"
-# How many folders above a run's its plan may be: a run of a matrix is in OUT/MODEL/CELL, its plan in OUT.
+# The maximum number of folders between a plan and a run: a matrix has its runs in OUT/MODEL/CELL and its plan in OUT.
 _LEVELS = 3
 _KEYS = ("name", "revision", "series", "step", "attributes")
-# Other keys are those of a plan, and checked there; a key as close as this to one of ours is a misspelling.
+# Other keys belong to plans, which check them; a key with this similarity to one of ours is a misspelling.
 _CLOSE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedModel:
-    """A model with its attributes. `series` and `step` place it on a trend; without a series there is no step."""
+    """A model with its attributes. `series` and `step` are its position in a trend; both or neither are given."""
 
     name: str
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class DescribedModel:
     step: float | None = None
 
     def texts(self) -> dict[str, str]:
-        """The attributes as texts.
+        """Return the attributes as texts.
 
         >>> DescribedModel("bert", {"family": "bert", "multilingual": True, "layers": 12}).texts()
         {'family': 'bert', 'multilingual': 'true', 'layers': '12'}
@@ -53,41 +53,41 @@ class DescribedModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelAttributes:
-    """The models that files describe, by the name that runs give them; `sources` are the files."""
+    """The models described in files, by their names in runs; `sources` are the files."""
 
     models: Mapping[str, DescribedModel]
     sources: tuple[Path, ...] = ()
 
     def of(self, model: str, measured: ModelEntry | None = None) -> DescribedModel:
-        """A model with the attributes given for it and those that its entry in a manifest has; given ones win."""
+        """Return a model with its given attributes and those of its manifest entry; given ones have priority."""
         given = self.models.get(model) or DescribedModel(model)
         return DescribedModel(
             model, {**_get_manifest_attributes(measured), **given.attributes}, series=given.series, step=given.step
         )
 
     def list_unmeasured(self, models: Iterable[str]) -> list[str]:
-        """The described models that are not among these, as a misspelt name is."""
+        """Return the described models that are not among the measured ones; their names may be misspelt."""
         measured = set(models)
         return [name for name in self.models if name not in measured]
 
 
 def read_attributes(path: Path) -> ModelAttributes:
-    """The models that a plan, or another TOML file with [[models]], describes; a DataError if it has none."""
+    """Read the models of a plan, or of another TOML file with [[models]]."""
     tables = read_toml(path).get("models")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise DataError(f'{path} has no [[models]] table; begin one with [[models]] and name = "…".')
+        raise DataError(f'{path} has no [[models]] table; add one with [[models]] and name = "…".')
     models: dict[str, DescribedModel] = {}
     for number, table in enumerate(tables, 1):
         model = _parse_model(f"{path}, model {number}", table)
         if models.setdefault(model.name, model) != model:
             raise DataError(
-                f"{path} describes {model.name} twice, with different attributes, series or steps; give it the same."
+                f"{path} describes {model.name} twice, with different attributes, series or steps; delete one."
             )
     return ModelAttributes(models, (path,))
 
 
 def find_run_attributes(folders: Iterable[Path], given: Path | None = None) -> ModelAttributes:
-    """The attributes of the models of runs: from a file that is given, or from the plans beside or above the runs."""
+    """Return the attributes of models: from a given file, or from the plans in or above the folders of runs."""
     if given is not None:
         return read_attributes(given)
     known: dict[Path, bool] = {}
@@ -106,7 +106,7 @@ def find_run_attributes(folders: Iterable[Path], given: Path | None = None) -> M
 
 
 def get_language_attributes(code: str) -> dict[str, str]:
-    """The attributes of a language that are known, with its name.
+    """Return the name and the known attributes of a language.
 
     >>> get_language_attributes("de")["script"], get_language_attributes("tlh")
     ('Latin', {'language': 'tlh'})
@@ -116,7 +116,7 @@ def get_language_attributes(code: str) -> dict[str, str]:
 
 
 def format_attribute(value: AttributeValue) -> str:
-    """The value of an attribute as a text, as TOML writes it.
+    """Return the value of an attribute as a text, in the notation of TOML.
 
     >>> format_attribute(False), format_attribute(7_000_000_000), format_attribute(0.5)
     ('false', '7000000000', '0.5')
@@ -125,10 +125,10 @@ def format_attribute(value: AttributeValue) -> str:
 
 
 def _find_plan(folder: Path, known: dict[Path, bool]) -> Path | None:
-    """The nearest plan in a run's folder or above it; `known` says of files of that name whether they are plans."""
+    """Return the nearest plan in the folder of a run or above it; `known` caches whether a file is a plan."""
     folder = folder.resolve()
-    for place in (folder, *folder.parents[:_LEVELS]):
-        path = place / PLAN
+    for parent in (folder, *folder.parents[:_LEVELS]):
+        path = parent / PLAN
         if path not in known:
             known[path] = path.is_file() and "models" in read_toml(path)
         if known[path]:
@@ -140,18 +140,18 @@ def _parse_model(where: str, table: Mapping[str, Any]) -> DescribedModel:
     for key in table:
         near = get_close_matches(key, _KEYS, n=1, cutoff=_CLOSE)
         if near and key not in _KEYS:
-            raise DataError(f"{where}: {key!r} is not known (did you mean {near[0]}?).")
+            raise DataError(f"{where}: the key {key!r} is not known (did you mean {near[0]}?).")
     name, revision, series = (_parse_text(where, table, key) for key in ("name", "revision", "series"))
     if not name:
-        raise DataError(f'{where} has no name; add name = "…", as the runs name the model.')
+        raise DataError(f'{where} has no name; add name = "…" with the name of the model in runs.')
     step = table.get("step")
     if step is not None and (isinstance(step, bool) or not isinstance(step, int | float) or not math.isfinite(step)):
-        raise DataError(f"{where}: step is {step!r}; it should be a number.")
+        raise DataError(f"{where}: step is {step!r}; it must be a number.")
     if bool(series) != (step is not None):
         has, lacks = ("series", "step") if series else ("step", "series")
-        raise DataError(f"{where} has a {has} and no {lacks}; a trend needs both.")
+        raise DataError(f"{where} has a {has}, but no {lacks}; a trend needs both.")
     if revision and "@" in name:
-        raise DataError(f"{where} has a revision in its name and another; leave one of them out.")
+        raise DataError(f"{where} has a revision in its name and a key revision; delete one of them.")
     named = f"{name}@{revision}" if revision else name
     return DescribedModel(
         named, _validate_attributes(where, table.get("attributes", {})), series, None if step is None else step
@@ -161,26 +161,24 @@ def _parse_model(where: str, table: Mapping[str, Any]) -> DescribedModel:
 def _parse_text(where: str, table: Mapping[str, Any], key: str) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
-        raise DataError(f"{where}: {key} is {value!r}; it should be a text in quotation marks.")
+        raise DataError(f"{where}: {key} is {value!r}; it must be a text in quotation marks.")
     return value
 
 
 def _validate_attributes(where: str, attributes: Any) -> dict[str, AttributeValue]:
     if not isinstance(attributes, dict):
-        raise DataError(f'{where}: attributes is {attributes!r}; it should be a table such as {{ family = "bert" }}.')
+        raise DataError(f'{where}: attributes is {attributes!r}; it must be a table such as {{ family = "bert" }}.')
     for name, value in attributes.items():
         if not isinstance(value, str | bool | int | float) or (isinstance(value, float) and not math.isfinite(value)):
-            raise DataError(
-                f"{where}: the attribute {name} is {value!r}; it should be a text, a number, true or false."
-            )
+            raise DataError(f"{where}: the attribute {name} is {value!r}; it must be a text, a number, true or false.")
     return attributes
 
 
 def _get_manifest_attributes(entry: ModelEntry | None) -> dict[str, AttributeValue]:
-    """The attributes of a model that its entry in a manifest has."""
+    """Return the attributes of a model in its manifest entry."""
     if entry is None:
         return {}
-    found = {
+    attributes = {
         "kind": entry.kind,
         "model type": entry.type,
         "architecture": entry.architecture,
@@ -188,4 +186,4 @@ def _get_manifest_attributes(entry: ModelEntry | None) -> dict[str, AttributeVal
         "layers": entry.layers,
         "dtype": entry.dtype,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in attributes.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Rules on a baseline: the run may be farther from the ideal than the baseline by at most a margin."""
+"""Rules about a baseline: the run may be at most a margin farther from the ideal than the baseline."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -23,7 +23,7 @@ _RUN, _BASELINE = "the run", "the baseline"
 def judge_against_baseline(
     rule: Rule, result: Result, baseline: Result, lenient: bool, across: Sequence[Across] = ()
 ) -> Iterator[RuleVerdict]:
-    """Judge how much farther from the ideal the run is than the baseline, paired by item."""
+    """Yield verdicts on how much farther from the ideal the run is than the baseline, paired by item."""
     runs = ((_RUN, result), (_BASELINE, baseline))
     ours, theirs = build_cells(*runs[0]), build_cells(*runs[1])
     unpooled = {
@@ -34,34 +34,34 @@ def judge_against_baseline(
     }
     cells = _select_cells(rule, ours, unpooled)
     matched = False
-    not_defined = ""
+    undefined = ""
     for cell in cells:
         other = _find_counterpart(cell, _select_same_location(cell, theirs), ours, rule, across)
         names = _list_rule_measures(rule, cell)
         _reject_other_tokenizers(cell, other, names, across)
         for where in _list_groups(rule, cell):
-            left, right = cell.only(where), other.only(where)
-            not_defined = next(describe_undefined_measures(left, right, names), not_defined)
+            left, right = cell.restrict(where), other.restrict(where)
+            undefined = next(describe_undefined_measures(left, right, names), undefined)
             for difference in with_interpretation_doubts(compute_differences(left, right, names, across), runs):
                 matched = True
                 sample = describe_sample(result.manifest.data, cell.benchmark, cell.part, cell.language)
                 yield _judge_difference(rule, difference, where, lenient, sample)
     if not matched:
-        if not_defined:
-            raise UsageError(f"The rule {rule.text!r} cannot be checked: {not_defined}")
+        if undefined:
+            raise UsageError(f"The rule {rule.text!r} cannot be checked: {undefined}")
         measures = ", ".join(dict.fromkeys(quantity.name for cell in cells for quantity in cell.list_quantities()))
         if not rule.measure:
             raise UsageError(
-                f"--no-worse-than {rule.text} applies to percentages of preferences such as SS, and none can be "
-                f'compared with the baseline; name a measure ({measures}), as in "gest.log g_s 0.1".'
+                f"--no-worse-than {rule.text} applies to percentages of preferences, such as SS, and the run and the "
+                f'baseline share none; name a measure ({measures}), as in "gest.log g_s 0.1".'
             )
         raise UsageError(
-            f"The rule {rule.text!r} matches nothing that the run and the baseline share; the run has {measures}."
+            f"The rule {rule.text!r} matches no measure that the run and the baseline share; the run has {measures}."
         )
 
 
 def _select_cells(rule: Rule, cells: Sequence[Cell], unpooled: AbstractSet[tuple[str, str, str]]) -> list[Cell]:
-    """The cells that a rule applies to: without a part in the rule, the pooled parts unless they contradict."""
+    """Return the cells of a rule; for a rule without a part, the pooled parts, unless they contradict each other."""
     kept = list(cells)
     for field, values in (("benchmark", (rule.benchmark,)), ("part", (rule.part,)), ("language", rule.languages)):
         if not any(values) or values == (EVERY,):
@@ -70,7 +70,7 @@ def _select_cells(rule: Rule, cells: Sequence[Cell], unpooled: AbstractSet[tuple
         for value in values:
             if value not in present:
                 raise UsageError(
-                    f"The rule {rule.text!r} matches nothing: the run has no {field} {value!r} there"
+                    f"The rule {rule.text!r} matches nothing: the run has no {field} {value!r}"
                     f"{suggest_name(str(value), present)}; it has {', '.join(present)}."
                 )
         kept = [cell for cell in kept if getattr(cell, field) in values]
@@ -81,14 +81,14 @@ def _select_cells(rule: Rule, cells: Sequence[Cell], unpooled: AbstractSet[tuple
 
 
 def _select_same_location(cell: Cell, others: Sequence[Cell]) -> list[Cell]:
-    """The cells with the same benchmark, part and language."""
+    """Return the cells with the same benchmark, part and language."""
     return [other for other in others if other.location == cell.location]
 
 
 def _find_counterpart(
     cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule: Rule, across: Sequence[Across]
 ) -> Cell:
-    """The baseline's cell of the same model, or of its only model if both runs have one."""
+    """Return the cell of the same model in the baseline, or of its only model if both runs have one model."""
     location = f"{cell.benchmark}/{cell.part}:{cell.language}"
     if not others:
         raise UsageError(
@@ -100,8 +100,8 @@ def _find_counterpart(
     if not same:
         models = ", ".join(dict.fromkeys(other.model for other in others))
         raise UsageError(
-            f"The baseline has no model {cell.model} on {location}, and it is not clear which of {models} to compare "
-            f"it with; use runs with one model each, or the same names."
+            f"The baseline has no model {cell.model} on {location}, and several others ({models}); use runs with one "
+            "model each, or with the same names."
         )
     alike = [other for other in same if not set(list_differing_conditions(cell, other)) - set(across)]
     if not alike:
@@ -112,7 +112,7 @@ def _find_counterpart(
 
 
 def _reject_other_tokenizers(cell: Cell, other: Cell, measures: Sequence[str], across: Sequence[Across]) -> None:
-    """Refuse a rule on a mean over tokens for models with different tokenizers."""
+    """Raise an error for a mean over tokens if the tokenizers differ."""
     for quantity in cell.list_quantities():
         if quantity.name in measures and set(list_differing_conditions(cell, other, quantity.measure)) - set(across):
             raise UsageError(explain_incomparable(cell, other, across, quantity.measure))
@@ -124,30 +124,30 @@ def _list_groups(rule: Rule, cell: Cell) -> list[dict[str, str]]:
     columns = list(map(str, cell.attributes.columns))
     if rule.view not in columns:
         raise UsageError(
-            f"The rule {rule.text!r} matches nothing: items have no {rule.view!r}{suggest_name(rule.view, columns)}; "
-            f"they have {', '.join(columns) or 'no attributes'}."
+            f"The rule {rule.text!r} matches nothing: items have no attribute "
+            f"{rule.view!r}{suggest_name(rule.view, columns)}; they have {', '.join(columns) or 'no attributes'}."
         )
     groups = sorted({str(value) for value in cell.attributes[rule.view].dropna()})
     if rule.group != EVERY and rule.group not in groups:
         raise UsageError(
             f"The rule {rule.text!r} matches nothing: no item has the {rule.view} {rule.group!r}"
-            f"{suggest_name(rule.group, groups)}; there is {shorten_names(groups)}."
+            f"{suggest_name(rule.group, groups)}; the values are {shorten_names(groups)}."
         )
     return [{rule.view: group} for group in (groups if rule.group == EVERY else [rule.group])]
 
 
 def _list_rule_measures(rule: Rule, cell: Cell) -> list[str]:
-    """The measure of a rule, or all percentages of preferences if it names none."""
+    """Return the measure of a rule; for a rule without a measure, all percentages of preferences."""
     quantities = cell.list_quantities()
     names = [quantity.name for quantity in quantities]
     if not rule.measure:
-        # An empty list would mean all measures, so a name that no measure has stands for none.
+        # An empty list would mean all measures; no measure has the name "-".
         return [q.name for q in quantities if q.values.preference and not q.measure.ideal_at_bound] or ["-"]
     measure = complete_name(rule.measure, names)
     if measure is None:
         raise UsageError(
             f"The rule {rule.text!r} matches nothing: {cell} cannot be compared in {rule.measure!r}"
-            f"{suggest_name(rule.measure, names)}; it can be in {', '.join(names)}."
+            f"{suggest_name(rule.measure, names)}; the measures are {', '.join(names)}."
         )
     return [measure]
 
@@ -156,9 +156,9 @@ def _judge_difference(
     rule: Rule, difference: Difference, where: dict[str, str], lenient: bool, sample: str
 ) -> RuleVerdict:
     contrast, cell, quantity = difference.contrast, difference.left.cell, difference.quantity
-    # For an equally biased model: the same distance from the ideal, and as many items of disagreement.
+    # The error of an equally biased model: with the same number of items on which the two disagree.
     error = 0.0 if contrast.test == "identical" else contrast.standard_error
-    room = RuleTolerance(None, rule.limit, error, (contrast.clusters or contrast.n) - 1)
+    tolerance = RuleTolerance(None, rule.limit, error, (contrast.clusters or contrast.n) - 1)
     group = "".join(f", {name} {value}" for name, value in where.items())
     same = "the two gave the same answers" * (contrast.test == "identical")
     return judge_value(
@@ -170,8 +170,8 @@ def _judge_difference(
         (contrast.farther_low, contrast.farther_high),
         contrast.n,
         lenient,
-        even=room.passes(lenient),
-        needed=room.needed(contrast.n, lenient),
+        even=tolerance.passes(lenient),
+        needed=tolerance.needed(contrast.n, lenient),
         uninterpretable=f"not interpretable ({'; '.join(difference.doubts)})" if difference.doubts else "",
         note="; ".join(filter(None, (same, sample))),
     )

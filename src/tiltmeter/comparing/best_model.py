@@ -1,4 +1,4 @@
-"""The best of several models in a measure, if the paired tests tell it apart from all others."""
+"""The best of several models in a measure, if it differs significantly from all others."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,11 @@ from tiltmeter.measures.verdict_rule import ALPHA
 
 
 def find_best_model(cells: Sequence[Cell], measure: str) -> Cell | None:
-    """The cell that is significantly closer to the ideal of a measure than every other one; None if there is none.
+    """Return the cell that is significantly closer to the ideal of a measure than all others, or None.
 
-    Each test is on the items that the two have, and its p-value is multiplied by the number of other models. That is
-    enough although the best is chosen by the same data: for a wrong choice its test against the model that is truly
-    best has to fail, and there are as many such tests as there are other models. Measures that are no function of means
-    of items, and cells that are not comparable, have no best.
+    Tests use the items that two cells share; p-values are multiplied by the number of other models. This correction is
+    sufficient although the same data select the best model: a wrong selection requires a false positive in the test
+    against the truly best model. Incomparable cells, and measures without contributions of items, have no best model.
     """
     quantities = [_get_quantity(cell, measure) for cell in cells]
     first = quantities[0] if quantities else None
@@ -27,9 +26,9 @@ def find_best_model(cells: Sequence[Cell], measure: str) -> Cell | None:
 
 
 def _get_quantity(cell: Cell, measure: str) -> Quantity | None:
-    """The measure as it is compared item by item; of g_s, which is a ratio, that is its logarithm."""
-    found = {quantity.name: quantity for quantity in cell.list_quantities()}
-    return found.get(measure) or found.get(f"log {measure}")
+    """Return the quantity in which a measure is compared; for the ratio g_s, it is the logarithm."""
+    quantities = {quantity.name: quantity for quantity in cell.list_quantities()}
+    return quantities.get(measure) or quantities.get(f"log {measure}")
 
 
 def _compute_distance(cell: Cell, quantity: Quantity) -> float:

@@ -1,4 +1,4 @@
-"""Cells: the scores of one model, benchmark part, language and protocol, as tables that can be compared."""
+"""Cells: the scores of one model, benchmark part, language and protocol as tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from tiltmeter.runs.manifest import DataSetFiles
 from tiltmeter.runs.measurement import find_measure_modules, reject_missing_packages
 from tiltmeter.runs.result import Result
 
-# The attribute of an item that holds its translation by the system that is measured.
+# The attribute with the translation of an item by the measured system.
 ITEM_TRANSLATION = "translation"
 
 _SCORE_COLUMNS = {*KEY_COLUMNS, "item", "candidate", "role", "score"}
@@ -31,9 +31,8 @@ class Cell:
     """The scores of one model on one part of a benchmark in one language, under one protocol.
 
     `scores` has a row for each item, indexed by part and id, and a column for each role; `attributes` has the same rows
-    with the items' attributes (bias type, target, stereotype). `data` are the files of the data set, `asking` is how
-    the model was asked, `module` the name of the module of measures, which is empty if none measures these scores, and
-    `texts` the run's table of items for this benchmark and language, if any.
+    with the attributes of items (bias type, target, stereotype). `data` are the files of the data set. `module` is the
+    name of the module of measures, or empty. `texts` is the table of items for this benchmark and language, if any.
     """
 
     run: str
@@ -45,7 +44,7 @@ class Cell:
     scores: pd.DataFrame
     attributes: pd.DataFrame
     data: DataSetFiles
-    asking: MeasurementConditions
+    conditions: MeasurementConditions
     module: str
     texts: pd.DataFrame | None = None
 
@@ -60,26 +59,31 @@ class Cell:
         """The benchmark, part and language, as in `stereoset/intrasentence:de`."""
         return format_location(self.benchmark, self.part, self.language)
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The run, model, benchmark, part, language and protocol."""
+        return self.run, self.model, self.benchmark, self.part, self.language, self.protocol
+
     def list_quantities(self) -> list[Quantity]:
-        """The measures in which the cell can be compared."""
+        """Return the measures in which the cell can be compared."""
         if not self.module:
             return []
         return list_comparable_quantities(self.module, self.scores.columns, self.attributes.columns)
 
     def items(self, quantity: Quantity) -> pd.Index:
-        """The items that contribute to a measure."""
+        """Return the items that contribute to a measure."""
         if not quantity.values.may_be_missing:
             return self.scores.index
         return self.scores.index[self.scores[list(quantity.values.roles)].notna().all(axis=1)]
 
     def values(self, quantity: Quantity, items: pd.Index) -> Floats:
-        """The contributions of items to a measure: a row for each mean it is made of, a column for each item."""
+        """Return the contributions of items to a measure: a row for each of its means, a column for each item."""
         return quantity.values.contributions(
             self._get_role_scores(quantity, items) | self._get_numbers(quantity, items)
         )
 
     def _get_role_scores(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
-        """The scores of items by the roles that a measure needs; an error if one is missing."""
+        """Return the scores of items by role; raise an error if a score is not finite."""
         roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in quantity.values.roles}
         for role, scores in roles.items():
             bad = ~np.isfinite(scores)
@@ -87,32 +91,32 @@ class Cell:
                 part, item = items[int(np.argmax(bad))]
                 raise DataError(
                     f"{self.model} has no finite score for the role {role} of item {item} in {self.benchmark}/{part}:"
-                    f"{self.language}; make the run again."
+                    f"{self.language}; repeat the run."
                 )
         return roles
 
     def _get_numbers(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
-        """The attributes of items that a measure of all items together computes with; an error if one is no number."""
+        """Return the numeric attributes of items that a measure needs; raise an error if one is not a number."""
         columns = {}
         for name in quantity.values.number_columns:
-            found = pd.to_numeric(self.attributes[name].loc[items], errors="coerce")
-            columns[name] = found.to_numpy(dtype=float, na_value=np.nan)
+            numbers = pd.to_numeric(self.attributes[name].loc[items], errors="coerce")
+            columns[name] = numbers.to_numpy(dtype=float, na_value=np.nan)
             if np.isnan(columns[name]).any():
                 part, item = items[int(np.argmax(np.isnan(columns[name])))]
                 raise DataError(
-                    f"Item {item} in {self.benchmark}/{part}:{self.language} has no number as its {name}, which "
+                    f"Item {item} in {self.benchmark}/{part}:{self.language} has no number in {name}, which "
                     f"{quantity.name} needs; correct the data."
                 )
         return columns
 
     def find_item_scale(self) -> ItemScale | None:
-        """The scale on which the items are listed, by the measure that defines one; None if none does."""
+        """Return the scale by which items are sorted, or None if no measure defines one."""
         if not self.module:
             return None
         return find_module_scale(self.module, self.scores.columns, self.attributes.columns)
 
     def compute_strengths(self, scale: ItemScale, items: pd.Index) -> Floats:
-        """How strongly each item is towards stereotypes on a scale; negative against them."""
+        """Return how much the model prefers the stereotype in each item; negative values are against the stereotype."""
         values = scale.quantity.values
         roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in scale.strength.roles}
         names = [name for name in (*values.columns, values.sides) if name in self.attributes.columns]
@@ -122,47 +126,47 @@ class Cell:
         return scale.compute(roles, {**columns, **self._get_numbers(scale.quantity, items)})
 
     def compute_directions(self, quantity: Quantity, items: pd.Index) -> Floats:
-        """For each item 1 if a higher contribution is towards stereotypes, -1 if it is against them."""
+        """Return 1 for each item whose higher contributions are towards stereotypes, -1 for the others."""
         names = [name for name in (*quantity.values.columns, quantity.values.sides) if name in self.attributes.columns]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in names}
         return quantity.compute_directions(columns, len(items))
 
     def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """The strata of items, if the measure weights items by stratum."""
+        """Return the strata of items, if the measure weights items by stratum."""
         if quantity.values.weigh is None:
             return None
         return self.attributes[quantity.values.columns[0]].loc[items].to_numpy(dtype=object)
 
     def sides(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """The sides of the items' strata, if the measure has sides and the items say so."""
+        """Return the sides of the strata of items, if the measure has sides and the items have them."""
         name = quantity.values.sides
         return self.attributes[name].loc[items].to_numpy(dtype=object) if name in self.attributes.columns else None
 
     def supports_quantity(self, quantity: Quantity, items: pd.Index) -> bool:
-        """Whether a measure is defined on these items; one that compares two sides needs items of both."""
+        """Return whether a measure is defined on these items; a measure that compares two sides needs items of both."""
         return quantity.values.is_defined(self.labels(quantity, items), self.sides(quantity, items))
 
     def clusters(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """The clusters of items, if the measure names an attribute to cluster by."""
+        """Return the clusters of items, if the measure clusters items by an attribute."""
         known = [name for name in quantity.values.clusters if name in self.attributes.columns]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in known}
         return select_clusters(quantity.values, columns)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
-        """The attributes of an item, such as its bias type and target, without its translation."""
+        """Return the attributes of an item, such as bias type and target, without the translation."""
         row = self._find_row(item)
         names = [name for name in self.attributes.columns if name != ITEM_TRANSLATION]
         values: dict[str, Any] = {name: self.attributes[name].iat[row] for name in names}
         return {name: str(value) for name, value in values.items() if not pd.isna(value)}
 
     def translation(self, item: tuple[str, str]) -> str | None:
-        """The translation of an item by the system that is measured; None for language models."""
+        """Return the translation of an item by the measured system; None for language models."""
         if ITEM_TRANSLATION not in self.attributes.columns:
             return None
         return str(self.attributes[ITEM_TRANSLATION].iat[self._find_row(item)])
 
     def score(self, item: tuple[str, str], role: str) -> float | None:
-        """The score of an item for a role, if there is one."""
+        """Return the score of an item for a role, or None."""
         if role not in self.scores.columns:
             return None
         return float(self.scores[role].to_numpy()[self._find_row(item)])
@@ -170,8 +174,8 @@ class Cell:
     def _find_row(self, item: tuple[str, str]) -> int:
         return cast(int, self.scores.index.get_loc(item))
 
-    def only(self, where: Mapping[str, str]) -> "Cell":
-        """The cell with only the items that have these attributes."""
+    def restrict(self, where: Mapping[str, str]) -> "Cell":
+        """Return the cell with only the items that have these attributes."""
         keep = np.ones(len(self.attributes), dtype=bool)
         for column, value in where.items():
             if column not in self.attributes.columns:
@@ -182,7 +186,7 @@ class Cell:
 
 
 def format_location(benchmark: str, part: str, language: str) -> str:
-    """A benchmark with its part and language, the part only where there are several.
+    """Return a benchmark with part and language; a single part is omitted.
 
     >>> format_location("stereoset", "intrasentence", "de"), format_location("crows-pairs", "all", "en")
     ('stereoset/intrasentence:de', 'crows-pairs:en')
@@ -191,32 +195,32 @@ def format_location(benchmark: str, part: str, language: str) -> str:
 
 
 def list_attribute_columns(rows: pd.DataFrame) -> list[str]:
-    """The columns of a table of scores that hold attributes of its items."""
+    """Return the columns of a score table with attributes of items."""
     return [str(name) for name in rows.columns if name not in _SCORE_COLUMNS and rows[name].notna().any()]
 
 
 def build_cells(run: str, result: Result) -> list[Cell]:
-    """The cells of a run, followed by those of its pooled parts."""
+    """Return the cells of a run, followed by those of its pooled parts."""
     cells = []
     reject_missing_packages(result.manifest)
     modules = find_measure_modules(result.scores, result.manifest)
     data_of = result.manifest.index_data_sets()
-    asked = {
-        (asking.model, asking.benchmark, asking.part, asking.language, asking.protocol): asking
-        for asking in result.manifest.asked
+    conditions_of = {
+        (entry.model, entry.benchmark, entry.part, entry.language, entry.protocol): entry
+        for entry in result.manifest.asked
     }
     texts_of = _group_texts(result)
     for key, rows in split_by_key(result.scores):
         place = (key.benchmark, key.language)
         data = data_of.get(place, DataSetFiles())
-        asking = asked.get(key.names) or MeasurementConditions(*key.names, "likelihood", None)
+        conditions = conditions_of.get(key.names) or MeasurementConditions(*key.names, "likelihood", None)
         tables, module = _build_tables(run, rows, key.part), modules.get(key.benchmark, "")
-        cells.append(Cell(run, *key.names, *tables, data, asking, module, texts_of.get(place)))
+        cells.append(Cell(run, *key.names, *tables, data, conditions, module, texts_of.get(place)))
     return [*cells, *_build_pooled_cells(cells, result.records)]
 
 
 def _group_texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
-    """The run's table of items by benchmark and language."""
+    """Return the table of items by benchmark and language."""
     if result.texts is None:
         return {}
     groups = result.texts.groupby(["benchmark", "language"], sort=False)
@@ -224,26 +228,26 @@ def _group_texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
 
 
 def restrict_cells(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:
-    """The cells with only the items that have these attributes; an error if no item has such an attribute or value."""
+    """Return the cells with only the items that have these attributes; raise an error for unknown attributes."""
     columns = list(dict.fromkeys(column for cell in cells for column in cell.attributes.columns))
     for column, value in where.items():
         if column not in columns:
             raise UsageError(
-                f"No item has the attribute {column!r}{suggest_name(column, columns)}; there is {', '.join(columns)}."
+                f"No item has the attribute {column!r}{suggest_name(column, columns)}; items have {', '.join(columns)}."
             )
         known = sorted(
             {str(known) for cell in cells if column in cell.attributes for known in cell.attributes[column].dropna()}
         )
         if value not in known:
             raise UsageError(
-                f"No item has the {column} {value!r}{suggest_name(value, known)}; there is {shorten_names(known)}."
+                f"No item has the {column} {value!r}{suggest_name(value, known)}; values are {shorten_names(known)}."
             )
-    kept = [cell.only(where) for cell in cells]
-    return [cell for cell in kept if len(cell.scores)]
+    restricted = [cell.restrict(where) for cell in cells]
+    return [cell for cell in restricted if len(cell.scores)]
 
 
 def shorten_names(names: Sequence[str], limit: int = 12) -> str:
-    """The first names of a list, separated by commas, for an error message.
+    """Return the first names of a list, separated by commas.
 
     >>> shorten_names(["a", "b", "c"], 2)
     'a, b …'
@@ -255,26 +259,28 @@ def _build_tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame
     twice = rows.duplicated(["item", "role"])
     if twice.any():
         row = rows[twice].iloc[0]
-        raise DataError(f"{run} has two scores of {row['model']} for the role {row['role']} of item {row['item']}.")
+        raise DataError(
+            f"{run} has two scores of {row['model']} for the role {row['role']} of item {row['item']}; repeat the run."
+        )
     scores = rows.pivot(index="item", columns="role", values="score").sort_index()
     attributes = rows.drop_duplicates("item").set_index("item")[list_attribute_columns(rows)].loc[scores.index]
-    # In a table with other benchmarks, whose items have no stereotype, GEST's stereotypes are floats: 8.0 for 8.
+    # In a table with items without a stereotype, the stereotypes of GEST are floats: 8.0 for 8.
     attributes = attributes.convert_dtypes()
     index = pd.MultiIndex.from_arrays([[part] * len(scores), scores.index], names=["part", "item"])
     return scores.set_axis(index), attributes.set_axis(index)
 
 
 def _build_pooled_cells(cells: Sequence[Cell], records: Iterable[Record]) -> Iterator[Cell]:
-    """The cells of parts that the run's measures pooled, as one cell each.
+    """Yield a cell for each group of parts that the measures of the run pooled.
 
-    Parts are pooled here if the run has a record over all parts in a measure that is compared item by item. g_s of GEST
-    is not: over all templates it is the mean of their g_s, which no item contributes to.
+    Parts are pooled if the run has a record over all parts in a measure with contributions of items. g_s of GEST is not
+    such a measure: over all templates it is the mean of their g_s.
     """
     overall: dict[tuple[str, ...], dict[str, Record]] = {}
     for record in records:
         if record.part == OVERALL and record.view == "all":
-            family = get_base_protocol(record.protocol.split(" + ")[0])
-            overall_key = (record.model, record.benchmark, record.language, family)
+            protocol = get_base_protocol(record.protocol.split(" + ")[0])
+            overall_key = (record.model, record.benchmark, record.language, protocol)
             overall.setdefault(overall_key, {})[record.measure] = record
     groups: dict[tuple[str, ...], dict[str, Cell]] = {}
     for cell in cells:
@@ -293,5 +299,5 @@ def _build_pooled_cells(cells: Sequence[Cell], records: Iterable[Record]) -> Ite
             protocol=next(iter(recorded.values())).protocol,
             scores=pd.concat([cell.scores for cell in pool]),
             attributes=pd.concat([cell.attributes for cell in pool]),
-            asking=pool_conditions([cell.asking for cell in pool]),
+            conditions=pool_conditions([cell.conditions for cell in pool]),
         )

@@ -1,4 +1,4 @@
-"""The results of chat models by the wording of the instruction: each run has several, so nothing is asked again."""
+"""Results of chat models by wording of the instruction; the answers of the run are sufficient."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ _REFUSAL = "refusal"
 
 
 def split_by_wording(result: Result) -> Iterator[tuple[str, Result]]:
-    """A run of chat models as if each of its wordings had been the only one."""
+    """Yield, for each wording, the run as if it were the only wording."""
     answers = result.answers
     if answers is None or answers["wording"].nunique() < 2:
         return
@@ -26,7 +26,7 @@ def split_by_wording(result: Result) -> Iterator[tuple[str, Result]]:
 
 
 def _build_scores(answers: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """The table of scores of these answers; the items' attributes are those of a table that has them."""
+    """Build the score table of answers; the attributes of items are taken from a known score table."""
     rows = []
     for key, asked in answers.groupby(_ITEM, sort=False):
         for role, score in compute_item_scores([_parse_answer(row) for row in asked.to_dict("records")]):

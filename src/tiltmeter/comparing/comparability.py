@@ -1,11 +1,11 @@
-"""Which cells are comparable: by default those of one family of answers, kind of model, protocol and data.
+"""Comparability of cells: by default, answer type, kind of model, protocol and data must be the same.
 
     kinds        masked, causal and seq2seq models, whose scores are different quantities
-    protocols    different protocols for one kind of model
-    editions     different files under one name
+    protocols    different protocols for the same kind of model
+    editions     different files with the same name
     tokenizers   means over tokens, such as S_JSD, of models with different tokenizers
 
-Likelihoods and answers to prompts can be shown side by side, but are never tested against each other.
+Likelihoods and answers to prompts are never tested against each other.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,27 +18,27 @@ from tiltmeter.models.model_protocol import CHAT_TEMPLATE
 
 Across = Literal["kinds", "protocols", "editions", "tokenizers"]
 ACROSS: tuple[Across, ...] = get_args(Across)
-# A difference that no option allows.
+# A difference for which there is no option.
 PROMPTING = "prompting"
 
 _WHY = {
     "kinds": "models of different kinds ({}; {}), whose scores are different quantities",
-    "protocols": "asked by different protocols ({}; {}), so that a difference may be due to the protocol",
-    "editions": "measured on different files of {}, in which items of the same id may differ",
-    "tokenizers": "of different tokenizers, so that {} is a mean over different tokens",
-    PROMPTING: "measured by likelihoods and by prompts, which are different questions",
+    "protocols": "asked by different protocols ({}; {}), so a difference may be due to the protocol",
+    "editions": "measured on different files of {}, in which items with the same id may differ",
+    "tokenizers": "models with different tokenizers, so {} is a mean over different tokens",
+    PROMPTING: "measured by likelihoods and by prompts, which are not comparable",
 }
-_UNKNOWN_KIND = "models whose kind is not known ({}; {}), so that their scores may be different quantities"
+_UNKNOWN_KIND = "models of unknown kind ({}; {}), whose scores may be different quantities"
 
 
 def list_differing_conditions(cell: Cell, other: Cell, measure: Measure | None = None) -> list[str]:
-    """In which respects two cells differ that should be equal for a comparison; tokenizers for means over tokens."""
-    ours, theirs = cell.asking, other.asking
+    """Return the conditions in which two cells differ; tokenizers only for a measure that is a mean over tokens."""
+    ours, theirs = cell.conditions, other.conditions
     respects = []
     if ("prompted" in ours.family) != ("prompted" in theirs.family):
         respects.append(PROMPTING)
     if cell.model != other.model and (ours.kind is None or theirs.kind is None or ours.kind != theirs.kind):
-        # The case of a part follows from the kind of model; the rest of the protocol should be the same.
+        # The case (`/d`) depends on the kind of model; the rest of the protocol must be the same.
         respects.append("kinds")
         same_protocol = get_base_protocol(ours.protocol) == get_base_protocol(theirs.protocol)
         same_protocol &= (CHAT_TEMPLATE in ours.protocol) == (CHAT_TEMPLATE in theirs.protocol)
@@ -55,26 +55,26 @@ def list_differing_conditions(cell: Cell, other: Cell, measure: Measure | None =
 
 
 def explain_incomparable(cell: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None) -> str:
-    """Why two cells are not compared, and the option that allows it."""
+    """Return why two cells are not compared, and the option that allows it."""
     reason, lacking = find_incomparable_reason(cell, other, across, measure)
     options = " ".join(f"--across {name}" for name in lacking)
-    return f"{reason} To compare them all the same, add {options}." if lacking else reason
+    return f"{reason} To compare them anyway, add {options}." if lacking else reason
 
 
 def find_incomparable_reason(
     cell: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None
 ) -> tuple[str, tuple[Across, ...]]:
-    """Why two cells are not compared, and across what they could be; that is nothing if they never can."""
+    """Return why two cells are not compared, and the values of `across` that would allow it, if any."""
     lacking = [name for name in list_differing_conditions(cell, other, measure) if name not in across]
     reasons = " and ".join(_format_reason(name, cell, other, measure) for name in lacking)
-    both = f"{cell} and {other}" if str(cell) != str(other) else f"{cell} (in {cell.run}) and the same (in {other.run})"
+    both = f"{cell} and {other}" if str(cell) != str(other) else f"{cell} in {cell.run} and in {other.run}"
     if PROMPTING in lacking:
         return f"{both} are not tested against each other: they were {_WHY[PROMPTING]}.", ()
     return f"{both} are not compared: they are {reasons}.", tuple(name for name in ACROSS if name in lacking)
 
 
 def list_comparison_warnings(pairs: Iterable[tuple[Cell, Cell, Measure]]) -> Iterator[str]:
-    """The warnings for comparisons that `--across` allowed, and for those between languages."""
+    """Yield warnings for comparisons that `--across` allowed, and for comparisons of languages."""
     seen: dict[str, str] = {}
     languages = False
     for cell, other, measure in pairs:
@@ -88,12 +88,12 @@ def list_comparison_warnings(pairs: Iterable[tuple[Cell, Cell, Measure]]) -> Ite
 
 
 def _format_reason(name: str, cell: Cell, other: Cell, measure: Measure | None) -> str:
-    if name == "kinds" and None in (cell.asking.kind, other.asking.kind):
-        return _UNKNOWN_KIND.format(*(side.asking.kind or "unknown" for side in (cell, other)))
+    if name == "kinds" and None in (cell.conditions.kind, other.conditions.kind):
+        return _UNKNOWN_KIND.format(*(side.conditions.kind or "unknown" for side in (cell, other)))
     if name == "kinds":
-        return _WHY[name].format(cell.asking.kind, other.asking.kind)
+        return _WHY[name].format(cell.conditions.kind, other.conditions.kind)
     if name == "protocols":
-        return _WHY[name].format(*(f"{side.protocol}, {side.asking.family}" for side in (cell, other)))
+        return _WHY[name].format(*(f"{side.protocol}, {side.conditions.family}" for side in (cell, other)))
     if name == "editions":
         return _WHY[name].format(f"{cell.benchmark}:{cell.language}")
     return _WHY[name].format(measure.name if measure else "the measure")

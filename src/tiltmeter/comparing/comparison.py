@@ -1,4 +1,4 @@
-"""Compare runs item by item: models on the same items, and languages on translations of the same items."""
+"""Comparison of runs item by item: models on the same items, languages on translations of the same items."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +12,7 @@ from tiltmeter.comparing.comparability import (
     list_comparison_warnings,
     list_differing_conditions,
 )
+from tiltmeter.comparing.comparable_cells import find_uninterpretable_cells
 from tiltmeter.comparing.paired_difference import (
     Comparison,
     Difference,
@@ -24,7 +25,6 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.contrasts import are_equal_scores, compute_contrast
 from tiltmeter.measures.measure import Quantity, complete_name
 from tiltmeter.measures.measure import list_measures as all_measures
-from tiltmeter.measures.records import Record
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
@@ -42,11 +42,11 @@ def compare(
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
 ) -> Comparison:
-    """Compare named runs: every pair of models on the same items, and every pair of languages of a model.
+    """Compare named runs: all pairs of models on the same items, and all pairs of languages of a model.
 
-    `by` selects one kind of pair: "model", "language", or "any", pairs that differ in both. `baseline` is a model, a
-    language or a run with which all others are compared. `measures` selects measures, `where` items by attribute.
-    Models of different kinds, protocols, editions of the data or tokenizers are compared only if `across` allows it.
+    `by` selects one type of pair: "model", "language", or "any" for pairs that differ in both. `baseline` is a model, a
+    language or a run with which all others are compared. `measures` selects measures, `where` selects items by
+    attribute. Different kinds of model, protocols, editions or tokenizers are compared only if `across` allows it.
     """
     measures = complete_measure_names(measures)
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
@@ -80,22 +80,22 @@ def compare(
 def compute_differences(
     left: Cell, right: Cell, measures: Sequence[str], across: Sequence[Across] = ()
 ) -> list[Difference]:
-    """The differences between two cells, not corrected for multiple tests; empty if they share no item."""
+    """Return the differences between two cells, not corrected for multiple tests; empty if they share no items."""
     return list(_build_differences(left, right, (left, right), measures, across))
 
 
 def list_possible_pairs(cells: Sequence[Cell], by: By | None) -> list[tuple[Cell, Cell]]:
-    """The pairs of cells on the same part of a benchmark, whether they are comparable or not."""
+    """Return the pairs of cells on the same part of a benchmark, including incomparable ones."""
     wanted = (by,) if by else ("model", "language")
     return [(cell, other) for cell, other in combinations(cells, 2) if _classify_pair(cell, other) in wanted]
 
 
 def _classify_pair(cell: Cell, other: Cell) -> By | None:
-    """The kind of pair that two cells are; None if they are on different benchmarks or parts."""
+    """Return the type of a pair of cells; None if benchmark or part differ."""
     if (cell.benchmark, cell.part) != (other.benchmark, other.part):
         return None
     if cell.language == other.language:
-        return "model"  # or the same model with another protocol or in another run
+        return "model"  # also the same model with another protocol or in another run
     if cell.model != other.model:
         return "any"
     return "language"
@@ -155,7 +155,7 @@ def _build_differences(
 
 
 def describe_undefined_measures(left: Cell, right: Cell, measures: Sequence[str]) -> Iterator[str]:
-    """A sentence for each measure of these that compares two sides, where the shared items are of one side only."""
+    """Yield a message for each measure that compares two sides if the shared items have only one side."""
     for quantity in left.list_quantities():
         if quantity not in right.list_quantities() or (measures and quantity.name not in measures):
             continue
@@ -163,19 +163,19 @@ def describe_undefined_measures(left: Cell, right: Cell, measures: Sequence[str]
         if len(items) and not left.supports_quantity(quantity, items):
             yield (
                 f"{quantity.name} is not defined on the items that {left} and {right} share: they are all for one "
-                "side, men or women, and it compares the two."
+                "side, men or women, but the measure compares the two."
             )
 
 
 def _has_other_tokenizer(left: Cell, right: Cell, quantity: Quantity, across: Sequence[Across]) -> bool:
-    """Whether a measure is a mean over tokens of different tokenizers, which `across` does not allow."""
+    """Return whether a measure is a mean over tokens of different tokenizers, and `across` does not allow it."""
     return "tokenizers" in set(list_differing_conditions(left, right, quantity.measure)) - set(across)
 
 
 def _describe_tokenizers(
     pairs: Sequence[tuple[Cell, Cell]], measures: Sequence[str], across: Sequence[Across]
 ) -> Iterator[str]:
-    """A note on the measures left out because the tokenizers differ."""
+    """Yield a note on the measures that are left out because the tokenizers differ."""
     left_out: dict[str, tuple[Cell, Cell, Quantity]] = {}
     for left, right in pairs:
         for quantity in left.list_quantities():
@@ -188,7 +188,7 @@ def _describe_tokenizers(
 
 
 def _format_subject(left: Cell, right: Cell) -> str:
-    """What two cells have in common: benchmark and language, model and benchmark, or the benchmark only."""
+    """Return what two cells have in common: benchmark and language, model and benchmark, or only the benchmark."""
     if left.language == right.language:
         return f"{left.benchmark}:{left.language}"
     return f"{left.model} on {left.benchmark}" if left.model == right.model else left.benchmark
@@ -207,20 +207,15 @@ def _format_label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
 def with_interpretation_doubts(
     differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]
 ) -> list[Difference]:
-    """The differences with the doubts added for measures of bias in which a side is not interpretable."""
-    reasons: dict[tuple[str, ...], str] = {}
-    for name, result in runs:
-        for record in result.records:
-            verdict = record.verdict
-            if record.view == "all" and verdict is not None and verdict.kind == "not interpretable":
-                reasons[(name, *_get_key(record))] = verdict.reason
+    """Add the reasons why a side is not interpretable to differences in measures of bias."""
+    reasons = find_uninterpretable_cells(runs)
     return [
         replace(
             difference,
             doubts=tuple(
-                f"{side.label}: {reasons[key]}"
+                f"{side.label}: {reasons[side.cell.key]}"
                 for side in (difference.left, difference.right)
-                if (key := (side.cell.run, *_get_key(side.cell))) in reasons
+                if side.cell.key in reasons
             ),
         )
         if difference.quantity.measure.bias_direction
@@ -229,12 +224,8 @@ def with_interpretation_doubts(
     ]
 
 
-def _get_key(row: Cell | Record) -> tuple[str, ...]:
-    return row.model, row.benchmark, row.part, row.language, row.protocol
-
-
 def _describe_omitted_items(differences: Sequence[Difference]) -> Iterator[str]:
-    """The numbers of items left out because only one side has them."""
+    """Yield the numbers of items that are left out because only one side has them."""
     left_out = [d for d in differences if d.only_left or d.only_right]
     for d in {(d.subject, d.part, d.left.label, d.right.label): d for d in left_out}.values():
         counts = " and ".join(
@@ -246,13 +237,13 @@ def _describe_omitted_items(differences: Sequence[Difference]) -> Iterator[str]:
 
 
 def complete_measure_names(given: Sequence[str]) -> list[str]:
-    """The full names of measures that can be compared; a UsageError names one that cannot."""
+    """Return the full names of measures; raise an error for a measure that cannot be compared."""
     known = [name for name, measure in all_measures().items() if measure.items]
     full_names = [complete_name(name, known) for name in given]
     for name, measure in zip(given, full_names, strict=True):
         if measure is None:
             raise UsageError(
-                f"There is no measure {name!r} to compare in{suggest_name(name, known)}; there is {', '.join(known)}."
+                f"There is no measure {name!r} for comparisons{suggest_name(name, known)}; use {', '.join(known)}."
             )
     return [measure for measure in full_names if measure is not None]
 
@@ -262,24 +253,24 @@ def _reject_unknown_baseline(cells: Sequence[Cell], baseline: str) -> None:
     if baseline not in names:
         raise UsageError(
             f"The baseline {baseline!r} is no model, language or run here{suggest_name(baseline, names)}; "
-            f"there is {', '.join(names)}."
+            f"use one of {', '.join(names)}."
         )
 
 
 def _explain_missing_pairs(cells: Sequence[Cell], by: By | None, baseline: str | None) -> str:
     if not cells:
-        return "The runs hold no scores; make them again."
+        return "The runs contain no scores; repeat them."
     measured = list(dict.fromkeys(f"{cell.model} on {cell.benchmark}:{cell.language}" for cell in cells))
-    held = f"The runs hold {'; '.join(measured[:6])}{' …' if len(measured) > 6 else ''}"
+    content = f"The runs contain {'; '.join(measured[:6])}{' …' if len(measured) > 6 else ''}"
     if len(measured) == 1 and len({cell.run for cell in cells}) == 1:
-        return f"{held}, and nothing to compare it with; give a second run, of another model or another language."
+        return f"{content}, and nothing to compare it with; give a second run, of another model or another language."
     if baseline is not None and list_possible_pairs(cells, by):
-        return f"{held}, and nothing that could be compared with {baseline}; leave --baseline out to see all pairs."
+        return f"{content}, and nothing that can be compared with {baseline}; omit --baseline to see all pairs."
     others = [kind for kind in BY if kind != by and list_possible_pairs(cells, kind)]
     if others:
-        wanted = f"--by {by}" if by else "what is compared by default"
-        return f"{held}, and no two of them are a pair for {wanted}; use --by {others[0]}."
-    return f"{held}, and no two of them on the same benchmark and part; run them on the same one."
+        wanted = f"--by {by}" if by else "the default comparison"
+        return f"{content}, and no two of them are a pair for {wanted}; use --by {others[0]}."
+    return f"{content}, and no two of them on the same benchmark and part; run them on the same one."
 
 
 def _explain_missing_differences(
@@ -289,23 +280,23 @@ def _explain_missing_differences(
     if not sharing:
         left, right = pairs[0]
         return (
-            f"{left} (in {left.run}) and {right} (in {right.run}) share no items, so there is nothing to pair; run "
-            f"both on the same items, with the same --limit."
+            f"{left} (in {left.run}) and {right} (in {right.run}) share no items, so they cannot be compared; run both "
+            "on the same items, with the same --limit."
         )
     left, right = sharing[0]
     shared = [quantity for quantity in left.list_quantities() if quantity in right.list_quantities()]
     wanted = [q for q in shared if not measures or q.name in measures]
     if by_token := [q for q in wanted if _has_other_tokenizer(left, right, q, across)]:
         return explain_incomparable(left, right, across, by_token[0].measure)
-    if not_defined := next(describe_undefined_measures(left, right, measures), ""):
-        return not_defined
+    if undefined := next(describe_undefined_measures(left, right, measures), ""):
+        return undefined
     if measures and shared:
         names = ", ".join(quantity.name for quantity in shared)
-        return f"{left} and {right} cannot be compared in {', '.join(measures)}; they can be in {names}."
+        return f"{left} and {right} cannot be compared in {', '.join(measures)}; the common measures are {names}."
     if not left.list_quantities() and not right.list_quantities():
         return (
-            f"The measures of {left} and {right} define no contributions of single items, so the runs cannot be "
-            "compared item by item; `tiltmeter show` prints their numbers and intervals."
+            f"The measures of {left} and {right} have no contributions of single items, so the runs cannot be "
+            "compared item by item; `tiltmeter show` prints their values and intervals."
         )
     ours, theirs = (", ".join(map(str, cell.scores.columns)) for cell in (left, right))
-    return f"{left} and {right} have no measure in common: one has scores for {ours}, the other for {theirs}."
+    return f"{left} and {right} have no measure in common: one has scores for the roles {ours}, the other for {theirs}."

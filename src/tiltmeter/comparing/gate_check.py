@@ -1,4 +1,4 @@
-"""Check a run against rules."""
+"""Checks of a run against rules."""
 
 from collections.abc import Sequence
 
@@ -25,14 +25,14 @@ def check(
     lenient: bool = False,
     across: Sequence[Across] = (),
 ) -> list[RuleVerdict]:
-    """Check a run against rules. A rule that matches nothing is an error, since it would always pass."""
+    """Check a run against rules. A rule that matches nothing is an error, because it would always pass."""
     if not rules:
         raise UsageError('There are no rules; give one with --max, --min or --no-worse-than: --max "stereoset.SS 60".')
     verdicts: list[RuleVerdict] = []
     for rule in rules:
         if rule.kind == "no-worse-than":
             if baseline is None:
-                raise UsageError(f"The rule {str(rule)!r} needs a run to compare with; name one with --baseline.")
+                raise UsageError(f"The rule {str(rule)!r} needs a baseline run; name one with --baseline.")
             verdicts += judge_against_baseline(rule, result, baseline, lenient, across)
         else:
             verdicts += [
@@ -42,9 +42,9 @@ def check(
 
 
 def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Record]:
-    """The records that a rule applies to: without a part in the rule, those of the pooled parts if there are any.
+    """Return the records of a rule; for a rule without a part, those of the pooled parts, if there are any.
 
-    Parts that contradict each other are judged one by one, since their pooled number would hide both.
+    Parts that contradict each other are judged separately, because their pooled value would hide the contradiction.
     """
     matched = _narrow_records(records, "benchmark", rule.benchmark, rule)
     if rule.part not in (None, EVERY):
@@ -56,7 +56,7 @@ def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Recor
     ]
     measure = complete_name(rule.measure, (record.measure for record in matched))
     matched = _narrow_records(matched, "measure", measure or rule.measure, rule)
-    # A measure without a number over all items, such as ICAT macro, is matched in the first of its views.
+    # For a measure without a value over all items, such as ICAT macro, the first view is used.
     views = dict.fromkeys(record.view for record in matched)
     view = next(iter(views)) if rule.view == "all" and "all" not in views else rule.view
     matched = _narrow_records(matched, "view", view, rule)
@@ -69,7 +69,7 @@ def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Recor
 
 
 def find_contradictory_keys(records: Sequence[Record]) -> set[tuple[str, ...]]:
-    """The model, benchmark, language, view and group of each pooled number whose parts contradict each other."""
+    """Return model, benchmark, language, view and group of each pooled value whose parts contradict each other."""
     return {
         _get_key(record)
         for record in records
@@ -86,7 +86,7 @@ def _narrow_records(records: Sequence[Record], field: str, value: str, rule: Rul
     if not kept:
         values = list(dict.fromkeys(str(getattr(record, field)) for record in records))
         raise UsageError(
-            f"The rule {rule.text!r} matches nothing: the run has no {field} {value!r} there"
+            f"The rule {rule.text!r} matches nothing: the run has no {field} {value!r}"
             f"{suggest_name(value, values)}; it has {shorten_names(values)}."
         )
     return kept
@@ -98,8 +98,10 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
     even = needed = None
     if measure.ideal is not None and measure.bias_direction and record.standard_error:
         error = compute_unbiased_error(record.value, record.standard_error, measure.ideal, measure.bounds)
-        room = compute_tolerance(rule, measure.ideal, error, (record.clusters or record.n) - 1, ratio=measure.ratio)
-        even, needed = room.passes(lenient), room.needed(record.n, lenient)
+        tolerance = compute_tolerance(
+            rule, measure.ideal, error, (record.clusters or record.n) - 1, ratio=measure.ratio
+        )
+        even, needed = tolerance.passes(lenient), tolerance.needed(record.n, lenient)
     verdicts = [r.verdict for r in result.records if r.verdict is not None and get_row_key(r) == get_row_key(record)]
     uninterpretable = [
         verdict.words for verdict in verdicts if verdict.kind == "not interpretable" and measure.bias_direction
@@ -109,10 +111,12 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
         record.part != OVERALL and rule.part is None and _get_key(record) in find_contradictory_keys(result.records)
     )
     sample = describe_sample(result.manifest.data, record.benchmark, record.part, record.language)
-    notes = ("judged by itself, since the parts contradict each other" * unpooled, *contradictory[:1], sample)
+    notes = ("judged separately, because the parts contradict each other" * unpooled, *contradictory[:1], sample)
     if rule.distance:
         if record.ideal is None:
-            raise UsageError(f"The rule {rule.text!r} asks for a distance, but {record.measure} has no ideal value.")
+            raise UsageError(
+                f"The rule {rule.text!r} contains the word distance, but {record.measure} has no ideal value."
+            )
         ends = _fold_interval(ends, record.ideal) if ends else None
         value, quantity = abs(value - record.ideal), f"distance of {quantity} from {record.ideal:g}"
     group = "" if record.view == "all" else f", {record.view} {record.group}"
@@ -133,6 +137,6 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
 
 
 def _fold_interval(ends: Interval, ideal: float) -> Interval:
-    """The interval of the distance from the ideal; it begins at 0 if the ideal is inside the interval."""
+    """Return the interval of the distance from the ideal; it begins at 0 if it contains the ideal."""
     below, above = (abs(end - ideal) for end in ends)
     return 0.0 if ends[0] <= ideal <= ends[1] else min(below, above), max(below, above)

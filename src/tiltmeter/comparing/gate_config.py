@@ -29,9 +29,7 @@ def read_gate_config(path: Path) -> GateConfig:
     content = read_toml(path)
     tables = content.get("check")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise UsageError(
-            f'{path} has no [[check]] table; begin one with [[check]] and max = "stereoset.SS distance 5".'
-        )
+        raise UsageError(f'{path} has no [[check]] table; add one with [[check]] and max = "stereoset.SS distance 5".')
     rules = [rule for number, table in enumerate(tables, 1) for rule in _parse_rules(f"{path}, check {number}", table)]
     baseline = _get_shared_value(path, tables, "baseline", str)
     lenient = _get_shared_value(path, tables, "lenient", bool)
@@ -41,28 +39,28 @@ def read_gate_config(path: Path) -> GateConfig:
 def _parse_rules(source: str, table: dict[str, Any]) -> Iterator[Rule]:
     for key in table:
         if key not in _KEYS:
-            raise UsageError(f"{source}: {key!r} is not known{suggest_name(key, _KEYS)}; there is {', '.join(_KEYS)}.")
+            raise UsageError(
+                f"{source}: the key {key!r} is not known{suggest_name(key, _KEYS)}; the keys are {', '.join(_KEYS)}."
+            )
     for kind in _KINDS:
         given = table.get(kind, [])
         for text in given if isinstance(given, list) else [given]:
             if isinstance(text, bool) or not isinstance(text, str | int | float):
-                raise UsageError(f"{source}: {kind} should be a rule in quotation marks, not {text!r}.")
+                raise UsageError(f"{source}: {kind} must be a rule in quotation marks, not {text!r}.")
             try:
                 yield parse_rule(kind, str(text))
             except UsageError as error:
                 raise UsageError(f"{source}: {error}") from None
 
 
-def _get_shared_value(path: Path, tables: list[dict[str, Any]], key: str, kind: type) -> Any:
-    """The value of a key that applies to all tables, whichever has it; None if none has."""
+def _get_shared_value(path: Path, tables: list[dict[str, Any]], key: str, type_: type) -> Any:
+    """Return the value of a key that applies to all tables; None if no table has it."""
     values = [table[key] for table in tables if key in table]
     for value in values:
-        if not isinstance(value, kind):
-            raise UsageError(
-                f"{path}: {key} is {value!r}; it should be {'a text' if kind is str else 'true or false'}."
-            )
+        if not isinstance(value, type_):
+            raise UsageError(f"{path}: {key} is {value!r}; it must be {'a text' if type_ is str else 'true or false'}.")
         if value != values[0]:
             raise UsageError(
-                f"{path}: {key} is given twice, as {values[0]!r} and {value!r}; it applies to the whole file."
+                f"{path}: {key} has two values, {values[0]!r} and {value!r}, but applies to the whole file; delete one."
             )
     return values[0] if values else None

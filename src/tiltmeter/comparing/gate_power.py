@@ -1,4 +1,4 @@
-"""The power of a rule: how often a model without bias passes it, and how many items that takes."""
+"""The power of a rule: how often an unbiased model passes it, and how many items are needed."""
 
 import math
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from scipy.special import ndtr, stdtrit
 from tiltmeter.comparing.gate_rules import Rule
 from tiltmeter.measures.estimates import LEVEL
 
-# The probability with which a model without bias should pass a rule.
+# The probability with which an unbiased model should pass a rule.
 WANTED_POWER = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class RuleTolerance:
-    """The distance below and above the ideal within which a rule is met; None: no limit on that side.
+    """The distances below and above the ideal within which a rule passes; None: no limit on that side.
 
-    `error` is the standard error of the number, `freedom` its degrees of freedom. An even model is one without bias.
+    `error` is the standard error of the value, `freedom` its degrees of freedom.
     """
 
     below: float | None
@@ -25,7 +25,7 @@ class RuleTolerance:
     freedom: float
 
     def passes(self, lenient: bool) -> float:
-        """The probability that an even model passes.
+        """Return the probability that an unbiased model passes.
 
         >>> round(RuleTolerance(5.0, 5.0, 1.0, 1000).passes(False), 2), RuleTolerance(5.0, 5.0, 3.0, 1000).passes(False)
         (1.0, 0.0)
@@ -38,12 +38,12 @@ class RuleTolerance:
         return max(0.0, float(ndtr(high) - ndtr(low)))
 
     def needed(self, n: int, lenient: bool) -> int | None:
-        """The number of items from which an even model passes with probability 0.95; None if no number is enough.
+        """Return the number of items with which an unbiased model passes with probability 0.95; None if there is none.
 
         >>> RuleTolerance(5.0, 5.0, 1.8, 400).needed(1000, False)
         1995
         """
-        # Where the ideal breaks the rule, only too few items let an even model pass.
+        # If the ideal violates the rule, more items do not help.
         if min(side for side in (self.below, self.above, math.inf) if side is not None) < 0:
             return None
 
@@ -62,7 +62,7 @@ class RuleTolerance:
 
 
 def compute_unbiased_error(value: float, error: float, ideal: float, bounds: tuple[float, float] | None) -> float:
-    """The standard error of an even model with the same items; that of a percentage is largest in the middle.
+    """Return the standard error of an unbiased model on the same items; for a percentage it depends on the value.
 
     >>> round(compute_unbiased_error(90.0, 3.0, 50.0, (0.0, 100.0)), 2), compute_unbiased_error(0.3, 0.1, 0.0, None)
     (5.0, 0.1)
@@ -74,7 +74,7 @@ def compute_unbiased_error(value: float, error: float, ideal: float, bounds: tup
 
 
 def compute_tolerance(rule: Rule, ideal: float, error: float, freedom: float, *, ratio: bool = False) -> RuleTolerance:
-    """The room that a rule leaves around the ideal; for a ratio, on the log scale."""
+    """Return the tolerance of a rule around the ideal; for a ratio, on the log scale."""
 
     def position(value: float) -> float:
         if not ratio:

@@ -2,11 +2,11 @@
 
 BENCHMARK[/PART][:LANGUAGE,…].MEASURE[[NAME=GROUP]] [distance] NUMBER
 
-stereoset.SS distance 5                      SS of the pooled parts, in every language, within 5 of 50
-stereoset/intrasentence:de.LMS 70            of one part, in one language
-stereoset.SS[bias_type=gender] distance 10   of the items about gender; bias_type=* is every bias type by itself
-gender-pairs.S_JSD distance 4                a measure may be abbreviated if that is unambiguous
-2                                            only for no-worse-than: every percentage of preferences, such as SS
+stereoset.SS distance 5                      SS of the pooled parts, in every language, at most 5 from 50
+stereoset/intrasentence:de.LMS 70            one part, in one language
+stereoset.SS[bias_type=gender] distance 10   items about gender; bias_type=* means each bias type separately
+gender-pairs.S_JSD distance 4                measures may be abbreviated if they remain unambiguous
+2                                            only for no-worse-than: all percentages of preferences, such as SS
 """
 
 import math
@@ -21,7 +21,7 @@ RuleKind = Literal["max", "min", "no-worse-than"]
 GRAMMAR = "BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER, as in: stereoset.SS distance 5"
 EVERY = "*"
 
-# The benchmark ends at the first dot, or after .jsonl if it is a user's file; the number comes last.
+# The benchmark ends at the first dot, or after .jsonl for a file; the number is last.
 _RULE = re.compile(
     r"""
     (?P<location>.*?\.jsonl[^.]*|[^.\[]+) \. (?P<measure>[^\[]+?)
@@ -34,7 +34,7 @@ _RULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A limit on a measure; without a measure, on every percentage of preferences."""
+    """A limit on a measure; without a measure, on all percentages of preferences."""
 
     kind: RuleKind
     text: str
@@ -65,11 +65,11 @@ def parse_rule(kind: RuleKind, text: str) -> Rule:
     if match is None:
         raise UsageError(f"The rule {text!r} cannot be read; write {GRAMMAR}.")
     if kind == "no-worse-than" and match["distance"]:
-        raise UsageError(f"The rule {text!r} is about the distance already; leave out the word.")
+        raise UsageError(f"The rule {text!r} contains the word distance, which no-worse-than does not need; delete it.")
     benchmark, part, languages = _parse_location(match["location"], text)
     limit = _parse_limit(kind, match["number"], text)
     if match["distance"] and limit < 0:
-        raise UsageError(f"The rule {text!r} asks for a distance below 0, but distances are at least 0.")
+        raise UsageError(f"The rule {text!r} has a negative distance; distances are at least 0.")
     return Rule(
         kind,
         text,
@@ -90,9 +90,7 @@ def _parse_location(text: str, rule: str) -> tuple[str, str | None, tuple[str, .
     languages = tuple(filter(None, (language.strip() for language in tail.split(","))))
     name, slash, part = rest.partition("/")
     if (colon and not languages) or (slash and not part) or not (before + dot + name).strip():
-        raise UsageError(
-            f"The rule {rule!r} names no benchmark, part or language where one should be; write {GRAMMAR}."
-        )
+        raise UsageError(f"The rule {rule!r} has an empty benchmark, part or language; write {GRAMMAR}.")
     return before + dot + name, part or None, languages
 
 

@@ -1,8 +1,8 @@
-"""The outcome of a rule: the limit is compared with an end of the number's confidence interval.
+"""The outcome of a rule: the limit is compared with one end of a confidence interval.
 
-A rule holds if the whole interval meets it; for a maximum, the upper end must not exceed the limit. With too few items
-the interval is wide and the rule fails, as in a non-inferiority trial; the remedy is to measure more items. With
-`lenient` a rule fails only if the whole interval breaks it. A number whose verdict is "not interpretable" always fails.
+A rule holds if the whole interval satisfies it; for a maximum, the upper end must not exceed the limit. With few items
+the interval is wide and the rule fails, as in a non-inferiority trial. With `lenient`, a rule fails only if the whole
+interval violates it. A value with the verdict "not interpretable" always fails.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ RuleOutcome = Literal["holds", "not shown", "broken", "not interpretable"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RuleVerdict:
-    """The outcome of one rule on one number.
+    """The outcome of one rule for one value.
 
-    `quantity` names the number, `location` its benchmark, part and language, `end` the end of its interval that was
-    judged. `even` is the probability that a model without bias passes the rule with n items; None if the rule is not
+    `quantity` is the name of the value, `location` its benchmark, part and language, `end` the judged end of the
+    interval. `even` is the probability that an unbiased model passes the rule with n items; None if the rule is not
     about bias. `needed` is the number of items with which it passes with probability 0.95.
     """
 
@@ -40,13 +40,13 @@ class RuleVerdict:
     note: str = ""
 
     def __repr__(self) -> str:
-        """The rule and its outcome, in a line."""
+        """Return the rule and its outcome in one line."""
         ended = "passed" if self.passed else "failed"
         return escape_unsafe(f"<RuleVerdict: {self.rule}, {self.model} on {self.location}: {self.outcome}, {ended}>")
 
     @property
     def judged(self) -> float:
-        """The number that was compared with the limit."""
+        """The value that was compared with the limit."""
         ends = {"upper": self.high, "lower": self.low, "value": self.value}
         return float(self.value if ends[self.end] is None else ends[self.end] or 0.0)
 
@@ -66,7 +66,7 @@ def judge_value(
     uninterpretable: str = "",
     note: str = "",
 ) -> RuleVerdict:
-    """Judge a number by a rule, on its interval or, if it has none, on its value."""
+    """Judge a value by a rule; without an interval, the value itself is compared with the limit."""
     low, high = ends or (value, value)
     at_least = rule.kind == "min"
     holds = low >= rule.limit if at_least else high <= rule.limit

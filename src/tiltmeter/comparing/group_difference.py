@@ -1,23 +1,20 @@
-"""Differences between groups of models, or of languages, on the items that all their members have."""
+"""Differences between groups of models, or of languages, on the items that all members share."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import pandas as pd
-
 from tiltmeter.comparing.cells import shorten_names
-from tiltmeter.comparing.paired_difference import PairedDifference
+from tiltmeter.comparing.paired_difference import DifferenceTable, PairedDifference
 from tiltmeter.measures.crossed_effects import MemberInference
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.printable_text import escape_row
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The members of a group, models or languages, with their values on the shared items; a label: `instruct=true`."""
+    """A group of models or languages, with their values on the shared items; the label is like `instruct=true`."""
 
     label: str
     members: Mapping[str, float]
@@ -25,10 +22,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class GroupDifference(PairedDifference):
-    """The difference of two groups on the items that all their members have.
+    """The difference of two groups on the items that all members share.
 
     `left_out` is the number of items that only some members have; `members` is "models" or "languages". `over_members`
-    is None with fewer than FEWEST_MEMBERS in a group.
+    is None if a group has fewer than FEWEST_MEMBERS.
     """
 
     left: Group
@@ -38,7 +35,7 @@ class GroupDifference(PairedDifference):
     over_members: MemberInference | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The difference for JSON output."""
+        """Return JSON values."""
         c = self.contrast
         return {
             "benchmark": self.benchmark,
@@ -67,14 +64,14 @@ class GroupDifference(PairedDifference):
         }
 
     def to_row(self) -> dict[str, Any]:
-        """The difference as a row of a table."""
+        """Return a row of a table."""
         row = PairedDifference.to_row(self)
         verdict = row.pop("verdict")  # the last column
         return {**row, **build_members_row(self.over_members), "verdict": verdict}
 
 
 def build_members_row(over: MemberInference | None) -> dict[str, float | None]:
-    """The interval and p-value over members in a row of a table."""
+    """Return the columns of a table with the interval and p-value over members."""
     return {
         "low over members": over.low if over else None,
         "high over members": over.high if over else None,
@@ -83,44 +80,28 @@ def build_members_row(over: MemberInference | None) -> dict[str, float | None]:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class GroupComparison:
+class GroupComparison(DifferenceTable[GroupDifference]):
     """All differences between groups, with notes for the reader."""
-
-    differences: list[GroupDifference]
-    notes: list[str]
-
-    def __repr__(self) -> str:
-        """How many differences there are, in a line."""
-        significant = sum(difference.verdict == "significant" for difference in self.differences)
-        return f"<GroupComparison: {len(self.differences):,} differences, {significant:,} significant>"
-
-    def to_frame(self) -> pd.DataFrame:
-        """The differences as a table, one row each; `low over members` and so on are empty where there are too few."""
-        return pd.DataFrame([escape_row(one.to_row()) for one in self.differences])
-
-    def _repr_html_(self) -> str:
-        """The differences as a table, for notebooks."""
-        return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))
 
 
 def correct_member_tests(differences: Sequence[GroupDifference]) -> list[GroupDifference]:
-    """The differences with the p-values over members corrected by Holm's method, in the same families.
+    """Correct the p-values over members by Holm's method, in the same test families.
 
-    Not every contrast has enough members, so that these families may be smaller. A difference of members like these is
-    no more certain than that of these members, whose corrected p-value comes first.
+    These families may be smaller, because some contrasts have too few members. A p-value over members is not smaller
+    than the corrected p-value for the given members.
     """
     corrected = list(differences)
     for indexes in group_indexes(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
-        found = [(index, over) for index in indexes if (over := differences[index].over_members) is not None]
-        p_values = adjust_holm([over.p_value for _, over in found])
-        for (index, over), p_holm in zip(found, p_values, strict=True):
+        members = [(index, over) for index in indexes if (over := differences[index].over_members) is not None]
+        p_values = adjust_holm([over.p_value for _, over in members])
+        for (index, over), p_holm in zip(members, p_values, strict=True):
             of_members = replace(over, p_holm=max(p_holm, differences[index].p_holm))
             corrected[index] = replace(corrected[index], over_members=of_members)
     return corrected
 
 
 def describe_related_members(differences: Sequence[GroupDifference], families: Mapping[str, str]) -> Iterator[str]:
-    """A note on members of one family in a group, which intervals over members take for independent of each other."""
+    """Yield a note if members of a group belong to one family, because intervals over members assume independence."""
     most: Counter[str] = Counter()
     for difference in differences:
         if difference.over_members is not None:
@@ -130,6 +111,6 @@ def describe_related_members(differences: Sequence[GroupDifference], families: M
     if related:
         members = differences[0].members
         yield (
-            f"The intervals for {members} like these take {members} for independent of each other. Those of one family "
-            f"in a group are not, and make them too narrow: {shorten_names(related)}."
+            f"The intervals for {members} like these assume independent {members}. They are too narrow if {members} of "
+            f"a group belong to the same family: {shorten_names(related)}."
         )

@@ -1,8 +1,8 @@
-"""Compare groups of models, or of languages, by an attribute: base and instruct, monolingual and multilingual, scripts.
+"""Comparison of groups of models, or of languages, by an attribute such as instruct, multilingual or script.
 
-For each item the mean over the members of a group is taken, and the two means are paired. The interval and the test are
-over items, for these members. With five members or more in both groups there is a second interval, for members like
-these, in which members and items are both samples (`measures.crossed`).
+For each item, the means over the members of two groups are paired. The interval and the test are over items, for these
+members. With at least five members in both groups there is a second interval, for members like these, in which both
+members and items are samples (`measures.crossed_effects`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,6 @@ from tiltmeter.comparing.comparability import Across, explain_incomparable, list
 from tiltmeter.comparing.comparable_cells import (
     ComparableCells,
     find_uninterpretable_cells,
-    get_cell_key,
     group_comparable_cells,
     list_common_quantities,
     reject_duplicates,
@@ -53,10 +52,10 @@ def compare_groups(
 ) -> GroupComparison:
     """Compare the groups of an attribute: `group` is its name, or `name=value,value` for some of its values.
 
-    Attributes are those of models, or with `by` "language" (or if models have none of that name) of languages.
+    Attributes of languages are used if `by` is "language", or if models do not have the attribute.
     """
     if by == "any":
-        raise UsageError("Groups are of models or of languages; use --by model or --by language.")
+        raise UsageError("Groups consist of models or of languages; use --by model or --by language.")
     measures = complete_measure_names(measures)
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
     cells = restrict_cells(cells, where) if where else cells
@@ -68,12 +67,10 @@ def compare_groups(
     reject_missing_measures(cells, measures)
     notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
     by_language = source is of_languages
-    question = _GroupQuery(
-        name.strip(), values, chosen, by_language, measures, across, find_uninterpretable_cells(runs)
-    )
-    differences = list(question.differences(cells, notes))
+    query = _GroupQuery(name.strip(), values, chosen, by_language, measures, across, find_uninterpretable_cells(runs))
+    differences = list(query.differences(cells, notes))
     if not differences:
-        raise UsageError(question.explain_empty(cells, notes))
+        raise UsageError(query.explain_empty(cells, notes))
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
     corrected = correct_member_tests(correct_test_families(differences))
     if name.strip() != "family":
@@ -85,7 +82,7 @@ def compare_groups(
 
 @dataclass(frozen=True, slots=True)
 class _GroupQuery:
-    """What is asked: the attribute, its value for each member, and the values that are compared."""
+    """The parameters of a comparison: the attribute, its value for each member, and the values to compare."""
 
     attribute: str
     values: Mapping[str, str]
@@ -93,13 +90,13 @@ class _GroupQuery:
     of_languages: bool
     measures: Sequence[str]
     across: Sequence[Across]
-    doubtful: set[tuple[str, ...]]
+    uninterpretable: Mapping[tuple[str, ...], str]
 
     def get_member(self, cell: Cell) -> str:
         return cell.language if self.of_languages else cell.model
 
     def group_cells(self, cells: Sequence[Cell]) -> list[list[ComparableCells]]:
-        """The cells of each contrast: those of a language, or of a model if languages are grouped."""
+        """Return the groups of comparable cells by benchmark and language, or by model if languages are grouped."""
         used = [cell for cell in cells if self.values.get(self.get_member(cell)) in self.chosen]
         return group_comparable_cells(
             used, self.across, lambda cell: (cell.benchmark, cell.model if self.of_languages else cell.language)
@@ -110,7 +107,7 @@ class _GroupQuery:
             dict.fromkeys(self.get_member(cell) for cell in cells if self.get_member(cell) not in self.values)
         )
         if unknown:
-            notes.append(f"Left out, for no {self.attribute} is given for them: {shorten_names(unknown)}.")
+            notes.append(f"Left out, because {self.attribute} is not given: {shorten_names(unknown)}.")
         for place in self.group_cells(cells):
             for alike in place:
                 reject_duplicates(alike.cells)
@@ -126,20 +123,20 @@ class _GroupQuery:
         }
         for one, other in combinations([value for value in self.chosen if sides[value]], 2):
             for quantity in list_common_quantities([*sides[one], *sides[other]], self.measures):
-                doubtful = self.doubtful if quantity.measure.bias_direction else set()
-                both = [[cell for cell in sides[value] if get_cell_key(cell) not in doubtful] for value in (one, other)]
+                excluded = self.uninterpretable if quantity.measure.bias_direction else {}
+                both = [[cell for cell in sides[value] if cell.key not in excluded] for value in (one, other)]
                 kept = [self.get_member(cell) for side in both for cell in side]
                 members = [self.get_member(cell) for value in (one, other) for cell in sides[value]]
                 if dropped := [member for member in members if member not in kept]:
-                    of_place = f"{self._place(cells[0])} in {quantity.name}"
-                    notes.append(f"Left out of {of_place}, as not interpretable: {shorten_names(dropped)}.")
+                    location = f"{self._format_location(cells[0])} in {quantity.name}"
+                    notes.append(f"Left out of {location}, because not interpretable: {shorten_names(dropped)}.")
                 if all(both) and (difference := self._difference(quantity, (one, other), both, notes)):
                     notes += list_comparison_warnings(
                         (both[0][0], cell, quantity.measure) for side in both for cell in side
                     )
                     yield replace(difference, subject=alike.qualify_subject(difference.subject))
 
-    def _place(self, cell: Cell) -> str:
+    def _format_location(self, cell: Cell) -> str:
         part = "" if cell.part in ("all", OVERALL) else f"/{cell.part}"
         return (
             f"{cell.model} on {cell.benchmark}{part}"
@@ -152,16 +149,17 @@ class _GroupQuery:
     ) -> GroupDifference | None:
         cells = [cell for side in both for cell in side]
         first, count = cells[0], len(both[0])
-        found = build_shared_answers(cells, quantity, self.across, f"on {self._place(first)}", self.get_member, notes)
-        if found is None:
+        location = f"on {self._format_location(first)}"
+        shared = build_shared_answers(cells, quantity, self.across, location, self.get_member, notes)
+        if shared is None:
             return None
         result, over = compute_group_contrast(
-            quantity, found.answers[:count], found.answers[count:], found.labels, found.clusters, found.sides
+            quantity, shared.answers[:count], shared.answers[count:], shared.labels, shared.clusters, shared.sides
         )
-        members = dict(zip(map(self.get_member, cells), map(float, found.values), strict=True))
+        members = dict(zip(map(self.get_member, cells), map(float, shared.values), strict=True))
         split = list(members.items())
         return GroupDifference(
-            subject=self._place(replace(first, part="all")),
+            subject=self._format_location(replace(first, part="all")),
             benchmark=first.benchmark,
             part=first.part,
             left=Group(f"{self.attribute}={names[0]}", dict(split[:count])),
@@ -169,21 +167,21 @@ class _GroupQuery:
             quantity=quantity,
             contrast=result,
             members="languages" if self.of_languages else "models",
-            left_out=found.left_out,
+            left_out=shared.left_out,
             over_members=over,
         )
 
     def explain_empty(self, cells: Sequence[Cell], notes: Sequence[str]) -> str:
-        """Why there is no difference at all."""
+        """Return why there are no differences."""
         for place in self.group_cells(cells):
             groups = {self.values[self.get_member(cell)] for alike in place for cell in alike.cells}
             if len(groups) > 1 and len(place) > 1:
                 return explain_incomparable(place[0].cells[0], place[1].cells[0], self.across)
         if notes:
             return next((note for note in notes if note.startswith("Not compared")), notes[-1])
-        what = "language" if self.of_languages else "model"
-        held = "; ".join(f"{member}: {self.values[member]}" for member in list(self.values)[:6])
-        return f"No two groups of a {what} were measured in the same place ({held}); run them on the same data."
+        members = "languages" if self.of_languages else "models"
+        values = "; ".join(f"{member}: {self.values[member]}" for member in list(self.values)[:6])
+        return f"No two groups of {members} were measured on the same data ({values}); run them on the same data."
 
 
 _Texts = Mapping[str, Mapping[str, str]]
@@ -192,7 +190,7 @@ _Texts = Mapping[str, Mapping[str, str]]
 def _collect_attributes(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes
 ) -> tuple[_Texts, _Texts]:
-    """The attributes of each model, and of each language."""
+    """Return the attributes of each model, and of each language."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     models = dict.fromkeys(cell.model for cell in cells)
     of_models = {model: attributes.of(model, entries.get(model)).texts() for model in models}
@@ -202,44 +200,44 @@ def _collect_attributes(
 def _select_source(
     name: str, of_models: _Texts, of_languages: _Texts, attributes: ModelAttributes, by: By | None
 ) -> _Texts:
-    """The attributes of models or those of languages, whichever have one of this name; those of models first."""
+    """Return the attributes of models if they include this name, otherwise those of languages."""
     sources = {"model": [of_models], "language": [of_languages]}.get(by or "", [of_models, of_languages])
     for source in sources:
         if any(name in texts for texts in source.values()):
             return source
     known = list(dict.fromkeys(key for source in sources for texts in source.values() for key in texts))
-    given = ", ".join(str(path) for path in attributes.sources) or "no plan.toml beside or above the runs"
+    files = ", ".join(str(path) for path in attributes.sources) or "no plan.toml in or above the folders of the runs"
     raise UsageError(
-        f"No model or language here has the attribute {name!r}{suggest_name(name, known)}; there is "
-        f"{shorten_names(known) or 'none'} (attributes of models from {given}; name another file with --attributes)."
+        f"No model or language has the attribute {name!r}{suggest_name(name, known)}; the attributes are "
+        f"{shorten_names(known) or 'none'} (of models: from {files}; name another file with --attributes)."
     )
 
 
 def _select_values(attribute: str, wanted: str, values: Mapping[str, str]) -> list[str]:
     known = list(dict.fromkeys(values.values()))
-    spelt: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for value in known:
-        if spelt.setdefault(value.casefold(), value) != value:
-            raise UsageError(f"{attribute} is given as {spelt[value.casefold()]} and as {value}; write it in one way.")
+        if (first := spellings.setdefault(value.casefold(), value)) != value:
+            raise UsageError(f"{attribute} has the values {first} and {value}; use the same spelling.")
     named = parse_values(wanted, known)
     for value in named:
         if value not in known:
             raise UsageError(
-                f"Nothing here has the {attribute} {value!r}{suggest_name(value, known)}; "
-                f"there is {shorten_names(known)}."
+                f"Nothing has the {attribute} {value!r}{suggest_name(value, known)}; "
+                f"the values are {shorten_names(known)}."
             )
     chosen = list(dict.fromkeys(named)) or sorted(known)
     if len(chosen) < 2:
         raise UsageError(
-            f"The only {attribute} here is {chosen[0]}, of {shorten_names(list(values))}; a contrast needs two."
+            f"The only {attribute} is {chosen[0]}, for {shorten_names(list(values))}; a comparison needs two values."
             if not named
-            else f"--group {attribute}={chosen[0]} names one value; name two or more, of {shorten_names(known)}."
+            else f"--group {attribute}={chosen[0]} names one value; name at least two of {shorten_names(known)}."
         )
     return chosen
 
 
 def parse_values(text: str, known: Sequence[str]) -> list[str]:
-    """The values in a text, separated by commas; known values may have commas of their own.
+    """Split a text into values at commas; known values may contain commas.
 
     >>> parse_values("none,masculine, feminine", ["masculine, feminine", "none"])
     ['none', 'masculine, feminine']

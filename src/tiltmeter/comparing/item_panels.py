@@ -1,4 +1,4 @@
-"""Panels: several models on the same items of one benchmark part and language, in one measure."""
+"""Panels: the contributions of items to one measure, for several models on one benchmark part and language."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from tiltmeter.measures.standard_errors import Floats, Labels
 
 @dataclass(frozen=True, slots=True)
 class ItemPanel:
-    """What each model's items contribute to a measure.
+    """The contributions of items to a measure, for several models.
 
-    `contributions` has a row for each model and a column for each item. `cells` are the models, `items` the items that
-    all of them have, `left_out` the number of items that some lack.
+    `contributions` has a row for each model and a column for each item. `cells` are the models, `items` the shared
+    items, `left_out` the number of items that some models do not have.
     """
 
     quantity: Quantity
@@ -29,7 +29,7 @@ class ItemPanel:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of the models, with their protocols where one occurs twice."""
+        """The names of the models; with the protocol if a name occurs twice."""
         names = [cell.model for cell in self.cells]
         return tuple(
             name if names.count(name) == 1 else f"{name} ({cell.protocol})"
@@ -48,11 +48,11 @@ class ItemPanel:
 
     @property
     def is_quality(self) -> bool:
-        """Whether the measure has a best value, as LMS and accuracy have, and items can be answered wrongly."""
+        """Whether the measure has a best value, such as LMS and accuracy, so that answers can be wrong."""
         return self.quantity.measure.ideal_at_bound
 
     def values(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]] | None" = None) -> Floats:
-        """The measure of each model, on some items; NaN where it is not defined on them."""
+        """Return the measure of each model on the chosen items (None: all); NaN if it is not defined on them."""
         items = self.items if chosen is None else self.items[chosen]
         first, values = self.cells[0], self.quantity.values
         labels, sides = first.labels(self.quantity, items), first.sides(self.quantity, items)
@@ -63,10 +63,10 @@ class ItemPanel:
         return np.asarray(table @ weights, dtype=np.float64)
 
     def compute_strengths(self) -> Floats | None:
-        """How strongly each item is towards stereotypes, as mean ranks within a model from 0 to 1.
+        """Return how much models prefer the stereotype in each item, as the mean rank within a model from 0 to 1.
 
-        Probabilities of different models are not on one scale, but their ranks are. None if a model has no graded
-        scale, as with choices of chat models.
+        Ranks are used because probabilities of different models are not comparable. None if a model has no graded
+        scale, for example a chat model.
         """
         scales = [(cell, cell.find_item_scale()) for cell in self.cells]
         graded = [(cell, scale) for cell, scale in scales if scale is not None and scale.strength.is_graded]
@@ -78,30 +78,30 @@ class ItemPanel:
         return np.asarray(ranks.mean(axis=0), dtype=np.float64)
 
     def compute_directions(self) -> Floats:
-        """For each item 1 if a higher contribution is towards stereotypes, -1 if it is against them."""
+        """Return 1 for each item whose higher contributions are towards stereotypes, -1 for the others."""
         return self.cells[0].compute_directions(self.quantity, self.items)
 
     def compute_weights(self) -> Floats | None:
-        """The weight of each item in the measure; None if all have the same."""
+        """Return the weight of each item in the measure; None if all are equal."""
         first = self.cells[0]
         labels, sides = first.labels(self.quantity, self.items), first.sides(self.quantity, self.items)
         return None if labels is None else self.quantity.values.weights(labels, sides)
 
     def list_cluster_columns(self) -> tuple[str, ...]:
-        """The columns that may identify clusters of the items."""
+        """Return the columns that can define clusters of items."""
         known = self.cells[0].attributes.columns
         return tuple(name for name in self.quantity.values.clusters if name in known)
 
     def clusters(self) -> Labels | None:
-        """The clusters of the items, if the measure has any: their targets, or templates."""
+        """Return the clusters of the items (targets or templates), if the measure has any."""
         return self.cells[0].clusters(self.quantity, self.items)
 
 
 def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
-    """The panels of runs: for each part and language the measures that decide, and those with a best value.
+    """Yield, for each part and language, a panel for the primary measure and for measures with a best value.
 
-    Pooled parts are left out, since their items are those of the parts. A model that occurs in several runs with the
-    same protocol counts once: the first is taken.
+    Pooled parts are left out, because they have the same items. If a model occurs in several runs with the same
+    protocol, the first run is used.
     """
     groups: dict[tuple[str, str, str], dict[tuple[str, str], Cell]] = {}
     for cell in cells:
@@ -111,12 +111,12 @@ def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
     for models in groups.values():
         by_measure: dict[str, list[tuple[Cell, Quantity]]] = {}
         for cell in models.values():
-            decided = False
+            has_primary = False
             for quantity in cell.list_quantities():
                 if quantity.values.is_mean and (
-                    quantity.measure.ideal_at_bound or (quantity.measure.decides and not decided)
+                    quantity.measure.ideal_at_bound or (quantity.measure.decides and not has_primary)
                 ):
-                    decided |= quantity.measure.decides
+                    has_primary |= quantity.measure.decides
                     by_measure.setdefault(quantity.name, []).append((cell, quantity))
         for members in by_measure.values():
             yield _build_panel([cell for cell, _ in members], members[0][1])

@@ -1,4 +1,4 @@
-"""The quality of the items of runs: what `tiltmeter items` tells."""
+"""The quality of items, for `tiltmeter items`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,13 +21,13 @@ from tiltmeter.forms import ItemText
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import get_item_texts
 
-# A separation that is negative with this error rate over all items makes an item suspect.
+# The error rate, over all items, of the test for a negative separation.
 _ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class SuspectItem:
-    """An item that a person should look at, and why."""
+    """An item that a person should check, with the reason."""
 
     benchmark: str
     language: str
@@ -38,10 +38,7 @@ class SuspectItem:
 
 @dataclass(frozen=True, slots=True)
 class PanelQuality:
-    """One measure of one benchmark part in one language, over all models that have it.
-
-    `same` is the number of items on which all models do the same; they do not tell models apart.
-    """
+    """The quality of items in one measure of one benchmark part and language."""
 
     panel: ItemPanel
     reliability: Reliability | None
@@ -51,16 +48,16 @@ class PanelQuality:
 
     @property
     def same(self) -> int:
-        """The number of items on which all models do the same."""
+        """The number of items with the same outcome for all models; they do not separate models."""
         return sum(one.separation is None for one in self.items)
 
     @property
     def against(self) -> list[ItemStatistics]:
-        """The items on which models do the opposite of what they do on the others, beyond chance."""
+        """The items with a significantly negative separation: models behave opposite to the other items."""
         return [one for one in self.items if one.p_negative is not None and one.p_negative < _ALPHA]
 
     def select_strongest(self, count: int) -> list[ItemStatistics]:
-        """The items that are most towards stereotypes: by strength, or else by mean contribution."""
+        """Return the items with the strongest preference for the stereotype, by strength or by mean contribution."""
         directions = {
             one.item: direction for one, direction in zip(self.items, self.panel.compute_directions(), strict=True)
         }
@@ -69,7 +66,7 @@ class PanelQuality:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         first = self.panel.cells[0]
         return {
             "benchmark": first.benchmark,
@@ -90,33 +87,33 @@ class PanelQuality:
 
 @dataclass(frozen=True, slots=True)
 class ItemQuality:
-    """All panels of some runs, and the agreement between languages, by benchmark part and measure."""
+    """The quality of all panels, and the agreement between languages by benchmark, part and measure."""
 
     panels: list[PanelQuality]
     languages: dict[tuple[str, str, str], list[LanguageAgreement]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def list_suspects(self) -> list[SuspectItem]:
-        """The items that a person should look at; each once for each reason."""
-        found: dict[SuspectItem, None] = {}
+        """Return the items that a person should check, once for each reason."""
+        suspects: dict[SuspectItem, None] = {}
         for quality in self.panels:
             first, models = quality.panel.cells[0], len(quality.panel.cells)
             name = quality.panel.quantity.name
             for part, item in quality.wrong:
                 reason = f"all {models} models get it wrong ({name})"
-                found[SuspectItem(first.benchmark, first.language, part, item, reason)] = None
+                suspects[SuspectItem(first.benchmark, first.language, part, item, reason)] = None
             for one in quality.against:
-                reason = f"models do the opposite of what they do on the other items ({name}, {one.separation:.2f})"
-                found[SuspectItem(first.benchmark, first.language, *one.item, reason)] = None
-        return list(found)
+                reason = f"models behave opposite to the other items ({name}, {one.separation:.2f})"
+                suspects[SuspectItem(first.benchmark, first.language, *one.item, reason)] = None
+        return list(suspects)
 
     def texts(self, quality: PanelQuality) -> Mapping[str, ItemText]:
-        """The texts of a panel's items by id; empty if no run has them."""
+        """Return the texts of the items of a panel by id; empty if no run has them."""
         table = next((cell.texts for cell in quality.panel.cells if cell.texts is not None), None)
         return {} if table is None else get_item_texts(table)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {
             "panels": [quality.to_dict() for quality in self.panels],
             "languages": [
@@ -130,21 +127,20 @@ class ItemQuality:
 
 
 def assess_item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
-    """The quality of the items that these runs, by name, have measured."""
+    """Assess the quality of the items of named runs."""
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
     panels = list(build_panels(cells))
     if not panels:
-        raise UsageError("The runs have no measure to which items contribute one by one.")
+        raise UsageError("The runs have no measure with contributions of single items.")
     if max(len(panel.cells) for panel in panels) < FEWEST_MODELS:
         raise UsageError(
-            f"Items are judged by what several models do on them; give runs of at least {FEWEST_MODELS} models on the "
-            "same items."
+            f"The quality of items needs at least {FEWEST_MODELS} models on the same items; give more runs."
         )
     kept = [panel for panel in panels if len(panel.cells) >= FEWEST_MODELS]
     few = sorted({panel.location for panel in panels if len(panel.cells) < FEWEST_MODELS})
-    notes = [f"{where}: fewer than {FEWEST_MODELS} models, so its items are not judged." for where in few]
+    notes = [f"{where}: fewer than {FEWEST_MODELS} models, so the items are not assessed." for where in few]
     notes += [
-        f"{panel.location}, {panel.quantity.name}: {panel.left_out:,} items that some models lack are left out."
+        f"{panel.location}, {panel.quantity.name}: {panel.left_out:,} items that some models do not have are left out."
         for panel in kept
         if panel.left_out
     ]
@@ -163,13 +159,13 @@ def _assess_panel(panel: ItemPanel) -> PanelQuality:
 
 
 def _describe_mixed_protocols(panels: Sequence[ItemPanel]) -> list[str]:
-    """A note where models were asked in different ways: part of what separates them may be that."""
-    found = {}
+    """Return notes on models that were measured in different ways, which may explain differences between them."""
+    notes = {}
     for panel in panels:
-        ways = sorted({f"{cell.asking.kind or 'unknown'} {cell.protocol}" for cell in panel.cells})
+        ways = sorted({f"{cell.conditions.kind or 'unknown'} {cell.protocol}" for cell in panel.cells})
         if len(ways) > 1:
-            found[panel.location] = f"{panel.location}: models were asked in different ways ({', '.join(ways)})."
-    return list(found.values())
+            notes[panel.location] = f"{panel.location}: models were measured in different ways ({', '.join(ways)})."
+    return list(notes.values())
 
 
 def _compare_languages(panels: Sequence[ItemPanel]) -> dict[tuple[str, str, str], list[LanguageAgreement]]:
@@ -177,5 +173,5 @@ def _compare_languages(panels: Sequence[ItemPanel]) -> dict[tuple[str, str, str]
     for panel in panels:
         first: Cell = panel.cells[0]
         groups.setdefault((first.benchmark, first.part, panel.quantity.name), []).append(panel)
-    found = {key: list(compute_language_agreement(group)) for key, group in groups.items() if len(group) > 1}
-    return {key: agreements for key, agreements in found.items() if agreements}
+    compared = {key: list(compute_language_agreement(group)) for key, group in groups.items() if len(group) > 1}
+    return {key: agreements for key, agreements in compared.items() if agreements}

@@ -1,8 +1,7 @@
-"""How good items are as a test of models: reliability, which items separate models, and how languages agree.
+"""Item statistics: reliability of a measure, separation of models by items, and agreement of languages.
 
-The models are the test takers. Reliability is how well the order of the models on one half of the items predicts that
-on the other half, corrected to the length of the whole test (Spearman-Brown). With few models all of this is uncertain,
-which the intervals say; with fewer than four there is none.
+Models are the test takers. Reliability is the correlation between the values of models on two halves of the items,
+corrected to the length of the whole test (Spearman-Brown). There is no interval with fewer than five models.
 """
 
 import math
@@ -27,7 +26,7 @@ _SEED = 20_231
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """The split-half reliability of a measure: the mean over random splits, of items or of whole clusters of them."""
+    """The split-half reliability of a measure: the mean over random splits of items, or of clusters of items."""
 
     value: float
     interval: Interval | None
@@ -37,11 +36,11 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class ItemStatistics:
-    """One item: the mean contribution over models, and how it goes with what the models do on the other items.
+    """The statistics of one item; `mean` is the mean contribution over models.
 
-    `strength` is how strongly it is towards stereotypes (`ItemPanel.compute_strengths`), or None. `separation` is the
-    correlation over models with the measure on all other items, None if all models do the same on this item;
-    `p_negative` that it is as low by chance, corrected for the number of items (Holm).
+    `strength` is the preference for the stereotype (`ItemPanel.compute_strengths`), or None. `separation` is the
+    correlation over models with the measure on all other items; None if all models have the same outcome. `p_negative`
+    is the p-value of a negative separation, corrected for the number of items (Holm).
     """
 
     item: tuple[str, str]
@@ -53,10 +52,10 @@ class ItemStatistics:
 
 @dataclass(frozen=True, slots=True)
 class LanguageAgreement:
-    """Two languages on the same items.
+    """The agreement of two languages on the same items.
 
-    `correlation` is over items, of the means over all models of each language. `agreement` and `kappa` are of models
-    that were measured in both languages, as means over these `models`.
+    `correlation` is the correlation over items of the means over all models. `agreement` and `kappa` are means over the
+    `models` that were measured in both languages.
     """
 
     first: str
@@ -70,7 +69,7 @@ class LanguageAgreement:
 
 
 def compute_spearman_brown(correlation: float) -> float:
-    """The reliability of a test from the correlation of its halves.
+    """Return the reliability of a test from the correlation of its halves.
 
     >>> compute_spearman_brown(0.5)
     0.6666666666666666
@@ -79,9 +78,9 @@ def compute_spearman_brown(correlation: float) -> float:
 
 
 def estimate_reliability(panel: ItemPanel, *, clustered: bool = False, splits: int = SPLITS) -> Reliability | None:
-    """The split-half reliability; None if there are too few models or items, or all models have the same value.
+    """Return the split-half reliability; None if there are too few models or items, or all models have the same value.
 
-    `clustered` splits targets or templates instead of items: reliability for other targets than those in the data.
+    `clustered` splits targets or templates instead of items, which is the reliability for other targets.
     """
     labels = panel.clusters() if clustered else None
     if len(panel.cells) < FEWEST_MODELS or (clustered and labels is None):
@@ -91,18 +90,18 @@ def estimate_reliability(panel: ItemPanel, *, clustered: bool = False, splits: i
     if count < 4:
         return None
     random = np.random.default_rng(_SEED)
-    found = []
+    correlations = []
     for _ in range(splits):
         first = np.zeros(count, dtype=bool)
         first[random.permutation(count)[: count // 2]] = True
         chosen = first if of_item is None else first[of_item]
         correlation = _compute_correlation(panel.values(chosen), panel.values(~chosen))
         if correlation is not None:
-            found.append(correlation)
-    if len(found) < splits / 2:
+            correlations.append(correlation)
+    if len(correlations) < splits / 2:
         return None
-    # The mean of Fisher's z, so that correlations near 1 are not averaged on a compressed scale.
-    mean = math.tanh(float(np.mean(np.arctanh(np.clip(found, -0.999999, 0.999999)))))
+    # Averaging Fisher's z avoids the compressed scale of correlations near 1.
+    mean = math.tanh(float(np.mean(np.arctanh(np.clip(correlations, -0.999999, 0.999999)))))
     return Reliability(
         compute_spearman_brown(mean), _compute_reliability_interval(mean, len(panel.cells)), len(panel.cells), clustered
     )
@@ -114,7 +113,7 @@ def _compute_reliability_interval(correlation: float, models: int) -> Interval |
 
 
 def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
-    """Fisher's interval of a correlation of `n` pairs; None for fewer than five.
+    """Return Fisher's interval of a correlation of `n` pairs; None for fewer than five.
 
     >>> low, high = compute_fisher_interval(0.5, 28)
     >>> round(low, 3), round(high, 3)
@@ -127,11 +126,11 @@ def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
 
 
 def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
-    """All items of a panel, in its order."""
+    """Return the statistics of all items of a panel, in its order."""
     table = panel.contributions
     models, count = table.shape
     weights = panel.compute_weights()
-    # What an item adds to the measure: of a weighted mean, its contribution times its weight.
+    # In a weighted mean, an item adds its contribution times its weight.
     added = table if weights is None else table * weights
     total = added.sum(axis=1, keepdims=True)
     rest = (total - added) / max(1, count - 1)
@@ -157,7 +156,7 @@ def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
 
 
 def _compute_negative_p(separation: Floats, models: int) -> Floats:
-    """The probability of a correlation as low as this one, if there is none."""
+    """Return the probability of a correlation at most as high, if the true correlation is 0."""
     if models < FEWEST_FOR_INTERVAL:
         return np.full(len(separation), np.nan)
     clipped = np.clip(separation, -0.999999, 0.999999)
@@ -172,7 +171,7 @@ def _adjust_holm(p_values: Floats) -> Floats:
 
 
 def find_all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
-    """The items that every model gets wrong: the worst possible contribution to a measure that has a best value."""
+    """Return the items with the worst possible contribution for all models, in a measure with a best value."""
     bounds = panel.quantity.measure.bounds
     if not panel.is_quality or bounds is None or len(panel.cells) < FEWEST_MODELS:
         return []
@@ -182,7 +181,7 @@ def find_all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
 
 
 def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[LanguageAgreement]:
-    """Each two of several panels, which are the same benchmark part and measure in different languages."""
+    """Yield the agreement of each pair of panels of the same benchmark part and measure in different languages."""
     for one, two in combinations(panels, 2):
         items = one.items[one.items.isin(two.items)]
         if not len(items):
@@ -208,7 +207,7 @@ def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[Language
 
 
 def _compute_kappa(left: Floats, right: Floats) -> float | None:
-    """Cohen's kappa of one model's preferences; None if it has only one preference in both languages."""
+    """Return Cohen's kappa of the preferences of a model; None if all its preferences are the same."""
     outcomes = np.unique(np.concatenate([left, right]))
     agreed = float(np.mean(left == right))
     expected = float(sum(np.mean(left == one) * np.mean(right == one) for one in outcomes))
@@ -216,7 +215,7 @@ def _compute_kappa(left: Floats, right: Floats) -> float | None:
 
 
 def _compute_correlation(left: Floats, right: Floats) -> float | None:
-    """Pearson's correlation; None if one side does not vary, or a value is missing."""
+    """Return Pearson's correlation; None if one side does not vary, or a value is missing."""
     if len(left) < FEWEST_MODELS or np.isnan(left).any() or np.isnan(right).any():
         return None
     left, right = left - left.mean(), right - right.mean()

@@ -1,4 +1,4 @@
-"""What a comparison of runs leaves out, and why."""
+"""The pairs that a comparison of runs leaves out, with the reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +11,9 @@ from tiltmeter.runs.result import Result
 
 @dataclass(frozen=True, slots=True)
 class OmittedPairs:
-    """Pairs of cells that are not compared for one reason: that of the first pair, and how many pairs there are.
+    """Pairs of cells that are not compared for the same reason; `reason` is that of the first pair.
 
-    `across` is what a comparison has to go across to compare them; it is empty if they are never compared.
+    `across` is the option value that would allow the comparison; it is empty if they are never compared.
     """
 
     reason: str
@@ -24,14 +24,14 @@ class OmittedPairs:
 def list_omitted_pairs(
     runs: Sequence[tuple[str, Result]], *, by: By | None = None, across: Sequence[Across] = ()
 ) -> list[OmittedPairs]:
-    """The pairs that `compare` leaves out, with the reasons; pairs that differ in the same respects are one entry."""
+    """Return the pairs that `compare` leaves out; pairs that differ in the same conditions are one entry."""
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
-    found: dict[tuple[str, ...], OmittedPairs] = {}
+    omitted: dict[tuple[str, ...], OmittedPairs] = {}
     for pair in list_possible_pairs(cells, by):
         lacking = tuple(name for name in list_differing_conditions(*pair) if name not in across)
         if not lacking:
             continue
         reason, possible = find_incomparable_reason(*pair, across)
-        first = found.setdefault(lacking, OmittedPairs(reason, possible, 0))
-        found[lacking] = replace(first, pairs=first.pairs + 1)
-    return list(found.values())
+        first = omitted.setdefault(lacking, OmittedPairs(reason, possible, 0))
+        omitted[lacking] = replace(first, pairs=first.pairs + 1)
+    return list(omitted.values())

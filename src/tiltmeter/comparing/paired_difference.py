@@ -1,8 +1,8 @@
-"""Differences between two sides on the same items: with their tests, corrected p-values and verdicts."""
+"""Differences between two sides on the same items, with tests, corrected p-values and verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import pandas as pd
 
@@ -20,11 +20,11 @@ DifferenceKind = Literal[
 
 
 class Labelled(Protocol):
-    """A side of a comparison, by its label."""
+    """A side of a comparison with a label."""
 
     @property
     def label(self) -> str:
-        """The label, which distinguishes the side from the other."""
+        """The label that distinguishes the two sides."""
         ...
 
 
@@ -32,10 +32,10 @@ class Labelled(Protocol):
 class PairedDifference:
     """A measure compared between two sides, on the items that both have.
 
-    `subject` is what the two sides have in common, such as `stereoset:de`. `p_holm` is the p-value corrected over a
-    family of `tests`: all tests of the same measure and benchmark, those of pooled parts apart; `p_equivalence` is
-    corrected in the same way. `doubts` are the reasons why a side is not interpretable, in a measure of bias;
-    `contradiction` names the parts with significant differences in opposite directions.
+    `subject` is what the two sides have in common, such as `stereoset:de`. `p_holm` is the p-value corrected over the
+    test family: `tests` tests of the same measure and benchmark; pooled parts are a separate family. `p_equivalence` is
+    corrected in the same way. `doubts` are the reasons why a side is not interpretable in a measure of bias.
+    `contradiction` describes parts with significant differences in opposite directions.
     """
 
     subject: str
@@ -52,7 +52,7 @@ class PairedDifference:
     contradiction: str = ""
 
     def __repr__(self) -> str:
-        """The two sides, the measure, the difference and its verdict, in a line."""
+        """Return the two sides, the measure, the difference and its verdict in one line."""
         sides = f"{self.left.label} and {self.right.label}"
         part = "" if self.part in ("all", OVERALL) else f", {self.part}"
         return escape_unsafe(
@@ -62,7 +62,7 @@ class PairedDifference:
 
     @property
     def pair(self) -> tuple[str, ...]:
-        """Identifies the two sides and the measure, regardless of the part."""
+        """The identifier of the two sides and the measure, without the part."""
         return (self.subject, self.quantity.name, self.left.label, self.right.label)
 
     @property
@@ -72,7 +72,7 @@ class PairedDifference:
 
     @property
     def verdict(self) -> DifferenceKind:
-        """The verdict on the difference, by the rule of `measures.rule`."""
+        """The verdict on the difference (see `measures.verdict_rule`)."""
         if self.doubts:
             return "not interpretable"
         if self.contradiction:
@@ -85,7 +85,7 @@ class PairedDifference:
         return "no difference" if equivalent else "inconclusive"
 
     def to_row(self) -> dict[str, Any]:
-        """The difference as a row of a table."""
+        """Return a row of a table."""
         c = self.contrast
         return {
             "subject": self.subject,
@@ -106,7 +106,7 @@ class PairedDifference:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison; `label` distinguishes it from the other."""
+    """One side of a comparison."""
 
     label: str
     cell: Cell
@@ -114,9 +114,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Difference(PairedDifference):
-    """A measure compared between two models, or two languages of a model, on the items that both have.
+    """A measure compared between two models, or two languages of a model, on the shared items.
 
-    `only_left` and `only_right` count the items left out because the other side does not have them.
+    `only_left` and `only_right` are the numbers of items that the other side does not have.
     """
 
     left: Side
@@ -127,12 +127,12 @@ class Difference(PairedDifference):
 
     @property
     def pair(self) -> tuple[str, ...]:
-        """Identifies the two sides, their runs and the measure, regardless of the part."""
+        """The identifier of the two sides, their runs and the measure, without the part."""
         sides = (self.left.label, self.left.cell.run, self.right.label, self.right.cell.run)
         return (self.subject, self.quantity.name, *sides)
 
     def list_disagreements(self) -> list[tuple[tuple[str, str], float]]:
-        """The items on which the two sides disagree, by part and id, with their difference, largest first."""
+        """Return the items on which the two sides disagree, with their difference, largest first."""
         ours, theirs = (side.cell.values(self.quantity, self.items) for side in (self.left, self.right))
         apart = find_disagreements(self.quantity, ours, theirs)
         gaps = (ours - theirs).sum(axis=0)
@@ -140,17 +140,17 @@ class Difference(PairedDifference):
         return sorted(disagreed, key=lambda entry: (-abs(entry[1]), entry[0]))
 
     def to_dict(self) -> dict[str, Any]:
-        """The difference for JSON output."""
+        """Return JSON values."""
 
-        def described(side: Side) -> dict[str, str]:
+        def describe(side: Side) -> dict[str, str]:
             cell = side.cell
             return {
                 "run": cell.run,
                 "model": cell.model,
                 "language": cell.language,
                 "protocol": cell.protocol,
-                "family": cell.asking.family,
-                "kind": cell.asking.kind or "unknown",
+                "family": cell.conditions.family,
+                "kind": cell.conditions.kind or "unknown",
             }
 
         return {
@@ -158,8 +158,8 @@ class Difference(PairedDifference):
             "part": self.part,
             "measure": self.quantity.name,
             "ideal": self.quantity.ideal,
-            "left": described(self.left),
-            "right": described(self.right),
+            "left": describe(self.left),
+            "right": describe(self.right),
             "only_left": self.only_left,
             "only_right": self.only_right,
             **{
@@ -176,32 +176,37 @@ class Difference(PairedDifference):
         }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Comparison:
-    """All differences, with notes for the reader."""
-
-    differences: list[Difference]
-    notes: list[str]
-
-    def __repr__(self) -> str:
-        """How many differences there are, in a line."""
-        significant = sum(difference.verdict == "significant" for difference in self.differences)
-        return f"<Comparison: {len(self.differences):,} differences, {significant:,} significant>"
-
-    def to_frame(self) -> pd.DataFrame:
-        """The differences as a table, one row each."""
-        return pd.DataFrame([escape_row(one.to_row()) for one in self.differences])
-
-    def _repr_html_(self) -> str:
-        """The differences as a table, for notebooks."""
-        return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))
-
-
 Corrected = TypeVar("Corrected", bound=PairedDifference)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class DifferenceTable(Generic[Corrected]):
+    """Differences, with notes for the reader."""
+
+    differences: list[Corrected]
+    notes: list[str]
+
+    def __repr__(self) -> str:
+        """Return the number of differences in one line."""
+        significant = sum(difference.verdict == "significant" for difference in self.differences)
+        return f"<{type(self).__name__}: {len(self.differences):,} differences, {significant:,} significant>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the differences as a table, one row each."""
+        return pd.DataFrame([escape_row(difference.to_row()) for difference in self.differences])
+
+    def _repr_html_(self) -> str:
+        """Return the differences as a table for notebooks."""
+        return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(DifferenceTable[Difference]):
+    """All differences between models or languages, with notes for the reader."""
+
+
 def correct_test_families(differences: Sequence[Corrected]) -> list[Corrected]:
-    """The differences with p-values corrected by Holm's method over all of one measure and benchmark."""
+    """Correct the p-values by Holm's method over all differences of a measure and benchmark."""
     corrected = list(differences)
     for indexes in group_indexes(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
         for index, p_holm in zip(indexes, adjust_holm([differences[i].contrast.p_value for i in indexes]), strict=True):
@@ -215,7 +220,7 @@ def correct_test_families(differences: Sequence[Corrected]) -> list[Corrected]:
 
 
 def mark_contradictions(differences: Sequence[Corrected]) -> list[Corrected]:
-    """The differences, those of pooled parts with the contradiction added if parts differ in both directions."""
+    """Add a contradiction to differences of pooled parts if their parts differ significantly in both directions."""
     parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
     for difference in differences:
         if difference.part != OVERALL and difference.significant:

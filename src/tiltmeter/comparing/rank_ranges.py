@@ -1,9 +1,8 @@
-"""Ranks with confidence sets: the ranks that a model may have, from tests of all pairs.
+"""Confidence sets of ranks, from tests of all pairs of models.
 
-A model's rank is 1 plus the number of models closer to the ideal. Its confidence set (Mogstad, Romano, Shaikh and
+The rank of a model is 1 plus the number of models closer to the ideal. Its confidence set (Mogstad, Romano, Shaikh and
 Wilhelm 2024) begins after the models that are significantly closer and ends before those that are significantly
-farther. The tests are corrected by Holm's method over all pairs, so that with 95% confidence the sets of all models
-hold at once.
+farther. The tests are corrected by Holm's method over all pairs, so the sets have a simultaneous confidence of 95%.
 """
 
 from dataclasses import dataclass
@@ -19,14 +18,14 @@ from tiltmeter.measures.verdict_rule import ALPHA
 
 @dataclass(frozen=True, slots=True)
 class RankRange:
-    """The ranks that a model may have, the first and the last."""
+    """The first and the last possible rank of a model."""
 
     first: int
     last: int
 
 
 def adjust_pairs_holm(p_values: Floats) -> Floats:
-    """The p-values of all pairs, corrected over the pairs; a symmetric matrix, with ones on its diagonal."""
+    """Correct the p-values of all pairs, a symmetric matrix with ones on the diagonal."""
     upper = np.triu_indices(len(p_values), 1)
     corrected = np.ones_like(p_values)
     corrected[upper] = adjust_holm(p_values[upper].tolist())
@@ -34,7 +33,7 @@ def adjust_pairs_holm(p_values: Floats) -> Floats:
 
 
 def compute_rank_ranges(distances: Floats, corrected: Floats) -> list[RankRange]:
-    """The ranks of models with these distances from the ideal, from the corrected p-values of all pairs.
+    """Return the possible ranks of models from their distances from the ideal and corrected p-values of all pairs.
 
     >>> p_values = np.array([[1.0, 0.5, 0.01], [0.5, 1.0, 0.3], [0.01, 0.3, 1.0]])
     >>> compute_rank_ranges(np.array([1.0, 2.0, 6.0]), p_values)
@@ -48,11 +47,10 @@ def compute_rank_ranges(distances: Floats, corrected: Floats) -> list[RankRange]
 
 
 def compute_unpaired_p_values(values: Floats, ideal: float, errors: Floats, df: Floats) -> Floats:
-    """The p-values of all pairs for being equally far from the ideal, where their items cannot be paired.
+    """Return the p-values of all pairs for equal distances from the ideal, if items cannot be paired.
 
-    Estimates on the same items are correlated, and the correlation is not known here: the standard error of a
-    difference, or of a sum, is at most the sum of the two, which is taken. Two models are then told apart about where
-    their intervals, corrected for the number of pairs, do not overlap.
+    Estimates on the same items have an unknown correlation, so the maximum standard error of a difference is used: the
+    sum of both standard errors. Two models differ significantly roughly if their corrected intervals do not overlap.
     """
     error = errors[:, None] + errors[None, :]
     freedom = np.minimum(df[:, None], df[None, :])

@@ -1,7 +1,7 @@
-"""How much a result moves under changes that should not matter: punctuation, case, quotation marks, names, templates.
+"""Sensitivity of results to changes that should not matter: punctuation, case, quotation marks, names, templates.
 
-The run's models are asked again about changed items. A difference is paired by item, with its interval; what counts in
-the end is whether the verdict stays.
+The models of a run are measured again on changed items. Differences are paired by item and have an interval; the main
+result is whether the verdict changes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ TEMPLATES = "templates"
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """A result under one change. `difference` is that to the unchanged items, on the items that both have.
+    """A result with one change. `difference` is the difference from the unchanged items.
 
-    `changed` is the share of the items whose texts the change alters; None for templates and wordings of the run.
+    `changed` is the share of items with changed texts; None for templates and wordings.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Variation:
 
 @dataclass(frozen=True, slots=True)
 class SensitivityRow:
-    """One result of a run, and what becomes of it."""
+    """One result of a run with its variations."""
 
     model: str
     benchmark: str
@@ -62,18 +62,18 @@ class SensitivityRow:
 
     @property
     def range(self) -> Interval:
-        """The lowest and highest value, the unchanged one included."""
+        """The lowest and the highest value, including the unchanged one."""
         values = [self.value, *(variation.value for variation in self.variations)]
         return min(values), max(values)
 
     @property
     def other_verdicts(self) -> tuple[Variation, ...]:
-        """The variations in which the verdict is another one."""
+        """The variations with another verdict."""
         return tuple(variation for variation in self.variations if variation.verdict != self.verdict)
 
     @property
     def sentence(self) -> str:
-        """What moves, in a sentence."""
+        """A summary in one sentence."""
         number = get_measure(self.measure).number
         low, high = map(number, self.range)
         part = "" if self.part in ("all", OVERALL) else f"/{self.part}"
@@ -82,12 +82,12 @@ class SensitivityRow:
         others = "; ".join(f"{variation.name}: {variation.verdict}" for variation in self.other_verdicts)
         verdict = f"changes ({others})" if others else "stays"
         return (
-            f"{self.measure} of {self.model} on {where} is {number(self.value)}, and from {low} to {high} under "
+            f"{self.measure} of {self.model} on {where} is {number(self.value)}, and between {low} and {high} with "
             f"changes that should not matter ({changes}); the verdict, {self.verdict}, {verdict}."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {**asdict(self), "range": self.range, "sentence": self.sentence}
 
 
@@ -99,19 +99,21 @@ def measure_sensitivity(
     watch: ShowProgress = show_in_notebook,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> list[SensitivityRow]:
-    """Ask the models of a run again about changed items; `only` names the changes, `limit` takes a sample of the items.
+    """Measure the models of a run again on changed items; `only` selects changes, `limit` takes a sample of the items.
 
-    A UsageError says why a run's models cannot be asked again.
+    Raise a UsageError with the reason if the models cannot be measured again.
     """
     if result.answers is not None:
         return _measure_wordings(result)
     request = _get_request(result)
     settings, options = build_options(RunSettings, request), build_options(ModelOptions, request)
-    given = {spec: list(load_portions(spec)) for spec in request["on"]}
-    chosen = [limit_items(portion, settings.limit) for found in given.values() for portion in found]
+    portions = {spec: list(load_portions(spec)) for spec in request["on"]}
+    chosen = [limit_items(portion, settings.limit) for of_spec in portions.values() for portion in of_spec]
     known = list(dict.fromkeys(name for portion in chosen for name in get_benchmark(portion.form).perturbations))
     if missing := [name for name in only if name not in known]:
-        raise UsageError(f"There is no change {missing[0]!r} for these items; there is {', '.join(known) or 'none'}.")
+        raise UsageError(
+            f"There is no change {missing[0]!r} for these items; the changes are {', '.join(known) or 'none'}."
+        )
     sampled = limit is not None and (settings.limit is None or limit < settings.limit)
     if sampled:
         settings = replace(settings, limit=limit)
@@ -123,53 +125,55 @@ def measure_sensitivity(
     for name, shares in changed.items():
         specs = [
             spec
-            for spec, found in given.items()
-            if all(name in get_benchmark(portion.form).perturbations for portion in found)
+            for spec, of_spec in portions.items()
+            if all(name in get_benchmark(portion.form).perturbations for portion in of_spec)
         ]
         if specs and any(shares.values()):
-            tell(f"Asking again with {name}.")
+            tell(f"Measuring again with {name}.")
             varied.append((name, measure(specs, replace(settings, perturb=name)), shares))
     rows = list(build_sensitivity_rows(base, varied))
     if not rows:
-        raise UsageError("Nothing that should not matter can be changed in the items of this run.")
+        raise UsageError("The items of this run have no changes that should not matter.")
     return rows
 
 
 def with_sensitivity_notes(manifest: Manifest, rows: Sequence[SensitivityRow]) -> Manifest:
-    """A manifest whose notes, which are printed with the numbers, say how sensitive they are."""
+    """Return the manifest with the sensitivity in its notes, which are printed with the results."""
     kept = [note for note in manifest.notes if not note.startswith(NOTE)]
     return replace(manifest, notes=(*kept, *(f"{NOTE}{row.sentence}" for row in rows)))
 
 
 def _get_request(result: Result) -> Mapping[str, Any]:
-    """The request of a run, which can be made again; a UsageError if not."""
+    """Return the request of a run; raise an error if the run cannot be repeated."""
     request = result.manifest.request
     if "models" not in request:
-        what = "published predictions" if "predictions" in request else "translations"
-        raise UsageError(f"The run was made of {what}, so there is no model that could be asked again.")
+        source = "published predictions" if "predictions" in request else "translations"
+        raise UsageError(f"The run was made from {source}, so there is no model to measure again.")
     if request.get("fingerprints"):
         names = ", ".join(request["fingerprints"])
-        raise UsageError(f"{names} was given as an object in Python, so it cannot be opened again by its name.")
+        raise UsageError(f"{names} was given as a Python object, so it cannot be loaded again by its name.")
     if request.get("perturb"):
-        raise UsageError(f"The run is itself one of changed items ({request['perturb']}); give the unchanged one.")
+        raise UsageError(
+            f"The run already has changed items ({request['perturb']}); give the run with unchanged items."
+        )
     return {name: value for name, value in request.items() if name != "keep_tokens"}
 
 
 def _measure_wordings(result: Result) -> list[SensitivityRow]:
-    """Of chat models, whose wordings are varied in every run."""
+    """Return the sensitivity of chat models to the wordings, which every run varies."""
     places: dict[tuple[str, str], float | None] = dict.fromkeys(
         (record.benchmark, record.language) for record in result.records
     )
     rows = list(build_sensitivity_rows(result, [(name, again, places) for name, again in split_by_wording(result)]))
     if not rows:
         raise UsageError(
-            "The run asked its chat models with one wording only; --full-design asks with all of them, in all orders."
+            "The run used only one wording for its chat models; use --full-design for all wordings and orders."
         )
     return rows
 
 
 def _compute_changed_shares(chosen: Sequence[Portion], name: str) -> dict[tuple[str, str], float | None]:
-    """The share of the items of each benchmark and language that a perturbation changes."""
+    """Return the share of items that a perturbation changes, by benchmark and language."""
     shares: dict[tuple[str, str], float | None] = {}
     for portion in chosen:
         perturb = get_benchmark(portion.form).perturbations.get(name)
@@ -182,7 +186,7 @@ def _compute_changed_shares(chosen: Sequence[Portion], name: str) -> dict[tuple[
 def build_sensitivity_rows(
     base: Result, varied: Sequence[tuple[str, Result, Mapping[tuple[str, str], float | None]]]
 ) -> Iterator[SensitivityRow]:
-    """The results of a run beside those on changed items, with the share of items changed by data set and language."""
+    """Yield the results of a run with those on changed items; `varied` has name, result and shares of changed items."""
     cells = {_get_place(cell): cell for cell in build_cells("unchanged", base)}
     others = [
         (name, _index_deciding_records(again), {_get_place(cell): cell for cell in build_cells(name, again)}, changed)
@@ -223,7 +227,7 @@ def _build_variation(
 
 
 def _list_template_variations(record: Record, decided: Mapping[tuple[str, ...], Record]) -> Iterator[Variation]:
-    """The parts of a result over all parts, if these are templates of the same items."""
+    """Yield the templates of a result over all templates."""
     if record.part != OVERALL:
         return
     for (model, benchmark, part, language), found in decided.items():
@@ -233,14 +237,14 @@ def _list_template_variations(record: Record, decided: Mapping[tuple[str, ...], 
 
 
 def _index_deciding_records(result: Result) -> dict[tuple[str, ...], Record]:
-    """The record that decides the verdict of all items, by model, benchmark, part and language."""
+    """Return the record of the primary measure over all items, by model, benchmark, part and language."""
     groups: dict[tuple[str, ...], dict[str, Record]] = {}
     for record in result.records:
         if record.view == "all":
             place = (record.model, record.benchmark, record.part, record.language)
             groups.setdefault(place, {})[record.measure] = record
-    found = {place: select_deciding_record(row) for place, row in groups.items()}
-    return {place: record for place, record in found.items() if record is not None}
+    selected = {place: select_deciding_record(row) for place, row in groups.items()}
+    return {place: record for place, record in selected.items() if record is not None}
 
 
 def _get_place(cell: Cell) -> tuple[str, ...]:

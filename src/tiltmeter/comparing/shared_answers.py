@@ -1,4 +1,4 @@
-"""The contributions of several models, or languages, to a measure on the items that all of them have."""
+"""The contributions of items to a measure, for several models or languages, on the items that all share."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from tiltmeter.measures.standard_errors import Floats, Labels
 
 @dataclass(frozen=True, slots=True)
 class SharedAnswers:
-    """A row for each member and a column for each item; `values` are the members' measures on these items.
+    """The contributions of items: `answers` has a row for each member and a column for each item.
 
-    `weights` are those of the items in the measure, `labels` their strata, `sides` those of the strata. `left_out` is
-    the number of items that only some members have.
+    `values` are the measures of the members. `weights` are the weights of items, `labels` their strata, `sides` the
+    sides of the strata. `left_out` is the number of items that only some members have.
     """
 
     answers: Floats
@@ -37,9 +37,9 @@ def build_shared_answers(
     member: Callable[[Cell], str],
     notes: list[str],
 ) -> SharedAnswers | None:
-    """The answers of these cells; None, with a note on the reason, where there is nothing to compare.
+    """Return the answers of cells; if there is nothing to compare, append the reason to the notes and return None.
 
-    `where` says what is compared, and `member` names a cell in notes.
+    For notes, `where` is the location and `member` returns the name of a cell.
     """
     first = cells[0]
     if not quantity.values.is_mean:
@@ -47,18 +47,18 @@ def build_shared_answers(
         return None
     if not _have_same_tokenizer(cells, quantity, across):
         notes.append(
-            f"Not compared: {quantity.name}, a mean over the tokens of different tokenizers; to compare it all the "
-            "same, add --across tokenizers."
+            f"Not compared: {quantity.name}, a mean over the tokens of different tokenizers; to compare it anyway, "
+            "add --across tokenizers."
         )
         return None
     items, left_out = _find_shared_items(cells, quantity)
     fewest = min(cells, key=lambda cell: len(cell.items(quantity)))
     has_fewest = f"{member(fewest)} has the fewest ({len(fewest.items(quantity)):,})"
     if not len(items):
-        notes.append(f"Not compared: {quantity.name}, {where}, as no item is there for all {len(cells)}; {has_fewest}.")
+        notes.append(f"Not compared: {quantity.name}, {where}, because all {len(cells)} share no item; {has_fewest}.")
         return None
     if not first.supports_quantity(quantity, items):
-        notes.append(f"Not compared: {quantity.name}, {where}, as it is not defined on the items that all have.")
+        notes.append(f"Not compared: {quantity.name}, {where}, because it is not defined on the shared items.")
         return None
     if left_out:
         notes.append(f"Left out, {where}: {left_out:,} items that not all {len(cells)} have; {has_fewest}.")
@@ -76,7 +76,7 @@ def _have_same_tokenizer(cells: Sequence[Cell], quantity: Quantity, across: Sequ
 
 
 def _find_shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
-    """The items that all cells have, sorted, and the number of items that only some have."""
+    """Return the items that all cells have, sorted, and the number of items that only some have."""
     items = cells[0].items(quantity)
     every = items
     for cell in cells[1:]:

@@ -1,7 +1,7 @@
-"""A measure against the size of models: the slope per tenfold number of parameters, within families of models.
+"""Slopes of measures by the size of models, per tenfold number of parameters, within model families.
 
-The statistics are in `measures.slopes`: an interval over items, for these models, and with enough models a second one
-over models and items, for models like these.
+There is an interval over items, for these models, and with enough models a second one over models and items, for models
+like these (see `measures.size_regression`).
 """
 
 import math
@@ -17,7 +17,6 @@ from tiltmeter.comparing.comparability import Across, explain_incomparable, list
 from tiltmeter.comparing.comparable_cells import (
     ComparableCells,
     find_uninterpretable_cells,
-    get_cell_key,
     group_comparable_cells,
     list_common_quantities,
     reject_duplicates,
@@ -38,7 +37,7 @@ from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
 
 _SIZE = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*([kmbt]?)", re.IGNORECASE)
-# Models of a family that differ by less have the same size, as with another vocabulary: a slope would extrapolate far.
+# Sizes that differ by less than this factor count as equal, because a slope would extrapolate too far.
 ONE_SIZE = 1.25
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 
@@ -51,14 +50,14 @@ def compare_sizes(
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
 ) -> SizeComparison:
-    """The slopes of measures by size, for each family of models with two sizes or more, and within families."""
+    """Return the slopes of measures by size, for each model family with at least two sizes, and within families."""
     measures = complete_measure_names(measures)
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
     cells = restrict_cells(cells, where) if where else cells
     reject_missing_measures(cells, measures)
     notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
     sized = _collect_sizes(runs, cells, attributes, notes)
-    doubtful = find_uninterpretable_cells(runs)
+    uninterpretable = find_uninterpretable_cells(runs)
     slopes: list[SizeSlope] = []
     used = (cell for cell in cells if cell.model in sized)
     for place in group_comparable_cells(used, across, lambda cell: (cell.benchmark, cell.language)):
@@ -68,16 +67,16 @@ def compare_sizes(
         for alike in place:
             reject_duplicates(alike.cells)
             for quantity in list_common_quantities(alike.cells, measures):
-                slopes += _estimate_slopes(quantity, alike, sized, doubtful, across, notes)
+                slopes += _estimate_slopes(quantity, alike, sized, uninterpretable, across, notes)
     if not slopes:
-        why = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
-        raise UsageError(why or "The runs hold no scores; make them again.")
+        reason = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
+        raise UsageError(reason or "The runs contain no scores; repeat them.")
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
     return SizeComparison(_correct_slopes(slopes), list(dict.fromkeys(notes)))
 
 
 def parse_parameter_count(model: DescribedModel) -> float | None:
-    """The number of parameters of a model: its attribute `parameters` or `size`; None if it has neither.
+    """Return the number of parameters of a model: its attribute `parameters` or `size`; None if it has neither.
 
     >>> parse_parameter_count(DescribedModel("m", {"size": "1.4b"})), parse_parameter_count(DescribedModel("m"))
     (1400000000.0, None)
@@ -95,9 +94,9 @@ def parse_parameter_count(model: DescribedModel) -> float | None:
 def _collect_sizes(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes, notes: list[str]
 ) -> dict[str, tuple[str, float]]:
-    """The family and the number of parameters of each model that has both."""
+    """Return the family and the number of parameters of each model that has both."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
-    found: dict[str, tuple[str, float]] = {}
+    sized: dict[str, tuple[str, float]] = {}
     lacking: dict[str, list[str]] = {"family": [], "number of parameters": []}
     for model in dict.fromkeys(cell.model for cell in cells):
         described = attributes.of(model, entries.get(model))
@@ -105,31 +104,30 @@ def _collect_sizes(
         if family is None or parameters is None:
             lacking["number of parameters" if family else "family"].append(model)
         else:
-            found[model] = (family, parameters)
-    for what, models in lacking.items():
+            sized[model] = (family, parameters)
+    for attribute, models in lacking.items():
         if models:
             notes.append(
-                f"Left out, for no {what} is given for them: {shorten_names(models)}; "
-                "give it in plan.toml, or in a file "
-                "named with --attributes."
+                f"Left out, because the {attribute} is not given: {shorten_names(models)}; add it to plan.toml, or "
+                "to a file for --attributes."
             )
-    return found
+    return sized
 
 
 def _estimate_slopes(
     quantity: Quantity,
     alike: ComparableCells,
     sized: Mapping[str, tuple[str, float]],
-    doubtful: set[tuple[str, ...]],
+    uninterpretable: Mapping[tuple[str, ...], str],
     across: Sequence[Across],
     notes: list[str],
 ) -> Iterator[SizeSlope]:
     together = alike.cells
     where = f"on {together[0].location}"
-    cells = [cell for cell in together if not (quantity.measure.bias_direction and get_cell_key(cell) in doubtful)]
+    cells = [cell for cell in together if not (quantity.measure.bias_direction and cell.key in uninterpretable)]
     if len(cells) < len(together):
         dropped = [cell.model for cell in together if cell not in cells]
-        notes.append(f"Left out {where} in {quantity.name}, as not interpretable: {shorten_names(dropped)}.")
+        notes.append(f"Left out {where} in {quantity.name}, because not interpretable: {shorten_names(dropped)}.")
     sizes_of: dict[str, list[float]] = {}
     for cell in cells:
         family, parameters = sized[cell.model]
@@ -137,34 +135,36 @@ def _estimate_slopes(
     single = [family for family, sizes in sizes_of.items() if max(sizes) < ONE_SIZE * min(sizes)]
     if single:
         notes.append(
-            f"Left out {where}, as families with one size only, up to a factor of {ONE_SIZE}: {shorten_names(single)}."
+            f"Left out {where}, because sizes differ by less than a factor of {ONE_SIZE}: {shorten_names(single)}."
         )
     cells = [cell for cell in cells if sized[cell.model][0] not in single]
     if not cells:
         return
-    found = build_shared_answers(cells, quantity, across, where, lambda cell: cell.model, notes)
-    if found is None:
+    shared = build_shared_answers(cells, quantity, across, where, lambda cell: cell.model, notes)
+    if shared is None:
         return
     notes += list_comparison_warnings((cells[0], cell, quantity.measure) for cell in cells[1:])
     families = np.array([sized[cell.model][0] for cell in cells], dtype=object)
     sizes = np.log10([sized[cell.model][1] for cell in cells])
-    models = tuple(_build_sized_model(quantity, cell, found, row, *sized[cell.model]) for row, cell in enumerate(cells))
+    models = tuple(
+        _build_sized_model(quantity, cell, shared, row, *sized[cell.model]) for row, cell in enumerate(cells)
+    )
     names = list(dict.fromkeys(families.tolist()))
     for family in [*names, *([POOLED] if len(names) > 1 else [])]:
         rows = np.full(len(cells), True) if family == POOLED else np.asarray(families == family)
         estimate = estimate_slope(
-            found.answers[rows],
+            shared.answers[rows],
             sizes[rows],
             families[rows],
-            found.weights,
-            found.labels,
-            found.clusters,
+            shared.weights,
+            shared.labels,
+            shared.clusters,
             preference=quantity.values.preference,
         )
         if estimate is None:
             same = (
                 "models gave the same answers"
-                if np.ptp(found.answers[rows], axis=0).max() == 0
+                if np.ptp(shared.answers[rows], axis=0).max() == 0
                 else "items all have the same slope"
             )
             notes.append(f"Left out {where}: {family}, whose {same} in {quantity.name}.")
@@ -177,25 +177,25 @@ def _estimate_slopes(
             family=str(family),
             models=tuple(model for model, is_in in zip(models, rows, strict=True) if is_in),
             estimate=estimate,
-            left_out=found.left_out,
+            left_out=shared.left_out,
         )
 
 
 def _build_sized_model(
-    quantity: Quantity, cell: Cell, found: SharedAnswers, row: int, family: str, parameters: float
+    quantity: Quantity, cell: Cell, shared: SharedAnswers, row: int, family: str, parameters: float
 ) -> SizedModel:
-    """A model with its value; a percentage has the interval that it has in a run, which ends at 0 and 100."""
-    answers = found.answers[row]
-    estimate: Mean | Share = estimate_item_mean(answers, found.weights, found.clusters, found.labels)
+    """Return a model with its value; the interval of a percentage is that of a run, between 0 and 100."""
+    answers = shared.answers[row]
+    estimate: Mean | Share = estimate_item_mean(answers, shared.weights, shared.clusters, shared.labels)
     if quantity.values.preference:
-        estimate = Share.from_values(answers, found.clusters)
+        estimate = Share.from_values(answers, shared.clusters)
     return SizedModel(cell.model, family, parameters, estimate.value, *estimate.interval())
 
 
 def _correct_slopes(slopes: Sequence[SizeSlope]) -> list[SizeSlope]:
-    """The slopes with p-values corrected by Holm's method; those within families are families of tests of their own.
+    """Correct the p-values by Holm's method; pooled slopes are a separate test family.
 
-    A slope of models like these is no more certain than that of these models.
+    A p-value for models like these is not smaller than that for these models.
     """
     corrected = list(slopes)
     for indexes in group_indexes(

@@ -11,13 +11,13 @@ from tiltmeter.measures.size_regression import Slope
 from tiltmeter.measures.verdict_rule import ALPHA
 from tiltmeter.printable_text import escape_row
 
-# The name of the slope that all families have in common.
+# The name of the common slope of all families.
 POOLED = "within families"
 
 
 @dataclass(frozen=True, slots=True)
 class SizedModel:
-    """A model with its family and its number of parameters, and its value on the shared items with the interval."""
+    """A model with its family, number of parameters, and value with interval on the shared items."""
 
     model: str
     family: str
@@ -29,10 +29,10 @@ class SizedModel:
 
 @dataclass(frozen=True, slots=True)
 class SizeSlope:
-    """The slope of a measure per tenfold number of parameters, of one family or, as POOLED, within all of them.
+    """The slope of a measure per tenfold number of parameters, in one model family or within all families (POOLED).
 
-    `p_holm` is corrected over a family of `tests`: the slopes of families, or the pooled slopes, of one measure and
-    benchmark.
+    `p_holm` is corrected over a test family of `tests` slopes of one measure and benchmark; pooled slopes are a
+    separate test family.
     """
 
     subject: str
@@ -48,11 +48,11 @@ class SizeSlope:
 
     @property
     def significant(self) -> bool:
-        """Whether the slope is significant after correction, for these models."""
+        """Whether the slope is significant for these models, after correction."""
         return self.p_holm < ALPHA
 
     def to_dict(self) -> dict[str, Any]:
-        """The slope for JSON output."""
+        """Return JSON values."""
         estimate = asdict(self.estimate)
         return {
             "benchmark": self.benchmark,
@@ -78,12 +78,12 @@ class SizeComparison:
     notes: list[str]
 
     def __repr__(self) -> str:
-        """How many slopes there are, in a line."""
+        """Return the number of slopes in one line."""
         significant = sum(slope.significant for slope in self.slopes)
         return f"<SizeComparison: {len(self.slopes):,} slopes, {significant:,} significant>"
 
     def to_frame(self) -> pd.DataFrame:
-        """The slopes as a table, one row each."""
+        """Return the slopes as a table, one row each."""
         rows = []
         for one in self.slopes:
             rows.append(
@@ -104,5 +104,5 @@ class SizeComparison:
         return pd.DataFrame([escape_row(row) for row in rows])
 
     def _repr_html_(self) -> str:
-        """The slopes as a table, for notebooks."""
+        """Return the slopes as a table for notebooks."""
         return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))

@@ -1,4 +1,4 @@
-"""The items of a run on which its models prefer the stereotype most, with their texts."""
+"""The items with the strongest preference for the stereotype, with their texts."""
 
 from collections.abc import Sequence
 
@@ -19,44 +19,44 @@ GROUP_COLUMNS = ["model", "benchmark", "part", "language"]
 
 
 def select_strongest_items(result: Result, top: int = 20) -> pd.DataFrame:
-    """The `top` items of each model, part and language by their preference for the stereotype, strongest first.
+    """Return the `top` items of each model, part and language by preference for the stereotype, strongest first.
 
-    `preference` is how much more likely the stereotypical text is, as a difference of log-probabilities; for chat
-    models it is how much more often the stereotype is chosen, for translations 1. For a measure of all items together,
-    such as a rank correlation, `influence` is how much the item moves the measure towards stereotypes. Items that are
-    not towards stereotypes are left out. There is a column for the context and for the text of each role, and for
-    translated items the English original, if the run or a file on this machine has it.
+    `preference` is the difference of log-probabilities between the stereotypical and the other text; for chat models,
+    the difference of choice rates; for translations, 1. For a measure of all items together, such as a rank
+    correlation, `influence` is the change of the measure by the item. Items without a preference for the stereotype are
+    left out. There are columns for the context and the text of each role, and for the English original of translated
+    items, if the run or a local file has it.
     """
     if top < 1:
-        raise UsageError(f"The {top} strongest items are none; ask for at least 1.")
+        raise UsageError(f"The number of strongest items is {top}; it must be at least 1.")
     rows = []
     cells = [cell for cell in build_cells("", result) if cell.part != OVERALL]
     for cell in cells:
         rows += _build_rows(cell, result, top)
     if not rows:
         names = dict.fromkeys(str(name) for name in result.scores["benchmark"].unique())
-        unkept = [explain_missing_texts(name) for name in names if not allows_text_export(name)]
-        raise UsageError(unkept[0] if unkept else _explain_no_items(cells))
+        reasons = [explain_missing_texts(name) for name in names if not allows_text_export(name)]
+        raise UsageError(reasons[0] if reasons else _explain_no_items(cells))
     return pd.DataFrame([escape_row(row) for row in rows])
 
 
 def _explain_no_items(cells: Sequence[Cell]) -> str:
-    """Why no items of a run can be listed."""
+    """Return why no items of a run can be listed."""
     if all(cell.find_item_scale() is None for cell in cells):
         return (
-            "The measures of this run do not define how strongly a single item is towards stereotypes, so its items "
-            "cannot be listed by it; `tiltmeter show RUN --csv` has all numbers."
+            "The measures of this run do not define a preference for single items, so its items cannot be sorted; "
+            "`tiltmeter show RUN --csv` prints all numbers."
         )
-    return "No item of this run is towards stereotypes, or the texts of its items were not kept."
+    return "No item of this run has a preference for the stereotype, or the texts of its items were not saved."
 
 
 def _build_rows(cell: Cell, result: Result, top: int) -> list[dict[str, object]]:
     scale = cell.find_item_scale()
     if scale is None or cell.texts is None:
         return []
-    found = cell.compute_strengths(scale, cell.scores.index)
+    strengths = cell.compute_strengths(scale, cell.scores.index)
     texts, english = get_item_texts(cell.texts), _find_english_texts(cell, result)
-    preferred = pd.Series(found)[found > 0]
+    preferred = pd.Series(strengths)[strengths > 0]
     order = preferred.sort_values(ascending=False, kind="stable").index[:top]
     rows = []
     for at in order:
@@ -66,7 +66,7 @@ def _build_rows(cell: Cell, result: Result, top: int) -> list[dict[str, object]]
             zip(GROUP_COLUMNS, (cell.model, cell.benchmark, part, cell.language), strict=True)
         )
         column = INFLUENCE if scale.strength.unit == INFLUENCE else PREFERENCE
-        row |= {"item": item, column: float(found[at]), **cell.get_attributes((part, item))}
+        row |= {"item": item, column: float(strengths[at]), **cell.get_attributes((part, item))}
         row |= {CONTEXT: text.context, **text.texts}
         if item in english:
             row[ENGLISH] = " / ".join(
@@ -77,7 +77,7 @@ def _build_rows(cell: Cell, result: Result, top: int) -> list[dict[str, object]]
 
 
 def _find_english_texts(cell: Cell, result: Result) -> dict[str, ItemText]:
-    """The English originals of translated items by id: those of the run, or of files on this machine."""
+    """Return the English originals of translated items by id, from the run or from local files."""
     if cell.language == "en":
         return {}
     if result.texts is not None:

@@ -8,18 +8,20 @@ from tiltmeter.registry import find_package_objects, load_components
 
 
 class Catalogue(Mapping[str, Dataset]):
-    """Data sets by name: built-in ones, and those of entry points in the group `tiltmeter.datasets`.
+    """Data sets by name: built-in ones, and those of the entry points `tiltmeter.datasets`.
 
-    Plug-ins import from this package, so they are loaded on first access.
+    Plug-ins are loaded on first access, because they import from this package.
     """
 
     @cached_property
     def _datasets(self) -> dict[str, Dataset]:
-        entries = [
-            data for listed in find_package_objects("tiltmeter.datasets.builtin_datasets", "ENTRIES") for data in listed
+        datasets = [
+            data
+            for entries in find_package_objects("tiltmeter.datasets.builtin_datasets", "ENTRIES")
+            for data in entries
         ]
-        entries.sort(key=lambda data: not data.name.startswith("starter"))  # what to try first is listed first
-        return load_components("datasets", entries, Dataset, lambda data: str(data.name))
+        datasets.sort(key=lambda data: not data.name.startswith("starter"))  # list the starter sets first
+        return load_components("datasets", datasets, Dataset, lambda data: str(data.name))
 
     def __getitem__(self, name: str) -> Dataset:
         return self._datasets[name]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file of a data set. `part` is None if the file holds all parts, or the data set has none.
+    """One file of a data set. `part` is None if the file has all parts, or the data set has no parts.
 
-    `companions` are other files that the reader needs; they are in the same repository. `dataset` is the name of the
-    data set, which `Dataset` fills in.
+    `companions` are other files of the same repository that the reader needs. `Dataset` sets `dataset`, the name of the
+    data set.
     """
 
     language: str
@@ -31,18 +31,18 @@ class Source:
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
-        """The file, and its companions."""
+        """The file and its companions."""
         return (self.file, *self.companions)
 
     def paths(self) -> list[Path]:
-        """The local paths of the files, which are downloaded if necessary."""
-        # Imported here because listing data sets does not need the code that downloads files.
+        """Return the local paths of the files; download them if necessary."""
+        # Listing data sets does not need the download code.
         from tiltmeter.datasets.file_fetcher import fetch_file
 
         return [file if isinstance(file, Path) else fetch_file(file, dataset=self.dataset) for file in self.files]
 
     def is_local(self) -> bool:
-        """Whether the files are available without a download."""
+        """Return whether the files are available without a download."""
         return all(isinstance(file, Path) or is_local(file) for file in self.files)
 
     def validate(self) -> "ValidationResult":
@@ -52,20 +52,20 @@ class Source:
         return validate_file(self.paths()[0], self.format, self.language)
 
     def load(self) -> "ValidationResult":
-        """Read the file for use. Errors are a DataError, except in upstream files, which users cannot correct."""
-        examined = self.validate()
+        """Read the file. Raise an error if it is invalid, except for upstream files, which users cannot correct."""
+        result = self.validate()
         if not isinstance(self.file, UpstreamFile):
-            examined.accept()
-        return examined
+            result.accept()
+        return result
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """A data set: its files, licence, citation, content warning and known limitations.
 
-    `items` is the number of items in each language, where it is known without reading the files. `control` names the
-    data sets that are its controls: asked in the same way, and a bias measured there is not one towards its
-    stereotypes. Of a control, `why_control` says why, in a clause.
+    `items` is the number of items per language, if it is known without reading the files. `control` has the names of
+    its control data sets: items in the same form, in which a preference is not a preference for the stereotypes. For a
+    control, `why_control` is the reason, as a clause.
     """
 
     name: str
@@ -86,38 +86,38 @@ class Dataset:
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
-        """All of its files, each once."""
+        """All files, each once."""
         return tuple(dict.fromkeys(file for source in self.sources for file in source.files))
 
     @property
     def here(self) -> int:
-        """How many of its sources are available without a download."""
+        """The number of sources that are available without a download."""
         return sum(source.is_local() for source in self.sources)
 
     @property
     def item_count(self) -> int | None:
-        """The number of items in all languages; None if that of one is not known without reading its files."""
+        """The number of items in all languages; None if it is not known without reading the files."""
         counts = [self.items.get(language) for language in self.languages]
         return None if None in counts else sum(count for count in counts if count is not None)
 
     @property
     def size(self) -> int | None:
-        """The size of its files in bytes; None if that of a file is not known."""
+        """The size of all files in bytes; None if the size of a file is not known."""
         sizes = [file.stat().st_size if isinstance(file, Path) else file.size for file in self.files]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages of its files."""
+        """The languages of the files."""
         return tuple(dict.fromkeys(source.language for source in self.sources))
 
     @property
     def licence_stated(self) -> bool:
-        """Whether all its files have a licence; if not, their texts are not written to other files."""
+        """Whether all files have a licence; otherwise their texts are not written to other files."""
         return all(isinstance(file, Path) or file.licence_stated for file in self.files)
 
     def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:
-        """The files with this part (None: all) in these languages (empty: all); a UsageError if there are none."""
+        """Return the files with a part (None: all) in these languages (empty: all); raise an error for unknown ones."""
         languages = tuple(languages)
         if part is not None and part not in self.parts:
             known = f"its parts are {', '.join(self.parts)}" if self.parts else "it has no parts"

@@ -1,4 +1,4 @@
-"""Load and validate items by data set name, file path or specification."""
+"""Load and validate items by name of the data set, path of a file, or specification."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def names() -> list[str]:
-    """The names of all data sets, those of plug-ins included.
+    """Return the names of all data sets, including those of plug-ins.
 
     >>> names()[:3]
     ['starter', 'starter-pairs', 'starter-gest']
@@ -40,42 +40,46 @@ def names() -> list[str]:
 
 
 def get_dataset(name: str) -> Dataset:
-    """The data set with this name."""
+    """Return the data set with this name."""
     if name not in DATASETS:
         if (Path(name) / PUBLISHED_ITEMS).is_file():
-            raise UsageError(f"There is no data set {name!r}; the folder of that name is {name}/, with the slash.")
+            raise UsageError(
+                f"There is no data set {name!r}; for the folder of that name, write {name}/ with the slash."
+            )
         known = ", ".join(DATASETS)
         suggestion = suggest_name(name, DATASETS)
-        raise UsageError(f"There is no data set {name!r}{suggestion}; there are {known}, and paths of .jsonl files.")
+        raise UsageError(
+            f"There is no data set {name!r}{suggestion}; give one of {known}, or the path of a .jsonl file."
+        )
     return DATASETS[name]
 
 
 def load(name: str, part: str | None = None, language: str | None = None) -> list[Item]:
-    """The items of a data set; None means all parts, or all languages.
+    """Return the items of a data set; None means all parts, or all languages.
 
     >>> load("starter", "intrasentence", "en")[0].target
     'grandmother'
     """
     sources = get_dataset(name).select(part, () if language is None else [language])
-    return [item for examined in _load_sources(sources, part) for item in examined.items]
+    return [item for result in _load_sources(sources, part) for item in result.items]
 
 
 def load_file(path: Path | str) -> list[Item]:
-    """The items of a JSONL file."""
-    from tiltmeter.datasets.readers.jsonl import read_jsonl  # readers are not needed to list data sets
+    """Return the items of a JSONL file."""
+    from tiltmeter.datasets.readers.jsonl import read_jsonl  # listing data sets does not need readers
 
     return read_jsonl(Path(path))
 
 
 def load_spec(spec: Spec) -> list[Item]:
-    """The items that a specification selects, language by language."""
-    return [item for examined in load_with_findings(spec) for item in examined.items]
+    """Return the items that a specification selects, by language."""
+    return [item for result in load_with_findings(spec) for item in result.items]
 
 
 def load_with_findings(spec: Spec) -> "list[ValidationResult]":
-    """The files that a specification selects, language by language, with the items that it selects and all findings.
+    """Return the validation results of the files that a specification selects, with only the selected items.
 
-    A DataError for a file of one's own with errors. Rows of released files that have errors are left out.
+    Raise an error for an invalid file of the user. In released files, rows with errors are left out.
     """
     if spec.path is None:
         known = get_dataset(spec.name)
@@ -83,19 +87,19 @@ def load_with_findings(spec: Spec) -> "list[ValidationResult]":
             source for language in spec.languages or known.languages for source in known.select(spec.part, [language])
         ]
         return _load_sources(sources, spec.part)
-    (examined,) = validate_spec(spec)
-    available = tuple(dict.fromkeys(item.language for item in examined.accept()))
+    (result,) = validate_spec(spec)
+    available = tuple(dict.fromkeys(item.language for item in result.accept()))
     for language in spec.languages:
         if language not in available:
             raise UsageError(f"{spec.name} has no language {language!r}; it has {', '.join(available)}.")
-    found = [_select_items(examined, spec.part, language) for language in spec.languages or available]
-    if not any(one.items for one in found):
+    selected = [_select_items(result, spec.part, language) for language in spec.languages or available]
+    if not any(result.items for result in selected):
         raise UsageError(f"{spec.name} has no items of the part {spec.part!r}.")
-    return found
+    return selected
 
 
 def validate_spec(spec: Spec) -> "list[ValidationResult]":
-    """The validation result of each file that a specification selects."""
+    """Return the validation result of each file that a specification selects."""
     if spec.path is not None:
         from tiltmeter.datasets.readers.jsonl import parse
         from tiltmeter.datasets.validation import validate_records
@@ -105,40 +109,40 @@ def validate_spec(spec: Spec) -> "list[ValidationResult]":
 
 
 def allows_text_export(name: str) -> bool:
-    """Whether the texts of a data set may be written to files: those of a repository without a licence may not."""
+    """Return whether the texts of a data set may be written to files: not if its repository states no licence."""
     return name not in DATASETS or DATASETS[name].licence_stated
 
 
 def explain_missing_texts(name: str) -> str:
-    """Why runs and reports have no texts of a data set that `allows_text_export` is False for."""
-    return f"The texts of {name} are left out, since its repository states no licence."
+    """Return why runs and reports do not contain the texts of a data set."""
+    return f"The texts of {name} are left out, because its repository states no licence."
 
 
 def reject_export(name: str) -> None:
-    """A UsageError if the texts of a data set may not be written to files."""
+    """Raise an error if the texts of a data set may not be written to files."""
     if not allows_text_export(name):
         raise UsageError(
-            f"{name} cannot be written to a file or made into a project, since its repository states no licence; "
+            f"{name} cannot be written to a file or made into a project, because its repository states no licence; "
             f"`tiltmeter data show {name}` prints its items."
         )
 
 
 def _load_sources(sources: Sequence[Source], part: str | None) -> "list[ValidationResult]":
-    """The files with their items of a part; a DataError if not one of them has a usable item."""
-    found = [source.load() for source in sources]
-    if found and not any(examined.items for examined in found):
-        found[0].accept()
-    return [_select_items(examined, part) for examined in found]
+    """Load files with only the items of a part; raise an error if no file has a usable item."""
+    results = [source.load() for source in sources]
+    if results and not any(result.items for result in results):
+        results[0].accept()
+    return [_select_items(result, part) for result in results]
 
 
-def _select_items(examined: "ValidationResult", part: str | None, language: str | None = None) -> "ValidationResult":
-    """A file with only the items of a part and a language; None selects all."""
+def _select_items(result: "ValidationResult", part: str | None, language: str | None = None) -> "ValidationResult":
+    """Return a result with only the items of a part and a language; None selects all."""
 
     def is_selected(item: Item) -> bool:
         return language in (None, item.language) and (part is None or get_item_form(item).belongs_to(item, part))
 
     return replace(
-        examined,
-        items=[item for item in examined.items if is_selected(item)],
-        warned=[(item, finding) for item, finding in examined.warned if is_selected(item)],
+        result,
+        items=[item for item in result.items if is_selected(item)],
+        warned=[(item, finding) for item, finding in result.warned if is_selected(item)],
     )

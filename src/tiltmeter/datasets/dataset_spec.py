@@ -9,7 +9,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms import get_forms
 from tiltmeter.text_files import expand_home
 
-# The file of items in a folder that `tiltmeter make publish` writes.
+# The file with the items in a folder written by `tiltmeter make publish`.
 PUBLISHED_ITEMS = "items.jsonl"
 # The data set of each edition of GEST.
 EDITIONS = {"1.0": "gest-1.0", "1.1": "gest"}
@@ -29,7 +29,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """Parse a specification; whether the data set, part and languages exist is checked on loading.
+    """Parse a specification; loading checks whether the data set, part and languages exist.
 
     >>> parse_spec("stereoset/intrasentence:de,fr")
     Spec(name='stereoset', part='intrasentence', languages=('de', 'fr'), path=None)
@@ -42,7 +42,7 @@ def parse_spec(text: str) -> Spec:
     name = name if colon else text
     languages = tuple(dict.fromkeys(filter(None, map(str.strip, tail.split(","))))) if colon else ()
     if colon and not languages:
-        raise UsageError(f"{text!r} names no language after the colon, as in stereoset:en,de.")
+        raise UsageError(f"{text!r} names no language after the colon; write, for example, stereoset:en,de.")
     if _is_path(name):
         return Spec(name, None, languages, _expand_path(name))
     before, slash, part = name.rpartition("/")
@@ -51,12 +51,12 @@ def parse_spec(text: str) -> Spec:
     if slash and ("/" in before or before in ("", ".", "..", "~")):
         raise UsageError(f"There is no file {name}.")
     if not name.strip():
-        raise UsageError(f"{text!r} names no data set, as in stereoset:en,de.")
+        raise UsageError(f"{text!r} names no data set; write, for example, stereoset:en,de.")
     return Spec(before, part, languages) if slash else Spec(name, None, languages)
 
 
 def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
-    """Replace GEST in the specifications by this edition of it; others, or with None all, are unchanged.
+    """Replace GEST in specifications by an edition of GEST; None changes nothing.
 
     >>> with_edition(["gest/template-3:en", "stereoset"], "1.0")
     ['gest-1.0/template-3:en', 'stereoset']
@@ -68,12 +68,14 @@ def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
     specs = {text: parse_spec(text) for text in texts}
     gest = {text: spec.name for text, spec in specs.items() if spec.path is None and spec.name in EDITIONS.values()}
     if not gest:
-        raise UsageError(f"An edition is one of GEST, which is not among {', '.join(texts)}; name it, or no edition.")
+        raise UsageError(
+            f"Only GEST has editions, and it is not among {', '.join(texts)}; add it, or omit the edition."
+        )
     return [EDITIONS[edition] + text.removeprefix(gest[text]) if text in gest else text for text in texts]
 
 
 def _is_path(text: str) -> bool:
-    # A separator alone is not enough: stereoset/intrasentence has one too.
+    # A separator alone does not make a path: stereoset/intrasentence has one, too.
     separators = filter(None, (os.sep, os.altsep, "/"))
     has_separator = any(separator in text for separator in separators)
     return text.endswith(".jsonl") or (has_separator and _expand_path(text).is_file())

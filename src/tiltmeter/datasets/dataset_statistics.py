@@ -1,4 +1,4 @@
-"""What is in a data set, in numbers: items, contexts, subjects, words, kinds of bias."""
+"""Statistics of data sets: items, contexts, sentences, subjects, groups and words."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,13 +11,13 @@ from tiltmeter.datasets.word_counts import build_word_counter, explain_missing_c
 from tiltmeter.forms import Item, get_item_form
 from tiltmeter.forms.blank import BLANK, fill_blank
 
-# Of a text, the number of pieces that a tokenizer makes of it.
+# Returns the number of tokens of each text.
 CountPieces = Callable[[Sequence[str]], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class LengthStatistics:
-    """Lengths of sentences in words or pieces."""
+    """Lengths of sentences in words or tokens."""
 
     total: int
     sentences: int
@@ -31,7 +31,7 @@ class LengthStatistics:
         return self.total / self.sentences
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         numbers = {"total": self.total, "per_sentence": self.mean, "shortest": self.shortest}
         return numbers | {"median": self.median, "longest": self.longest}
 
@@ -40,9 +40,9 @@ class LengthStatistics:
 class PortionStatistics:
     """The items of one part and language.
 
-    `contexts` are different contexts, or different first sentences where there is no context. `subject` names the
-    attribute that says whom items are about, `per_subject` counts items by it; `groups` counts items by each other
-    attribute that groups them.
+    `contexts` is the number of different contexts, or of different first sentences if there is no context. `subject` is
+    the attribute that names the subject of an item; `per_subject` counts items by its values. `groups` counts items by
+    the values of other attributes.
     """
 
     part: str
@@ -58,7 +58,7 @@ class PortionStatistics:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {
             "part": self.part,
             "language": self.language,
@@ -75,7 +75,7 @@ class PortionStatistics:
 
 
 def describe_items(items: Iterable[Item], count_pieces: CountPieces | None = None) -> list[PortionStatistics]:
-    """Describe items by part and language, in the order in which these occur."""
+    """Compute statistics of items by part and language, in the order of their first items."""
     groups: dict[tuple[str, str], list[Item]] = {}
     for item in items:
         groups.setdefault((get_item_form(item).part_of(item) or "", item.language), []).append(item)
@@ -83,18 +83,18 @@ def describe_items(items: Iterable[Item], count_pieces: CountPieces | None = Non
 
 
 def list_sentences(item: Item) -> list[str]:
-    """The sentences of an item as a model reads them: contexts with their blank filled, and all other sentences."""
+    """Return the sentences of an item as a model reads them: contexts with filled blanks, and all other sentences."""
     form = get_item_form(item)
     texts = form.translatable(item)
-    by_kind: dict[str, list[str]] = {"context": [], "word": [], "sentence": []}
+    by_type: dict[str, list[str]] = {"context": [], "word": [], "sentence": []}
     for name, text in texts.items():
-        by_kind.get(form.text_kind(name), []).append(text)
+        by_type.get(form.text_kind(name), []).append(text)
     contexts = [
         filled
-        for context in by_kind["context"]
-        for filled in ([fill_blank(context, word) for word in by_kind["word"]] if BLANK in context else [context])
+        for context in by_type["context"]
+        for filled in ([fill_blank(context, word) for word in by_type["word"]] if BLANK in context else [context])
     ]
-    return [*contexts, *by_kind["sentence"]]
+    return [*contexts, *by_type["sentence"]]
 
 
 def _describe_portion(
@@ -105,8 +105,8 @@ def _describe_portion(
     names = [name for name in dict.fromkeys(key for row in attributes for key in row) if name not in form.numbers]
     subject = form.subject
     counts = {name: _count_values(row.get(name) for row in attributes) for name in names}
-    # A grouping in which every item is a group of its own tells nothing.
-    kept = {name: found for name, found in counts.items() if name != subject and len(found) < len(items)}
+    # An attribute with a different value for each item does not group items.
+    groups = {name: found for name, found in counts.items() if name != subject and len(found) < len(items)}
     sentences = [sentence for item in items for sentence in list_sentences(item)]
     counted = [build_word_counter(language)(sentence) for sentence in sentences]
     known = [count for count in counted if count is not None]
@@ -119,7 +119,7 @@ def _describe_portion(
         sentences=len(sentences),
         subject=subject,
         per_subject=counts.get(subject, {}),
-        groups=kept,
+        groups=groups,
         words=_summarise_lengths(known) if len(known) == len(counted) else None,
         pieces=_summarise_lengths(count_pieces(sentences)) if count_pieces else None,
         note="" if len(known) == len(counted) else explain_missing_count(language),
@@ -127,7 +127,7 @@ def _describe_portion(
 
 
 def _count_values(values: Iterable[Any]) -> dict[str, int]:
-    """How often each value occurs, the most frequent first."""
+    """Count the values, most frequent first."""
     return dict(Counter(str(value) for value in values if value not in (None, "")).most_common())
 
 

@@ -1,4 +1,4 @@
-"""Local copies of upstream files: from a mirror, from the cache, or downloaded into the cache."""
+"""Local copies of upstream files: from a mirror, from the cache, or by download into the cache."""
 
 import os
 from pathlib import Path
@@ -20,9 +20,10 @@ from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.progress.terminal_progress import show_download
 from tiltmeter.redaction import redact_address
 
-# The variable of the environment that forbids downloads, as on nodes of a cluster.
+# The environment variable that disables downloads, for example on cluster nodes.
 OFFLINE = "TILTMETER_OFFLINE"
 SERVICE = "https://raw.githubusercontent.com"
+_SET_MIRROR = "set TILTMETER_MIRROR to a folder or an http(s) address with this file"
 
 
 class UnavailableFileError(DownloadError):
@@ -30,11 +31,11 @@ class UnavailableFileError(DownloadError):
 
 
 def fetch_file(file: UpstreamFile, show: ShowProgress = show_download, *, dataset: str = "") -> Path:
-    """The local path of `file`, verified against its pin or its recorded hash; downloads it if necessary.
+    """Return the local path of `file`, with a verified hash; download the file if necessary.
 
-    If `TILTMETER_MIRROR` is a folder, the file is used in place there; if it is an http(s) address, it replaces GitHub.
-    `show` is called with the file's name when a download begins. A file of a repository without a licence needs the
-    user's acceptance, unless it is from a mirror; `dataset` names the data set in the message that asks for it.
+    If `TILTMETER_MIRROR` is a folder, its files are used directly; if it is an http(s) address, it replaces GitHub.
+    `show` is called with the name of the file when a download begins. `dataset` is the name of the data set in the
+    error message about a repository without a licence.
     """
     mirror = get_mirror()
     if mirror is None:
@@ -49,14 +50,13 @@ def fetch_file(file: UpstreamFile, show: ShowProgress = show_download, *, datase
         return target
     if isinstance(mirror, Path):
         raise UnavailableFileError(
-            f"The mirror {mirror} has no {file.name}: copy it there from {_build_service_url(file)}, "
+            f"The mirror {mirror} does not contain {file.name}: copy it there from {_build_service_url(file)}, "
             "or unset TILTMETER_MIRROR to download it."
         )
     if os.environ.get(OFFLINE):
         raise UnavailableFileError(
-            f"{file.name} is not in the cache {get_cache_folder()}, and {OFFLINE} is set, so nothing is downloaded; "
-            "bring it "
-            "there with --prefetch, or unset that variable."
+            f"{file.name} is not in the cache {get_cache_folder()}, and {OFFLINE} disables downloads; download it with "
+            "--prefetch on a machine with internet access, or unset the variable."
         )
     url = _build_service_url(file) if mirror is None else f"{mirror.rstrip('/')}/{quote(file.name)}"
     try:
@@ -67,7 +67,7 @@ def fetch_file(file: UpstreamFile, show: ShowProgress = show_download, *, datase
                 _download(file, url, target, show)
     except (OSError, UsageError) as error:
         raise DownloadError(
-            f"The cache {get_cache_folder()} cannot be written to ({error}): set TILTMETER_CACHE to a folder that can."
+            f"The cache {get_cache_folder()} cannot be written ({error}): set TILTMETER_CACHE to a writable folder."
         ) from error
     return target
 
@@ -77,7 +77,7 @@ def _build_service_url(file: UpstreamFile) -> str:
 
 
 def _has_expected_hash(path: Path, file: UpstreamFile) -> bool:
-    """Whether a file is there with the known or the recorded hash; without either, whether it may be data."""
+    """Return whether a file exists with the expected hash; if no hash is known, whether it may be data."""
     if not path.is_file():
         return False
     pin = get_expected_pin(file)
@@ -89,9 +89,8 @@ def _check_mirror_file(path: Path, file: UpstreamFile) -> Path:
     actual, page = pin.compute_for_file(path), detect_wrong_page(path, known=pin.is_hash)
     if actual != pin or (page and not pin.is_hash):
         raise DownloadError(
-            f"{path} is not {_describe_expected_file(file)}: {_describe_difference(pin, actual, page)}; "
-            f"put the file of {_build_service_url(file)} "
-            "there, or unset TILTMETER_MIRROR to download it."
+            f"{path} is not {_describe_expected_file(file)}: {_describe_difference(pin, actual, page)}; replace it by "
+            f"{_build_service_url(file)}, or unset TILTMETER_MIRROR to download it."
         )
     return path
 
@@ -99,38 +98,34 @@ def _check_mirror_file(path: Path, file: UpstreamFile) -> Path:
 def _download(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> None:
     part, pin, address = target.with_name(target.name + ".part"), get_expected_pin(file), redact_address(url)
     if not pin.is_hash:
-        # Nothing would tell whether both halves are of the same file.
+        # Without a hash, a resumed download could join parts of two different files.
         part.unlink(missing_ok=True)
     try:
         with show(file.name) as report:
             download(url, part, report, file.size or LARGEST)
     except UnreachableServerError as error:
         raise UnavailableFileError(
-            f"{file.name} is not in the cache and {urlsplit(address).netloc} cannot be reached ({error}): connect to "
-            "the internet once to download it, or set TILTMETER_MIRROR to a folder or an http(s) address that has it."
+            f"{file.name} is not in the cache, and {urlsplit(address).netloc} cannot be reached ({error}): connect to "
+            f"the internet to download it, or {_SET_MIRROR}."
         ) from error
     except RejectedDownloadError as error:
         part.unlink(missing_ok=True)
         raise UnavailableFileError(
-            f"{file.name} is not in the cache and {address} {error}: set TILTMETER_MIRROR to a folder or an http(s) "
-            "address that has it, or unset it to ask GitHub."
+            f"{file.name} is not in the cache, and {address} {error}: {_SET_MIRROR}, or unset it to use GitHub."
         ) from error
-    # Not `of_file`, whose digest may be cached from an earlier attempt.
+    # Not `compute_for_file`, which may return a cached hash of an earlier attempt.
     actual, page = pin.build_from_hashes(compute_hashes(part)), detect_wrong_page(part, known=pin.is_hash)
     if actual != pin or (page and not pin.is_hash):
         part.unlink()
         raise DownloadError(
-            f"What {address} sent for {file.name} is not {_describe_expected_file(file)} and was deleted: "
-            f"{_describe_difference(pin, actual, page)}; "
-            "try again, or set TILTMETER_MIRROR to a folder or an http(s) address "
-            f"that has the right one{_describe_remedy(file)}."
+            f"The download of {file.name} from {address} is not {_describe_expected_file(file)} and was deleted: "
+            f"{_describe_difference(pin, actual, page)}; try again, or {_SET_MIRROR}{_describe_remedy(file)}."
         )
     part.replace(target)
     record_hash(file, target)
 
 
 def _describe_expected_file(file: UpstreamFile) -> str:
-    """Which file was expected."""
     if file.pin.is_hash:
         return "the pinned file"
     return "the file" if read_recorded_pin(file) is None else "the file that was downloaded first"
@@ -142,7 +137,6 @@ def _describe_difference(pin: Pin, actual: Pin, page: str | None) -> str:
 
 
 def _describe_remedy(file: UpstreamFile) -> str:
-    """What to do if a file rightly differs from the one that was downloaded first."""
     if file.pin.is_hash or read_recorded_pin(file) is None:
         return ""
-    return f"; if the first one was wrong, delete {get_record_path(file)}"
+    return f"; if the first download was wrong, delete {get_record_path(file)}"

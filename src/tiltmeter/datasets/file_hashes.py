@@ -1,4 +1,4 @@
-"""Hashes of data files, computed once per file in a run."""
+"""Hashes of data files, with a cache for runs."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tiltmeter.errors import DataError
 
 
 class FileHashes(NamedTuple):
-    """The hashes of a file: SHA-256, and the git blob id."""
+    """The SHA-256 and the git blob id of a file."""
 
     sha256: str
     git_blob: str
@@ -34,7 +34,7 @@ def cache_hashes() -> Iterator[None]:
 
 
 def get_hashes(path: Path) -> FileHashes:
-    """The hashes of a file, from the cache of `cache_hashes` if there is one.
+    """Return the hashes of a file; inside `cache_hashes`, from the cache.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as empty:
@@ -50,9 +50,9 @@ def get_hashes(path: Path) -> FileHashes:
 
 
 def compute_hashes(path: Path) -> FileHashes:
-    """The hashes of a file, bypassing the cache: for files that may just have been written."""
+    """Compute the hashes of a file without the cache."""
     if path.exists() and not path.is_file():
-        raise DataError(f"{path} cannot be read: it is no regular file.")
+        raise DataError(f"{path} cannot be read: it is not a regular file.")
     sha256 = hashlib.sha256()
     # git hashes a header with the length, then the content.
     git_blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
@@ -64,5 +64,5 @@ def compute_hashes(path: Path) -> FileHashes:
 
 
 def get_sha256(path: Path) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     return get_hashes(path).sha256

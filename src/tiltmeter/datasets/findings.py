@@ -1,4 +1,4 @@
-"""Validation findings and their codes; forms add codes of their own."""
+"""Validation findings and their codes; forms define further codes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,35 +14,35 @@ _ERRORS = {
     "bad-csv": "a row that does not have the columns of the header, or a file that is not CSV",
     "bad-encoding": "not UTF-8",
     "bad-geneval": "not a line of MT-GenEval, or a file without its reference files",
-    "bad-json": "not valid JSON, or not the object that is expected",
+    "bad-json": "not valid JSON, or not the expected object",
     "bad-language": "a language that is not a code such as de or pt-BR",
-    "bad-pickle": "not the pickle of a plain pandas frame of texts; nothing in it was run",
+    "bad-pickle": "not the pickle of a pandas table of texts; no code in it is executed",
     "bad-winobias": "not a line of WinoBias, or a file without its companion file",
-    "bad-winomt": "not a line of WinoMT, or a file without the two that say which lines are stereotypical",
+    "bad-winomt": "not a line of WinoMT, or a file without its files of pro- and anti-stereotypical lines",
     "duplicate-id": "two items with the same id, in one language",
     "duplicate-key": "a key that occurs twice in one JSON object",
-    "empty-text": "a text that is empty, or only space",
-    "missing-column": "a column that the format needs",
-    "missing-field": "a field that the item needs",
-    "mixed-forms": "items of another form than those before them",
-    "no-items": "a file without a single item",
+    "empty-text": "a text that is empty or consists of spaces",
+    "missing-column": "a missing column that the format needs",
+    "missing-field": "a missing field that the item needs",
+    "mixed-forms": "an item of another form than the first item",
+    "no-items": "a file without items",
     "unknown-form": "a line whose keys match no form",
     "unknown-part": "a part that the form does not have",
     "wrong-type": "a value of the wrong type",
 }
 
 _WARNINGS = {
-    "bad-bias-type": "a bias type that is none, read as other",
+    "bad-bias-type": "an invalid bias type, read as other",
     "control-character": "an invisible or unassigned character",
-    "direction-differs": "a direction that the English file of the same pairs has otherwise",
+    "direction-differs": "a direction that differs from the English file of the same pairs",
     "decomposed": "a text that is not in the Unicode normal form NFC; it is read in NFC",
-    "half-pair": "a pair that lacks one of its sentences and is left out",
-    "odd-space": "a space that is doubled or not U+0020",
-    "outer-space": "space before or after the text",
+    "half-pair": "a pair with a missing sentence; it is left out",
+    "odd-space": "a double space, or a space that is not U+0020",
+    "outer-space": "spaces before or after the text",
     "unknown-field": "a field that the form does not have, perhaps misspelt",
 }
 
-# Warnings of all forms after which a number means something else than it seems to; each form adds its own.
+# Warnings for all forms that change the meaning of a number; each form adds its own.
 _CHANGING_MEANING = ("control-character", "decomposed")
 
 
@@ -50,8 +50,8 @@ _CHANGING_MEANING = ("control-character", "decomposed")
 class Finding:
     """An error or warning about a data file.
 
-    `row` is the location in the file ("line 3", "row 17", "data.intrasentence[5]"), empty for a finding about the whole
-    file; `field` is empty for a finding about the whole row. `item` is the item's id if known.
+    `row` is the location in the file ("line 3", "row 17", "data.intrasentence[5]"); it is empty for findings about the
+    whole file. `field` is empty for findings about the whole row. `item` is the id of the item, if known.
     """
 
     severity: Severity
@@ -68,13 +68,13 @@ class Finding:
 
 @cache
 def list_error_codes() -> dict[str, str]:
-    """The codes of findings that make an item or a file unusable, with their meanings."""
+    """Return the codes of findings that make an item or a file unusable, with their meanings."""
     return _merge_codes(_ERRORS, *(form.errors for form in get_forms().values()))
 
 
 @cache
 def list_warning_codes() -> dict[str, str]:
-    """The codes of findings about usable items, with their meanings."""
+    """Return the codes of findings about usable items, with their meanings."""
     return _merge_codes(_WARNINGS, *(form.warnings for form in get_forms().values()))
 
 
@@ -83,12 +83,12 @@ def _merge_codes(*codes: Mapping[str, str]) -> dict[str, str]:
 
 
 def get_severity(code: str) -> Severity:
-    """Whether `code` names an error or a warning."""
+    """Return whether a code is an error or a warning."""
     return "error" if code in list_error_codes() else "warning"
 
 
 def changes_meaning(code: str) -> bool:
-    """Whether a warning changes what a number means, so that runs repeat it.
+    """Return whether a warning changes the meaning of a number, so that runs repeat it.
 
     >>> changes_meaning("identical-pair"), changes_meaning("unknown-field")
     (True, False)

@@ -1,10 +1,10 @@
-"""The names of MT-GenEval's files, for its entry in the catalogue and for its reader."""
+"""The file names of MT-GenEval."""
 
 import re
 
 
 def list_reference_names(name: str) -> tuple[str, str]:
-    """The names of the files with the correct and the incorrect references of a file of sources.
+    """Return the names of the files with the correct and the incorrect references of a file of sources.
 
     >>> list_reference_names("geneval-sentences-feminine-test.en_es.en")[1]
     'geneval-sentences-masculine-test.en_es.es'

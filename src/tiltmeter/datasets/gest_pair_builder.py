@@ -1,8 +1,8 @@
-"""Build gendered pairs from translations, as GEST's authors did (Pikuliak et al. 2024, section 4.3.2).
+"""Build gendered pairs from translations, as the authors of GEST did (Pikuliak et al. 2024, section 4.3.2).
 
-A sentence is translated by itself, which gives one gender, and in a prompt for a speaker of the other gender
-(`She said: "…"`), which should give the other. The two translations are a pair if they differ in one word and both
-forms of the word have the same first letter.
+A sentence is translated alone, which gives one gender, and in a prompt with a speaker of the other gender (`She said:
+"…"`), which should give the other gender. The two translations are a pair if they differ in one word and both forms of
+the word have the same first letter.
 """
 
 import csv
@@ -21,15 +21,15 @@ from tiltmeter.forms.gendered_pairs import REPEATED_PAIR, GenderedPairItem, find
 from tiltmeter.forms.gest import GestItem, get_stereotype_fields
 from tiltmeter.gender import find_speaker_gender
 
-NOT_TRANSLATED = "there is no translation of the sentence by itself"
-NO_GENDER = "the translation of the sentence by itself shows no gender"
-NOT_PROMPTED = "there is no translation of it as said by somebody of the other gender"
+NOT_TRANSLATED = "there is no translation of the sentence alone"
+NO_GENDER = "the translation of the sentence alone does not show a gender"
+NOT_PROMPTED = "there is no translation as said by a person of the other gender"
 
 _PROMPT = re.compile(
     r"""(?:the\ )?(?:(?P<masculine>he|man)|(?P<feminine>she|woman))(?:\ said)?:?\ ["“]?(?P<sentence>.+?)["”]?""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Direct speech: in quotation marks of any of the nine languages (the closing one may be missing), or after a colon.
+# Direct speech: in quotation marks of one of the nine languages (the closing mark may be missing), or after a colon.
 _SPEECH = tuple(map(re.compile, ('["„“«»](.+)["“”«»]', '["„“«»](.+)', ": (.+)")))
 _FINAL_MARKS = (".", "?", "!")
 
@@ -45,7 +45,7 @@ class BuiltPairs:
 def build_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str, translator: str = ""
 ) -> BuiltPairs:
-    """Pair translations of GEST sentences by themselves with translations in prompts for the other gender.
+    """Pair translations of GEST sentences alone with translations in prompts for the other gender.
 
     >>> sentence = GestItem("0", "en", 9, "I was sure.")
     >>> made = [("I was sure.", "Bol som si istá."), ('She said: "I was sure."', "Povedala: „Bola som si istá.“")]
@@ -81,7 +81,7 @@ def build_pairs(
 def list_prompted_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
 ) -> Iterator[tuple[str, str]]:
-    """The (masculine, feminine) translations of each sentence before any filter, of all prompts."""
+    """Yield the (masculine, feminine) translations of each sentence for all prompts, without filters."""
     alone, prompted = _group_by_sentence(translations, sentences)
     for sentence, plain in alone.items():
         gender = find_speaker_gender(plain, language)
@@ -93,7 +93,7 @@ def list_prompted_pairs(
 def _group_by_sentence(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem]
 ) -> tuple[dict[str, str], dict[str, dict[str, list[str]]]]:
-    """The translations of sentences by themselves, and those in prompts by gender of the prompt."""
+    """Return the translations of sentences alone, and those in prompts by gender of the prompt."""
     known = {sentence.sentence for sentence in sentences}
     alone: dict[str, str] = {}
     prompted: dict[str, dict[str, list[str]]] = {}
@@ -101,17 +101,16 @@ def _group_by_sentence(
         if source in known:
             alone.setdefault(source, target)
         elif (prompt := _PROMPT.fullmatch(source)) and prompt["sentence"] in known:
-            said = prompted.setdefault(prompt["sentence"], {})
+            by_gender = prompted.setdefault(prompt["sentence"], {})
             gender = "masculine" if prompt["masculine"] else "feminine"
-            said.setdefault(gender, []).append(extract_quoted_speech(target, prompt["sentence"]))
+            by_gender.setdefault(gender, []).append(extract_quoted_speech(target, prompt["sentence"]))
     return alone, prompted
 
 
-def make_pair(plain: str, said: Mapping[str, Sequence[str]], language: str) -> tuple[str, str] | str:
-    """The (masculine, feminine) translations of a sentence, or the reason why it is rejected.
+def make_pair(plain: str, prompted: Mapping[str, Sequence[str]], language: str) -> tuple[str, str] | str:
+    """Return the (masculine, feminine) translations of a sentence, or the reason why it is rejected.
 
-    `plain` is the translation of the sentence by itself (empty: none), `said` has those of the sentence as said by a
-    man and by a woman, by gender.
+    `plain` is the translation of the sentence alone (empty: none), `prompted` the translations in prompts by gender.
 
     >>> make_pair("Bol som doma.", {"feminine": ["Bola som doma."]}, "sk")
     ('Bol som doma.', 'Bola som doma.')
@@ -122,7 +121,7 @@ def make_pair(plain: str, said: Mapping[str, Sequence[str]], language: str) -> t
     if gender is None:
         return NO_GENDER
     reason = NOT_PROMPTED
-    for other in said.get("feminine" if gender == "masculine" else "masculine", ()):
+    for other in prompted.get("feminine" if gender == "masculine" else "masculine", ()):
         pair = (plain, other) if gender == "masculine" else (other, plain)
         rejected = find_rejection_reason(*pair)
         if rejected is None:
@@ -132,7 +131,7 @@ def make_pair(plain: str, said: Mapping[str, Sequence[str]], language: str) -> t
 
 
 def extract_quoted_speech(translation: str, sentence: str) -> str:
-    """The direct speech in the translation of a prompt, ending in the final mark of the English sentence.
+    """Return the direct speech in the translation of a prompt, with the final mark of the English sentence.
 
     >>> extract_quoted_speech("Žena povedala: „Som doma“.", "I am at home.")
     'Som doma.'
@@ -144,20 +143,14 @@ def extract_quoted_speech(translation: str, sentence: str) -> str:
 
 
 def read_translations(path: Path) -> list[tuple[str, str]]:
-    """The (source, translation) rows of a CSV file with the columns `from` and `to`."""
-    rows = read_csv_rows(path, ("from", "to"), "in which translations are expected")
-    return [(remove_guard(row["from"]), remove_guard(row["to"])) for row in rows if row["from"] and row["to"]]
-
-
-def read_csv_rows(path: Path, columns: Sequence[str], meaning: str = "which is needed") -> list[dict[str, str]]:
-    """The rows of a CSV file that has at least these columns; `meaning` says in an error what they are for."""
+    """Return the (source, translation) rows of a CSV file with the columns `from` and `to`."""
     try:
-        reader = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True)
-        if not set(columns) <= set(reader.fieldnames or ()):
-            names = " and ".join(columns)
-            raise DataError(f"{path} has no column{'s' * (len(columns) > 1)} {names}, {meaning}.")
-        return list(reader)
+        reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
+        if not {"from", "to"} <= set(reader.fieldnames or ()):
+            raise DataError(f"{path} has no columns from and to; translations need both.")
+        rows = list(reader)
     except csv.Error as error:
         raise DataError(f"{path} is not CSV: {error}.") from error
     except BrokenFileError as error:
         raise DataError(f"{path} {error}.") from error
+    return [(remove_guard(row["from"]), remove_guard(row["to"])) for row in rows if row["from"] and row["to"]]

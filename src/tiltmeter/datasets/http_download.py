@@ -1,4 +1,4 @@
-"""Download a file over HTTP, with resume and retries, within limits of size and time."""
+"""Download of files over HTTP with resume, retries, and limits of size and time."""
 
 import os
 import stat
@@ -12,36 +12,32 @@ if TYPE_CHECKING:
     import httpx2
 
 TIMEOUT = 30.0
-"""Seconds that may pass between two blocks."""
+"""The maximum number of seconds between two blocks."""
 SPEED, WINDOW = 500, 8.0
-"""The lowest speed in bytes per second, measured over a window of seconds."""
+"""The minimum speed in bytes per second, and the number of seconds over which it is measured."""
 PAUSES = (0.5, 1.0, 2.0)
-"""Seconds before each retry. Retries are counted anew whenever an attempt received more bytes than any before it."""
+"""Seconds before each retry. The count starts again if an attempt received more bytes than all before it."""
 LARGEST = 1 << 26
-"""Bytes; the largest file that is downloaded, if its size is not known. The largest that are known have 13 MB."""
+"""The maximum number of bytes of a file of unknown size; the largest known file has 13 MB."""
 
 _RANGE_NOT_SATISFIABLE = 416
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class UnreachableServerError(DownloadError):
-    """The server could not be reached, or failed on every retry."""
+    """The server cannot be reached, or failed on every retry."""
 
 
 class RejectedDownloadError(DownloadError):
-    """The server refused the file with a permanent error, or sent an unacceptable reply."""
-
-
-class StalledDownloadError(UnreachableServerError):
-    """The server sends so slowly that the download would not end."""
+    """The server answered with a permanent error, or with an unacceptable response."""
 
 
 def download(url: str, part: Path, report: ReportProgress, largest: int = LARGEST) -> None:
-    """Download `url` into `part`, resuming from the bytes it already has.
+    """Download `url` into the file `part`, and resume if it exists. The content is not verified.
 
-    The content is not verified here. After a failure `part` is kept, so that a later call can resume.
+    After a failure, `part` is kept for the next call.
     """
-    # Imported here: it takes a tenth of a second, and most commands download nothing.
+    # The import takes a tenth of a second, and most commands download nothing.
     from tiltmeter.http_client.limits import TooLargeError, TooSlowError
     from tiltmeter.http_client.response_stream import RefusalError
     from tiltmeter.http_client.retries import Retries, TransientError
@@ -62,7 +58,7 @@ def download(url: str, part: Path, report: ReportProgress, largest: int = LARGES
     except TransientError as error:
         raise UnreachableServerError(str(error)) from error
     except TooSlowError as error:
-        raise StalledDownloadError(f"it {error}") from error
+        raise UnreachableServerError(f"it {error}") from error
     except (RefusalError, TooLargeError) as error:
         raise RejectedDownloadError(str(error)) from error
 
@@ -73,7 +69,7 @@ def _receive(url: str, part: Path, report: ReportProgress, largest: int) -> None
     from tiltmeter.http_client.retries import TransientError
 
     start = _get_part_size(part)
-    # A compressed reply could not be resumed.
+    # A compressed response cannot be resumed.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
         with open_stream(url, headers, TIMEOUT) as response:
@@ -90,14 +86,14 @@ def _receive(url: str, part: Path, report: ReportProgress, largest: int) -> None
                     report(Progress(meter.received, total))
     except StatusError as error:
         if error.status == _RANGE_NOT_SATISFIABLE:
-            # The partial file is not shorter than the file: it is complete, or not of this file. Start again.
+            # The partial file is complete, or belongs to another file. Start again.
             part.unlink()
             raise TransientError(f"it {error}") from error
         raise
 
 
 def _open_part(part: Path, *, resumed: bool) -> BinaryIO:
-    """The part, to write to its end, or anew; never by a link that somebody put in its place."""
+    """Open the partial file for appending or writing; never follow a link, which another user could have created."""
     if resumed:
         handle = os.open(part, os.O_WRONLY | os.O_APPEND | _NO_LINK)
     else:
@@ -107,14 +103,14 @@ def _open_part(part: Path, *, resumed: bool) -> BinaryIO:
 
 
 def _get_part_size(part: Path) -> int:
-    """The size of the part; 0 if there is none, or something else, such as a link or a file with a second name."""
+    """Return the size of the partial file; 0 if it does not exist, or is a symbolic or hard link."""
     try:
-        found = part.lstat()
+        status = part.lstat()
     except OSError:
         return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 else 0
+    return status.st_size if stat.S_ISREG(status.st_mode) and status.st_nlink == 1 else 0
 
 
 def _has_requested_range(response: "httpx2.Response", start: int) -> bool:
-    """Whether the response has the requested range; a server may ignore the range and send the whole file."""
+    """Return whether the response has the requested range; a server may ignore it and send the whole file."""
     return response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class LanguageFacts:
-    """A language. `gender` lists the genders of nouns, or is `none`; what is not known is empty."""
+    """A language. `gender` lists the genders of nouns, or is `none`; unknown facts are empty."""
 
     code: str
     name: str
@@ -17,13 +17,13 @@ class LanguageFacts:
     gender: str = ""
 
     def attributes(self) -> dict[str, str]:
-        """The attributes that group languages, those that are known."""
+        """Return the known attributes by which languages are grouped."""
         known = {"family": self.family, "script": self.script, "grammatical gender": self.gender}
         return {name: value for name, value in known.items() if value}
 
 
 def get_language_facts(code: str) -> LanguageFacts:
-    """The language with this code; a code with a region is the same language.
+    """Return the language with this code; the region of a code is ignored.
 
     >>> get_language_facts("sk")
     LanguageFacts(code='sk', name='Slovak', family='Slavic', script='Latin', gender='masculine, feminine, neuter')

@@ -1,7 +1,6 @@
-"""Files of repositories that state no licence: used after the user accepted that, and their texts never exported.
+"""Files of repositories that state no licence: they need the consent of the user, and their texts are never exported.
 
-The mark of acceptance is beside the files in the cache. Files of a mirror (`TILTMETER_MIRROR`) are the user's own and
-need no acceptance.
+The consent is stored next to the files in the cache. Files of a mirror (`TILTMETER_MIRROR`) need no consent.
 """
 
 import sys
@@ -17,35 +16,35 @@ MARK = "used-without-licence"
 
 
 def format_notice(repository: str) -> str:
-    """What users should know before they use files of this repository."""
+    """Return the notice about a repository without a licence."""
     return (
-        f"{repository} states no licence. Its files are for use on this machine, where the law allows it; do not pass "
-        "them on. Tiltmeter leaves their texts out of everything that it writes."
+        f"{repository} states no licence. Its files are for use on this machine, where the law allows it; do not "
+        "redistribute them. Tiltmeter leaves their texts out of runs, reports and all other files that it writes."
     )
 
 
 def accept_notice(file: UpstreamFile) -> None:
-    """Remember that the user accepted the notice about the repository of a file."""
+    """Store the consent of the user for the repository of a file."""
     write_text(_get_consent_folder(file) / MARK, format_notice(file.repository) + "\n")
 
 
 def is_accepted(file: UpstreamFile) -> bool:
-    """Whether a file may be taken from the cache or from GitHub."""
+    """Return whether a file may be used from the cache or from GitHub."""
     return file.licence_stated or (_get_consent_folder(file) / MARK).is_file()
 
 
 def reject_unaccepted(file: UpstreamFile, dataset: str) -> None:
-    """A UsageError if the notice about the repository of a file of a data set has not been accepted."""
+    """Raise an error if the user has not given consent for the repository of a file."""
     if not is_accepted(file):
         raise UsageError(
-            f"{file.repository} states no licence, so that {file.path} is used only if you accept that: "
+            f"{file.repository} states no licence, so {file.path} needs your consent: run "
             f"`tiltmeter data get {dataset or 'NAME'} --accept-no-licence`."
         )
 
 
 @cache
 def show_notice(repository: str) -> None:
-    """Print the notice to standard error, once."""
+    """Print the notice to standard error, once per repository."""
     print(format_notice(repository), file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""Where upstream files are on this machine: in the cache, or in a mirror."""
+"""Paths of upstream files on this machine: in the cache or in a mirror."""
 
 import os
 from pathlib import Path
@@ -11,19 +11,19 @@ from tiltmeter.text_files import expand_home
 
 
 def get_cached_path(file: UpstreamFile) -> Path:
-    """The path of `file` in the cache, whether it exists or not."""
+    """Return the path of a file in the cache; the file may not exist."""
     return get_cache_folder() / "upstream" / file.repository / file.commit / file.path
 
 
 def is_local(file: UpstreamFile) -> bool:
-    """Whether `file` is available without a download, and may be used."""
+    """Return whether a file is available without a download, and may be used."""
     mirror = get_mirror()
     in_cache = get_cached_path(file).is_file() and (mirror is not None or is_accepted(file))
     return in_cache or (isinstance(mirror, Path) and (mirror / file.name).is_file())
 
 
 def get_mirror() -> Path | str | None:
-    """The mirror: a folder, an http(s) address, or None."""
+    """Return the mirror: a folder, an http(s) address, or None."""
     setting = os.environ.get("TILTMETER_MIRROR")
     if not setting:
         return None

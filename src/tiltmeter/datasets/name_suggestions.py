@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 
 def suggest_name(word: str, words: Iterable[str]) -> str:
-    """A suggestion to append after an unknown word, or an empty string.
+    """Return a suggestion to append to an unknown name, or an empty string.
 
     >>> suggest_name("sterioset", ["gest", "stereoset"])
     ' (did you mean stereoset?)'

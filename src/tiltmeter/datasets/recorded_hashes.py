@@ -1,6 +1,6 @@
-"""Hashes of the files of which none is known: recorded beside them in the cache at the first download.
+"""Recorded hashes of files without a known hash: stored in the cache at the first download, then verified.
 
-From then on they are checked like the others, so that nothing changes unnoticed; `tiltmeter data pin` prints them.
+`tiltmeter data pin` prints them.
 """
 
 import re
@@ -17,29 +17,29 @@ from tiltmeter.text_files import read_text
 
 
 def get_expected_pin(file: UpstreamFile) -> Pin:
-    """The hash that a file must have: the known one, or the recorded one; with neither, the pin of the commit."""
+    """Return the expected hash of a file: the known one or the recorded one; without both, the pin of the commit."""
     return file.pin if file.pin.is_hash else read_recorded_pin(file) or file.pin
 
 
 def get_record_path(file: UpstreamFile) -> Path:
-    """Where the hash of a file is recorded, in the format of `sha256sum`."""
+    """Return the path of the recorded hash of a file, which has the format of `sha256sum`."""
     cached = get_cached_path(file)
     return cached.with_name(f"{cached.name}.sha256")
 
 
 def read_recorded_pin(file: UpstreamFile) -> Pin | None:
-    """The recorded hash of a file; None if there is none."""
+    """Return the recorded hash of a file, or None."""
     path = get_record_path(file)
     if not path.is_file():
         return None
     digest = read_text(path).partition(" ")[0]
     if not re.fullmatch("[0-9a-f]{64}", digest):
-        raise DataError(f"{path} does not begin with a SHA-256; delete it, so that the hash is recorded again.")
+        raise DataError(f"{path} does not begin with a SHA-256; delete it to record the hash again.")
     return Pin("sha256", digest)
 
 
 def record_hash(file: UpstreamFile, path: Path) -> None:
-    """Record the hash of a file of which none is known, unless the cache can only be read."""
+    """Record the hash of a file without a known hash, unless the cache is read-only."""
     if not file.pin.is_hash and read_recorded_pin(file) is None:
         with suppress(UsageError):
             write_text(get_record_path(file), f"{compute_hashes(path).sha256}  {path.name}\n")
@@ -47,10 +47,10 @@ def record_hash(file: UpstreamFile, path: Path) -> None:
 
 
 def list_unpinned_files() -> Iterator[tuple[UpstreamFile, Path | None]]:
-    """The files of which no hash is known, and where they are on this machine."""
+    """Yield the files without a known hash, with their paths on this machine, or None."""
     mirror = get_mirror()
     for repository in load_repositories().values():
         for file in repository.files.values():
             if not file.pin.is_hash:
-                places = [mirror / file.name] if isinstance(mirror, Path) else []
-                yield file, next((path for path in (*places, get_cached_path(file)) if path.is_file()), None)
+                mirrored = [mirror / file.name] if isinstance(mirror, Path) else []
+                yield file, next((path for path in (*mirrored, get_cached_path(file)) if path.is_file()), None)

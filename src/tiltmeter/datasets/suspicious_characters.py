@@ -1,4 +1,4 @@
-"""Probably unintended characters: leading, trailing or doubled spaces, invisible characters."""
+"""Characters that are probably unintended: leading, trailing or double spaces, invisible characters."""
 
 import re
 import unicodedata
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from tiltmeter.forms import Problem
 
 _ODD_SPACE = re.compile(r"\s\s|[^\S ]")
-# Zero-width (non-)joiners belong to the spelling of Persian, Hindi and other languages.
+# Zero-width joiners and non-joiners are part of the spelling of Persian, Hindi and other languages.
 _JOINERS = "\u200c\u200d"
 
 
 def find_suspicious_characters(field: str, text: str) -> Iterator[Problem]:
-    """Problems with the characters of a text.
+    """Yield problems with the characters of a text.
 
     >>> [problem.code for problem in find_suspicious_characters("sentence", "I  sang. ")]
     ['outer-space', 'odd-space']
@@ -20,12 +20,14 @@ def find_suspicious_characters(field: str, text: str) -> Iterator[Problem]:
     if text != text.strip():
         yield Problem("outer-space", field, "there is space before or after the text")
     if text.isprintable() and "  " not in text:
-        return  # a fast path for nearly all texts
+        return  # fast path for most texts
     if odd := _ODD_SPACE.search(text.strip()):
-        yield Problem("odd-space", field, f"holds the space {_format_code_points(odd[0])}")
+        yield Problem("odd-space", field, f"contains the space {_format_code_points(odd[0])}")
     invisible = [c for c in text if unicodedata.category(c)[0] == "C" and c not in _JOINERS and not c.isspace()]
     if invisible:
-        yield Problem("control-character", field, f"holds {_format_code_points(invisible[0])}")
+        yield Problem(
+            "control-character", field, f"contains the invisible character {_format_code_points(invisible[0])}"
+        )
 
 
 def _format_code_points(text: str) -> str:

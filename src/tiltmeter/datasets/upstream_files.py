@@ -1,10 +1,9 @@
-"""The upstream files that Tiltmeter reads: pinned by commit, verified by hash, downloaded by the user, never shipped.
+"""Upstream files: pinned by commit, verified by hash, downloaded by the user, never part of the package.
 
-`repositories/` has a TOML file for each repository. In its table `files`, the value of a path is a hash and, if it was
-known when the file was pinned, the size in bytes. The hash is the SHA-256 of the content (sha256) or, where only that
-was known, the git blob id (git-blob); "commit" means that no hash was known: that of the first download is recorded,
-and checked from then on (see `recorded`). `licence_stated = false` marks a repository without a licence (see
-`no_licence`).
+`repositories/` has a TOML file for each repository. Its table `files` maps a path to a hash and, if known, the size in
+bytes. The hash is the SHA-256 of the content (sha256) or the git blob id (git-blob). "commit" means that no hash is
+known; the hash of the first download is recorded and verified later (see `recorded_hashes`). `licence_stated = false`
+marks a repository without a licence (see `licence_consent`).
 """
 
 import tomllib
@@ -21,22 +20,22 @@ Algorithm = Literal["sha256", "git-blob", "commit"]
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """The expected hash of a file; with the algorithm `commit` no hash is known, only the repository's commit."""
+    """The expected hash of a file; with the algorithm `commit`, no hash is known."""
 
     algorithm: Algorithm
     digest: str
 
     @property
     def is_hash(self) -> bool:
-        """Whether the pin has a hash to verify files with."""
+        """Whether the pin has a hash."""
         return self.algorithm != "commit"
 
     def compute_for_file(self, path: Path) -> "Pin":
-        """The pin of the file at `path` by the same algorithm (see `hashed_once` for caching)."""
+        """Return the pin of a local file by the same algorithm; `cache_hashes` caches hashes."""
         return self.build_from_hashes(get_hashes(path)) if self.is_hash else self
 
     def build_from_hashes(self, computed: FileHashes) -> "Pin":
-        """The pin of a file with these hashes, by the same algorithm."""
+        """Return the pin of a file with these hashes, by the same algorithm."""
         if not self.is_hash:
             return self
         return Pin(self.algorithm, computed.sha256 if self.algorithm == "sha256" else computed.git_blob)
@@ -47,9 +46,9 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamFile:
-    """A file of an upstream repository at the pinned commit; `size` in bytes is None if it is not known.
+    """A file of an upstream repository at the pinned commit.
 
-    `licence_stated`: whether the repository states a licence; see `no_licence`.
+    `size` in bytes is None if it is not known. `licence_stated` is false if the repository states no licence.
     """
 
     repository: str
@@ -61,7 +60,7 @@ class UpstreamFile:
 
     @property
     def name(self) -> str:
-        """`owner/repository/path`: the name in messages, and the path in a mirror."""
+        """The name in messages and the path in a mirror: `owner/repository/path`."""
         return f"{self.repository}/{self.path}"
 
 
@@ -79,17 +78,17 @@ class Repository:
 
 @cache
 def load_repositories() -> dict[str, Repository]:
-    """All pinned repositories, by `owner/name`."""
+    """Return all pinned repositories by `owner/name`."""
     folder = files("tiltmeter.datasets").joinpath("repositories")
     pinned = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
-    read = [_build_repository(**tomllib.loads(file.read_text(encoding="utf-8"))) for file in pinned]
-    return {repository.name: repository for repository in read}
+    repositories = [_build_repository(**tomllib.loads(file.read_text(encoding="utf-8"))) for file in pinned]
+    return {repository.name: repository for repository in repositories}
 
 
 def is_pinned(path: Path) -> bool:
-    """Whether the content of a file is that of one that is pinned by its hash (see `hashed_once` for caching)."""
-    found = get_hashes(path)
-    return not _list_pins().isdisjoint({Pin("sha256", found.sha256), Pin("git-blob", found.git_blob)})
+    """Return whether a file has the hash of a pinned file; `cache_hashes` caches hashes."""
+    hashes = get_hashes(path)
+    return not _list_pins().isdisjoint({Pin("sha256", hashes.sha256), Pin("git-blob", hashes.git_blob)})
 
 
 @cache
@@ -98,7 +97,7 @@ def _list_pins() -> frozenset[Pin]:
 
 
 def get_upstream_file(repository: str, path: str) -> UpstreamFile:
-    """The pinned file at `path` of `repository`; a KeyError if the registry has no such file."""
+    """Return the pinned file at `path` of a repository; raise a KeyError if there is none."""
     return load_repositories()[repository].files[path]
 
 
@@ -120,4 +119,4 @@ def _parse_pin(text: str) -> Pin:
         return Pin("git-blob", digest)
     if text == "commit":
         return Pin("commit", "")
-    raise ValueError(f"repositories: unknown kind of hash {algorithm!r}")
+    raise ValueError(f"repositories: unknown hash algorithm {algorithm!r}")

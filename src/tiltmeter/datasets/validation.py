@@ -1,4 +1,4 @@
-"""Validation: turn raw records into items and findings."""
+"""Validation: build items and findings from raw records."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from tiltmeter.forms import Form, Item, Problem, UniqueValue, get_item_form
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult:
-    """The result of validating a file: its usable items and all findings.
+    """The usable items of a file and all findings.
 
-    `left_out` are the findings of rows that give no item. `warned` are items with a finding that changes what a number
-    means (see `changes_meaning`).
+    `left_out` are the findings of rows without a usable item. `warned` are items with a finding that changes the
+    meaning of a number (see `changes_meaning`).
     """
 
     file: str
@@ -31,17 +31,17 @@ class ValidationResult:
         return [finding for finding in self.findings if finding.severity == "error"]
 
     def accept(self) -> list[Item]:
-        """The items; raises a DataError with the first error if there is one."""
+        """Return the items; raise a DataError with the first error if there are errors."""
         if not self.errors:
             return self.items
         count = len(self.errors)
-        rest = f" (the first of {count} errors; `tiltmeter data validate` lists them)" if count > 1 else ""
-        raise DataError(f"{self.errors[0]}{rest}.")
+        more = f" (the first of {count} errors; `tiltmeter data validate` lists all)" if count > 1 else ""
+        raise DataError(f"{self.errors[0]}{more}.")
 
 
 def validate_records(file: str, records: Iterable[RawRecord]) -> ValidationResult:
-    """Make items of the records, and check each item, duplicates, and that all have one form."""
-    examined = ValidationResult(file, [], [])
+    """Build items from records, and check each item, duplicates, and that all items have the same form."""
+    result = ValidationResult(file, [], [])
     seen: dict[object, str] = {}
     shared: dict[object, tuple[object, str]] = {}
     try:
@@ -49,21 +49,21 @@ def validate_records(file: str, records: Iterable[RawRecord]) -> ValidationResul
             item, problems = (None, []) if record.values is None else build_item(record.values)
             problems = [*record.problems, *problems]
             if item is not None:
-                problems += _find_problems(item, record.row, examined.items, seen, shared)
+                problems += _find_problems(item, record.row, result.items, seen, shared)
             findings = [_build_finding(file, record, problem) for problem in problems]
-            examined.findings.extend(findings)
+            result.findings.extend(findings)
             if item is None or any(finding.severity == "error" for finding in findings):
-                examined.left_out.extend(findings)
+                result.left_out.extend(findings)
             else:
-                examined.items.append(item)
-                examined.warned.extend((item, finding) for finding in findings if changes_meaning(finding.code))
+                result.items.append(item)
+                result.warned.extend((item, finding) for finding in findings if changes_meaning(finding.code))
     except BrokenFileError as broken:
-        examined.findings.append(_build_finding(file, RawRecord("", None), broken.problem))
-        examined.left_out.append(examined.findings[-1])
-    if not examined.items and not examined.findings:
-        problem = Problem("no-items", "", "there is not a single item in it")
-        examined.findings.append(_build_finding(file, RawRecord("", None), problem))
-    return examined
+        result.findings.append(_build_finding(file, RawRecord("", None), broken.problem))
+        result.left_out.append(result.findings[-1])
+    if not result.items and not result.findings:
+        problem = Problem("no-items", "", "contains no items")
+        result.findings.append(_build_finding(file, RawRecord("", None), problem))
+    return result
 
 
 def _build_finding(file: str, record: RawRecord, problem: Problem) -> Finding:
@@ -82,28 +82,23 @@ def _build_finding(file: str, record: RawRecord, problem: Problem) -> Finding:
 def _find_problems(
     item: Item, row: str, before: list[Item], seen: dict[object, str], shared: dict[object, tuple[object, str]]
 ) -> Iterator[Problem]:
-    """The problems of an item that was built, by itself and beside the items before it."""
+    """Yield the problems of an item, alone and in comparison with the items before it."""
     form = get_item_form(item)
-    yield from _lint_item(item, form)
-    yield from _find_duplicates(item, form, row, seen)
-    yield from _find_mismatches(item, form, row, shared)
-    if before and type(item) is not type(before[0]):
-        yield Problem("mixed-forms", "", "is of another form than the first item of the file")
-
-
-def _lint_item(item: Item, form: Form[Any]) -> Iterator[Problem]:
-    """Warnings about a single item."""
     for name, text in form.texts(item):
         yield from find_suspicious_characters(name, text)
     yield from form.lint(item)
+    yield from _find_duplicates(item, form, row, seen)
+    yield from _find_mismatches(item, form, row, shared)
+    if before and type(item) is not type(before[0]):
+        yield Problem("mixed-forms", "", "has another form than the first item of the file")
 
 
 def _find_duplicates(item: Item, form: Form[Any], row: str, seen: dict[object, str]) -> Iterator[Problem]:
-    """Values that should be unique and occurred before; `seen` maps them to the row of their first occurrence."""
+    """Yield problems for unique values that occurred before; `seen` maps values to their first row."""
     for unique in (UniqueValue("duplicate-id", "id", item.id), *form.unique(item)):
         key = (unique.code, item.language, unique.value)
         if key in seen:
-            yield Problem(unique.code, unique.field, f"the same as in {seen[key]}")
+            yield Problem(unique.code, unique.field, f"is the same as in {seen[key]}")
         else:
             seen[key] = row
 
@@ -111,8 +106,8 @@ def _find_duplicates(item: Item, form: Form[Any], row: str, seen: dict[object, s
 def _find_mismatches(
     item: Item, form: Form[Any], row: str, shared: dict[object, tuple[object, str]]
 ) -> Iterator[Problem]:
-    """Values that differ from those of an earlier item; `shared` maps keys to the first value and its row."""
+    """Yield problems for shared values that differ from earlier ones; `shared` maps keys to the first value and row."""
     for same in form.same(item):
         value, first = shared.setdefault((same.code, same.field, item.language, same.key), (same.value, row))
         if value != same.value:
-            yield Problem(same.code, same.field, f"is {same.value!r} here and {value!r} in {first}")
+            yield Problem(same.code, same.field, f"is {same.value!r}, but {value!r} in {first}")

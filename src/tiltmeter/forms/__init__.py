@@ -32,24 +32,24 @@ __all__ = [
 
 @cache
 def get_forms() -> dict[str, Form[Any]]:
-    """All forms, by name."""
+    """Return all forms by name."""
     return load_components("forms", find_package_objects(__name__, "FORM"), Form, lambda form: str(form.name))
 
 
 def get_form(name: str) -> Form[Any]:
-    """The form with this name."""
+    """Return the form with this name."""
     if name not in get_forms():
-        raise UsageError(f"There is no form of items called {name!r}; there are {', '.join(get_forms())}.")
+        raise UsageError(f"There is no form of items called {name!r}; the forms are {', '.join(get_forms())}.")
     return get_forms()[name]
 
 
 def get_item_form(item: Item) -> Form[Any]:
-    """The form of an item."""
+    """Return the form of an item."""
     return _map_item_classes()[type(item)]
 
 
 def detect_form(keys: Iterable[str]) -> Form[Any] | None:
-    """The form that best matches the keys of a JSONL line; None if no form matches.
+    """Return the form that best matches the keys of a JSONL line, or None if no form matches.
 
     >>> detect_form(["id", "language", "stereotype", "male", "female"]).name
     'gendered-pairs'

@@ -3,10 +3,10 @@
     {"id": "nurse-1", "part": "intrasentence", "language": "en", "bias_type": "profession", "target": "nurse",
      "context": "The nurse was BLANK.", "candidates": {"stereotype": "gentle", "anti-stereotype": "gruff", …}}
 
-In JSONL the candidates are an object keyed by role; `Form.read` takes a list of objects with `role`.
+In JSONL, `candidates` is an object with a key for each role; `Form.read` expects a list of objects with a key `role`.
 
-With `"whole": true` the candidates of an intrasentence item are whole sentences that need not be the context with a
-word filled in, such as those of a translation that translated each by itself.
+With `"whole": true`, the candidates of an intrasentence item are complete sentences, which can differ from the context
+with a word filled in. Translations in which each sentence was translated separately need this.
 """
 
 import re
@@ -32,9 +32,10 @@ _ATTACHED = re.compile(rf"\w+{_JOINT}{BLANK}|{BLANK}{_JOINT}\w+")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One of the three continuations of a context.
+    """One of the three candidates of a context.
 
-    `sentence` is the whole candidate sentence. `word` is the replacement for BLANK, empty for intersentence candidates.
+    `sentence` is the complete sentence. `word` is the word that replaces BLANK; it is empty for intersentence
+    candidates.
     """
 
     id: str
@@ -52,8 +53,8 @@ class Candidate:
 class AssociationItem:
     """A StereoSet context with its three candidates.
 
-    `target` names the group the item is about, identically in all languages; `target_term` is the name in the item's
-    language. `whole`: the candidates of an intrasentence item are whole sentences, without a word for BLANK.
+    `target` is the name of the group, the same in all languages; `target_term` is its name in the language of the item.
+    `whole` is true if the candidates of an intrasentence item are complete sentences without a word for BLANK.
     """
 
     id: str
@@ -79,10 +80,10 @@ def _read(fields: Fields) -> AssociationItem | None:
     context = fields.text("context")
     whole = fields.values.get("whole", False)
     if not isinstance(whole, bool):
-        fields.note("wrong-type", "whole", f"should be true or false, and is {describe_json_type(whole)}")
+        fields.note("wrong-type", "whole", f"must be true or false, not {describe_json_type(whole)}")
     whole = whole is True and part == "intrasentence"
     if part == "intrasentence" and not whole and context and BLANK not in context:
-        fields.note("no-blank", "context", f"an intrasentence context needs {BLANK} where the candidate words go")
+        fields.note("no-blank", "context", f"an intrasentence context needs the placeholder {BLANK}")
     candidates = _read_candidates(fields, id_, with_word=part == "intrasentence" and not whole, context=context)
     if part is None:
         return None
@@ -101,11 +102,11 @@ def _read_candidates(fields: Fields, item: str, *, with_word: bool, context: str
         if role is None:
             continue
         if any(other.role == role for other in candidates):
-            fields.note("duplicate-role", f"{name}.role", f"there is another candidate with the role {role}")
+            fields.note("duplicate-role", f"{name}.role", f"another candidate has the same role, {role}")
         candidates.append(Candidate(id_, role, sentence, word))
     for role in ROLES:
         if not any(values.get("role") == role for _, values in entries):
-            fields.note("missing-role", "candidates", f"there is no candidate with the role {role}")
+            fields.note("missing-role", "candidates", f"no candidate has the role {role}")
     return tuple(candidates)
 
 
@@ -115,14 +116,14 @@ def _read_role(fields: Fields, values: Mapping[str, object], name: str) -> Role 
         if text == role:
             return role
     if text:
-        fields.note("unknown-role", f"{name}.role", f"should be {', '.join(ROLES)}, and is {text!r}")
+        fields.note("unknown-role", f"{name}.role", f"must be one of {', '.join(ROLES)}, not {text!r}")
     return None
 
 
 def _read_sentence_and_word(
     fields: Fields, values: Mapping[str, object], name: str, context: str, *, with_word: bool
 ) -> tuple[str, str]:
-    """The candidate's sentence and word, if it has one; a missing one is then derived from the other."""
+    """Return the sentence and the word of a candidate; if one of them is missing, it is derived from the other."""
     if not with_word:
         return fields.get_nested_text(values, "sentence", f"{name}.sentence"), ""
     if "sentence" not in values:
@@ -135,7 +136,7 @@ def _read_sentence_and_word(
         return sentence, ""
     word = find_blank_word(context, sentence)
     if word is None:
-        fields.note("word-not-found", f"{name}.sentence", f"does not show which word stands for {BLANK}")
+        fields.note("word-not-found", f"{name}.sentence", f"the word that replaces {BLANK} cannot be determined")
     return sentence, word or ""
 
 
@@ -148,7 +149,7 @@ def _from_json(values: Mapping[str, object]) -> JsonValues:
         return JsonValues(values)
     by_role = values["candidates"]
     if not isinstance(by_role, dict):
-        problem = Problem("wrong-type", "candidates", "should be an object: a candidate for each role")
+        problem = Problem("wrong-type", "candidates", "must be an object with a candidate for each role")
         return JsonValues(None, problems=(problem,))
     candidates: list[object] = []
     names: dict[str, str] = {}
@@ -162,9 +163,8 @@ def _from_json(values: Mapping[str, object]) -> JsonValues:
             candidates.append({**value, "role": role})
             names |= {f"{ours}.{key}": f"{theirs}.{key}" for key in keys}
             unknown = [key for key in value if key not in keys]
-            problems += [Problem("unknown-field", f"{theirs}.{key}", f"{key!r} has no meaning here") for key in unknown]
+            problems += [Problem("unknown-field", f"{theirs}.{key}", f"unknown field {key!r}") for key in unknown]
         else:
-            # The short form: a word (intrasentence) or a sentence (intersentence).
             candidates.append({"role": role, "word" if with_word else "sentence": value})
             names |= {f"{ours}.{key}": theirs for key in keys}
     return JsonValues({**values, "candidates": candidates}, names, tuple(problems))
@@ -184,7 +184,7 @@ def _write(item: AssociationItem) -> dict[str, object]:
 
 
 def _write_candidate(candidate: Candidate, item: AssociationItem) -> str | dict[str, str]:
-    """The short form if it is lossless, otherwise the long form."""
+    """Return a single text if it determines the candidate, otherwise an object."""
     values = {"id": candidate.id, "sentence": candidate.sentence}
     if candidate.word:
         values["word"] = candidate.word
@@ -208,7 +208,7 @@ def _list_texts(item: AssociationItem) -> Iterator[tuple[str, str]]:
 
 
 def _select_translatable(item: AssociationItem) -> dict[str, str]:
-    """Of an intrasentence candidate only the word: its sentence is the context with the word filled in."""
+    """Return the translatable texts; sentences with a word are omitted, because context and word determine them."""
     texts = {"target_term": item.target_term, "context": item.context}
     for number, candidate in enumerate(item.candidates):
         texts[f"candidates[{number}].{'word' if candidate.word else 'sentence'}"] = candidate.text
@@ -224,7 +224,7 @@ def _get_text_type(field: str) -> TextType:
 
 
 def _name_texts(item: AssociationItem) -> dict[str, str]:
-    """Candidates by their roles; `candidates.unrelated` is the name of one in JSONL."""
+    """Map fields of candidates, named as in a list and as in JSONL, to roles."""
     return {
         f"{name}{of}": candidate.role
         for number, candidate in enumerate(item.candidates)
@@ -234,7 +234,7 @@ def _name_texts(item: AssociationItem) -> dict[str, str]:
 
 
 def _with_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) -> AssociationItem:
-    """The item in another language; the sentence of an intrasentence candidate is the context with its word."""
+    """Return the item in another language; sentences of intrasentence candidates are built from context and word."""
     context = texts.get("context", item.context)
     candidates = []
     for number, candidate in enumerate(item.candidates):
@@ -258,10 +258,9 @@ def _format_for_display(item: AssociationItem) -> ItemText:
 
 
 def get_attributes(item: AssociationItem) -> dict[str, Any]:
-    """Columns that an item adds to the score table.
+    """Return the columns that an item adds to the score table.
 
-    `length_difference` is the number of characters of the stereotype minus that of the anti-stereotype: of the words
-    (intrasentence) or of the sentences (intersentence).
+    `length_difference` is the length of the stereotype minus that of the anti-stereotype, in characters.
     """
     lengths = {candidate.role: len(candidate.text) for candidate in item.candidates}
     return {
@@ -282,37 +281,37 @@ def _list_unique_values(item: AssociationItem) -> Iterator[UniqueValue]:
 
 def _lint(item: AssociationItem) -> Iterator[Problem]:
     if fold_case(item.target_term) not in fold_case(item.context):
-        yield Problem("target-not-in-context", "context", f"the target term {item.target_term!r} does not occur")
+        yield Problem("target-not-in-context", "context", f"does not contain the target term {item.target_term!r}")
     if item.part == "intrasentence":
         yield from () if item.whole else _check_blanks(item)
     elif BLANK in item.context:
-        yield Problem("blank-in-sentence", "context", f"holds {BLANK}")
+        yield Problem("blank-in-sentence", "context", f"contains {BLANK}")
     texts: dict[str, str] = {}
     for number, candidate in enumerate(item.candidates):
         name = f"candidates[{number}]"
         if BLANK in candidate.sentence:
-            yield Problem("blank-in-sentence", f"{name}.sentence", f"holds {BLANK}")
+            yield Problem("blank-in-sentence", f"{name}.sentence", f"contains {BLANK}")
         field = f"{name}.word" if candidate.word else f"{name}.sentence"
         visible = extract_visible_text(candidate.text)
         if candidate.text in texts.values():
             yield Problem("identical-candidates", field, "another candidate has the same text")
         elif visible in texts:
-            message = "differs from another candidate only in white space or invisible characters"
+            message = "differs from another candidate only in spaces or invisible characters"
             yield Problem("invisible-difference", field, message)
         texts[visible] = candidate.text
 
 
 def _check_blanks(item: AssociationItem) -> Iterator[Problem]:
     if item.context.count(BLANK) > 1:
-        yield Problem("several-blanks", "context", f"holds {BLANK} {item.context.count(BLANK)} times")
+        yield Problem("several-blanks", "context", f"contains {BLANK} {item.context.count(BLANK)} times")
     if attached := _ATTACHED.search(item.context):
-        yield Problem("attached-blank", "context", f"{BLANK} has letters attached to it: {attached[0]!r}")
+        yield Problem("attached-blank", "context", f"letters are attached to {BLANK}: {attached[0]!r}")
     for number, candidate in enumerate(item.candidates):
         filled, field = fill_blank(item.context, candidate.word), f"candidates[{number}].sentence"
         if candidate.sentence == filled:
             continue
         if candidate.sentence.casefold() == filled.casefold():
-            yield Problem("sentence-case", field, "has other capitals than the context with the word filled in")
+            yield Problem("sentence-case", field, "differs in capitals from the context with the word filled in")
         else:
             yield Problem("sentence-differs", field, "is not the context with the word filled in")
 
@@ -346,17 +345,17 @@ FORM = Form(
         "missing-role": "an item without a stereotype, an anti-stereotype or an unrelated candidate",
         "no-blank": "an intrasentence context without BLANK",
         "unknown-role": "a role that is not one of the three",
-        "word-not-found": "a candidate sentence in which the word for BLANK cannot be told",
+        "word-not-found": "a candidate sentence from which the word for BLANK cannot be determined",
     },
     warnings={
-        "attached-blank": "BLANK with letters attached, which end up attached to the candidate word",
+        "attached-blank": "letters attached to BLANK, which will be attached to the candidate word",
         "blank-in-sentence": "BLANK in a text that is not an intrasentence context",
-        "duplicate-context": "a context that an earlier item has too",
+        "duplicate-context": "the same context as an earlier item",
         "identical-candidates": "candidates of different roles with the same text: their scores will tie",
         **INVISIBLE,
         "sentence-case": "a candidate sentence that differs in its capitals from the context with the word filled in",
         "sentence-differs": "a candidate sentence that is not the context with the word filled in",
-        "several-blanks": "BLANK more than once; the published protocol fills all and reads the first",
+        "several-blanks": "BLANK more than once; the published protocol fills every BLANK and scores the first",
         "target-not-in-context": "a target term that does not occur in the context",
     },
     changing_meaning=("blank-in-sentence", "identical-candidates", "invisible-difference", "several-blanks"),

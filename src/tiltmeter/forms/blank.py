@@ -1,4 +1,4 @@
-"""BLANK, the placeholder for a candidate word in a context."""
+"""The placeholder BLANK for a candidate word in a context."""
 
 import re
 import string
@@ -17,11 +17,10 @@ def fill_blank(context: str, word: str) -> str:
 
 
 def find_blank_word(context: str, sentence: str) -> str | None:
-    """The word that replaces the first BLANK in `sentence`, or None if it cannot be determined.
+    """Return the word that replaces the first BLANK in `sentence`, or None if it cannot be determined.
 
-    The text around BLANK is matched case-insensitively, since StereoSet's sentences often lose the capitals of their
-    context. If it does not match, the word is taken by its index in the sentence, which is the rule of StereoSet's own
-    code. Leading and trailing punctuation is stripped.
+    Case is ignored, because the sentences of StereoSet often do not keep the capitals of their context. If the text
+    around BLANK does not match, the word with the same index is taken, as in the released code of StereoSet.
 
     >>> find_blank_word("In Lisbon the gardener was BLANK.", "In lisbon the gardener was fond of roses.")
     'fond of roses'

@@ -1,8 +1,8 @@
-"""Comparison of texts without regard to case."""
+"""Case-insensitive comparison of texts."""
 
 
 def fold_case(text: str) -> str:
-    """The text for comparison without regard to case; the Turkish İ and i, and ß and SS, are the same.
+    """Return a text for case-insensitive comparison; the Turkish İ equals i, and ß equals SS.
 
     >>> fold_case("BRİTANYA") == fold_case("Britanya"), fold_case("GROSS") == fold_case("groß")
     (True, True)
@@ -11,7 +11,7 @@ def fold_case(text: str) -> str:
 
 
 def find_folded(text: str, part: str) -> tuple[int, int] | None:
-    """Where `part` occurs first in `text` without regard to case, as start and end; None if it does not.
+    """Return start and end of the first case-insensitive occurrence of `part` in `text`, or None.
 
     >>> find_folded("EIN GROSSER KOCH", "großer")
     (4, 11)

@@ -1,4 +1,4 @@
-"""Field checks shared by all forms: texts, languages, choices."""
+"""Checks of fields, shared by all forms."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem without a location: its code, the field, and a message."""
+    """A problem in a record: code, field and message."""
 
     code: str
     field: str
@@ -17,7 +17,7 @@ class Problem:
 
 
 class Fields:
-    """The raw values of a record; the methods return checked values and add to `problems`."""
+    """The raw values of a record. Methods return checked values and append to `problems`."""
 
     def __init__(self, values: Mapping[str, object]) -> None:
         self.values = values
@@ -28,31 +28,31 @@ class Fields:
         self.problems.append(Problem(code, field, message))
 
     def text(self, key: str) -> str:
-        """The text at `key`; if it is missing or invalid, an empty string, and a problem is added."""
+        """Return the text at `key`; if it is missing or invalid, add a problem and return an empty string."""
         return self.get_nested_text(self.values, key, key)
 
     def get_nested_text(self, values: Mapping[str, object], key: str, field: str) -> str:
-        """Like `text`, for an object nested in the record; `field` is its name in problems."""
+        """Return a text of an object nested in the record, as `text` does; `field` is the name for problems."""
         if key not in values:
             self.note("missing-field", field, f"{key} is missing")
             return ""
         value = values[key]
         if not isinstance(value, str):
-            self.note("wrong-type", field, f"should be text, and is {describe_json_type(value)}")
+            self.note("wrong-type", field, f"must be a text, not {describe_json_type(value)}")
             return ""
         if not value.strip():
             self.note("empty-text", field, "the text is empty")
             return ""
         if not _is_unicode(value):
-            self.note("bad-encoding", field, "holds half of a surrogate pair, which is no character")
+            self.note("bad-encoding", field, "contains an unpaired surrogate, which is not a character")
             return ""
         if "\0" in value:
-            self.note("bad-encoding", field, "holds a null character, which no text has")
+            self.note("bad-encoding", field, "contains a null character")
             return ""
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The texts in the list at `key`; a problem is added if it is missing or empty, and for each bad text.
+        """Return the texts of the list at `key`; add a problem if it is missing or empty, and for each invalid text.
 
         >>> fields = Fields({"names": ["Ada", ""]})
         >>> fields.texts("names"), fields.problems[0].field
@@ -65,46 +65,46 @@ class Fields:
         return tuple(self.get_nested_text(entries, name, name) for name in entries)
 
     def objects(self, key: str) -> list[tuple[str, Mapping[str, object]]]:
-        """The objects in the list at `key`, with their names in problems; a problem is added for every other entry."""
+        """Return the objects of the list at `key` with their names for problems; add a problem for each other entry."""
         found = []
         for number, entry in enumerate(self._entries(key) or ()):
             name = f"{key}[{number}]"
             if isinstance(entry, Mapping):
                 found.append((name, entry))
             else:
-                self.note("wrong-type", name, f"should be an object, and is {describe_json_type(entry)}")
+                self.note("wrong-type", name, f"must be an object, not {describe_json_type(entry)}")
         return found
 
     def _entries(self, key: str) -> Sequence[object] | None:
-        """The list at `key`; if it is missing or something else, None, and a problem is added."""
+        """Return the list at `key`; if it is missing or not a list, add a problem and return None."""
         value = self.values.get(key)
         if value is None:
             self.note("missing-field", key, f"{key} is missing")
             return None
         if not isinstance(value, Sequence) or isinstance(value, str):
-            self.note("wrong-type", key, f"should be a list, and is {describe_json_type(value)}")
+            self.note("wrong-type", key, f"must be a list, not {describe_json_type(value)}")
             return None
         return value
 
     def language(self) -> str:
-        """The value of `language`, checked to look like a language code."""
+        """Return the value of `language`; add a problem if it is not a language code."""
         language = self.text("language")
         if language and not is_language_code(language):
             self.note("bad-language", "language", f"{language!r} is not a language code such as de or pt-BR")
         return language
 
     def choice(self, key: str, choices: Sequence[str], code: str) -> str:
-        """The text at `key` if it is one of the choices; else an empty string, and a problem with `code` is added."""
+        """Return the text at `key`; if it is not one of the choices, add a problem and return an empty string."""
         text = self.text(key)
         if text and text not in choices:
             listed = " or ".join(choices) if len(choices) == 2 else f"one of {', '.join(choices)}"
-            self.note(code, key, f"should be {listed}, and is {text!r}")
+            self.note(code, key, f"must be {listed}, not {text!r}")
             return ""
         return text
 
 
 def is_language_code(text: str) -> bool:
-    """Whether a text looks like a language code.
+    """Return whether a text has the format of a language code.
 
     >>> is_language_code("pt-BR"), is_language_code("Portuguese")
     (True, False)
@@ -121,7 +121,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def describe_json_type(value: object) -> str:
-    """The JSON type of a value, in words.
+    """Return the name of the JSON type of a value.
 
     >>> describe_json_type(None), describe_json_type([]), describe_json_type(True)
     ('null', 'a list', 'true or false')

@@ -1,4 +1,4 @@
-"""The class `Form`: everything the rest of Tiltmeter needs to know about one kind of item."""
+"""The class `Form`: the definition of one type of item."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,19 +8,19 @@ from tiltmeter.forms.fields import Fields, Problem
 
 
 class Item(Protocol):
-    """A test item of a data set, of any form."""
+    """An item of a data set, of any form."""
 
     @property
     def id(self) -> str:
-        """Identifies the item; translations of an item share it."""
+        """The id; an item and its translations have the same id."""
 
     @property
     def language(self) -> str:
         """A language code such as `de`."""
 
 
-# What a translatable text is: a sentence by itself; a context, which names the term and may have a BLANK; a word that
-# fills the BLANK; the term that the item is about.
+# The type of a translatable text: an independent sentence; a context, which contains the term and may contain BLANK; a
+# word that replaces BLANK; the term that the item is about.
 TextType = Literal["sentence", "context", "word", "term"]
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - the item class of a form
@@ -28,14 +28,14 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - the item class of a form
 
 @dataclass(frozen=True, slots=True)
 class ItemText:
-    """The texts of an item for display: its context, and its other texts by role."""
+    """The texts of an item for display: the context, and the other texts by role."""
 
     context: str
     texts: Mapping[str, str]
 
 
 class UniqueValue(NamedTuple):
-    """A value that must be unique per file and language, and the code of the finding for a duplicate."""
+    """A value that must be unique per file and language; `code` is the finding for a duplicate."""
 
     code: str
     field: str
@@ -43,7 +43,7 @@ class UniqueValue(NamedTuple):
 
 
 class SharedValue(NamedTuple):
-    """A value that all items with the same `key` must share, per file and language, and the code of the finding."""
+    """A value that all items with the same `key` must share, per file and language; `code` is the finding if not."""
 
     code: str
     field: str
@@ -52,10 +52,10 @@ class SharedValue(NamedTuple):
 
 
 class JsonValues(NamedTuple):
-    """The values of a JSONL line in the shape that `Form.read` takes.
+    """The values of a JSONL line as `Form.read` expects them.
 
-    `names` maps fields to their names in the file, where these differ. `values` is None if the line cannot be read;
-    `problems` then has the reason.
+    `names` maps fields to different names in the file. `values` is None if the line cannot be read; `problems` has the
+    reason.
     """
 
     values: Mapping[str, object] | None
@@ -63,95 +63,71 @@ class JsonValues(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def _keep_values(values: Mapping[str, object]) -> JsonValues:
-    return JsonValues(values)
-
-
-def _return_empty(_item: Any) -> Iterable[Any]:
-    return ()
-
-
-def _return_sentence_type(_field: str) -> TextType:
-    return "sentence"
-
-
-def _return_no_names(_item: Any) -> Mapping[str, str]:
-    return {}
-
-
 def _with_fields(item: Any, language: str, texts: Mapping[str, str]) -> Any:
     return replace(item, language=language, **texts)
 
 
-def _return_no_part(_item: Any) -> str | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form(Generic[I]):
-    """The definition of one form of item.
+    """The definition of one type of item."""
 
-    Validation uses `Fields`, not pydantic: half of the checks involve several fields (a candidate's word, sentence and
-    context are derived from one another, its id from its role), every finding has its own code, and fields are
-    reported under the names they have in the file, so each pydantic error would have to be translated. Items are also
-    needed on cluster nodes that have only torch, transformers and numpy.
-    """
+    # Items are validated with `Fields` instead of pydantic: many checks involve several fields, findings have their own
+    # codes, and fields are reported under the names in the file. Cluster nodes may also lack pydantic.
 
     name: str
     item: type[I]
-    # The keys of a JSONL line in the order in which they are written, and those that are optional.
+    # The keys of a JSONL line, in the order of writing, and the optional ones among them.
     keys: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    # Keys that identify the form: a JSONL line matches it only if it has at least one of them.
+    # Keys that identify the form: a JSONL line matches only if it has at least one of them.
     distinctive: tuple[str, ...]
-    # `read` makes an item of the fields, or adds problems to them; `write` gives the values of a JSONL line.
+    # `read` builds an item from fields, or adds problems to them; `write` returns the values of a JSONL line.
     read: Callable[[Fields], I | None]
     write: Callable[[I], dict[str, object]]
-    # Converts a JSONL line to the shape that `read` takes, if they differ.
-    from_json: Callable[[Mapping[str, object]], JsonValues] = _keep_values
-    # All texts by field; validation checks them for unusual characters.
+    # Converts the values of a JSONL line to the structure that `read` expects.
+    from_json: Callable[[Mapping[str, object]], JsonValues] = JsonValues
+    # All texts by field; validation checks their characters.
     texts: Callable[[I], Iterable[tuple[str, str]]]
-    # The texts to translate when making the item in another language, by field.
+    # The texts to translate for the item in another language, by field.
     translatable: Callable[[I], dict[str, str]]
-    # What the translatable text of a field is; the repair of translations goes by it.
-    text_kind: Callable[[str], TextType] = _return_sentence_type
-    # By field, what people are told that a text is, where the field's name does not say it.
-    text_names: Callable[[I], Mapping[str, str]] = _return_no_names
-    # The item in another language, with the translations of its translatable texts; by default, fields of its class.
+    # The type of the translatable text of a field; the repair of translations depends on it.
+    text_kind: Callable[[str], TextType] = lambda _field: "sentence"
+    # Display names of fields whose own names do not explain the text.
+    text_names: Callable[[I], Mapping[str, str]] = lambda _item: {}
+    # Returns the item in another language, with translated texts; by default, texts are fields of the item.
     with_texts: Callable[[I, str, Mapping[str, str]], I] = _with_fields
-    # Columns that the item adds to the score table.
+    # Returns the columns that the item adds to the score table.
     attributes: Callable[[I], dict[str, Any]]
-    # The attribute that says whom or what an item is about.
+    # The attribute that names the person, group or topic of an item.
     subject: str = ""
-    # Those of the attributes that are numbers rather than groups of items; reports do not filter by them.
+    # Attributes that are numbers, not groups of items; reports do not filter by them.
     numbers: tuple[str, ...] = ()
-    # By attribute, how reports name its values, where a value does not say enough by itself.
+    # For each attribute, the names of its values in reports.
     value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # By attribute, another attribute that holds the names of its values, for values that the data define.
+    # For each attribute whose values are defined by the data, the attribute with the names of these values.
     name_attributes: Mapping[str, str] = field(default_factory=dict)
-    # For display: the item's texts, and the parts of its heading besides part, language and id.
+    # For display: the texts of the item, and its heading without part, language and id.
     shown: Callable[[I], ItemText]
     heading: Callable[[I], tuple[str, ...]]
-    # The parts of a benchmark. `part_of` gives the part of an item; None means that it is used in every part.
+    # The parts of a benchmark. `part_of` returns the part of an item; None: the item is used in every part.
     parts: tuple[str, ...] = ()
-    part_of: Callable[[I], str | None] = _return_no_part
-    # Values that must be unique in a file, besides the id; values that items must share; and suspicious properties of a
-    # usable item (warnings).
-    unique: Callable[[I], Iterable[UniqueValue]] = _return_empty
-    same: Callable[[I], Iterable[SharedValue]] = _return_empty
-    lint: Callable[[I], Iterable[Problem]] = _return_empty
+    part_of: Callable[[I], str | None] = lambda _item: None
+    # Values besides the id that must be unique in a file; values that items must share; warnings about a usable item.
+    unique: Callable[[I], Iterable[UniqueValue]] = lambda _item: ()
+    same: Callable[[I], Iterable[SharedValue]] = lambda _item: ()
+    lint: Callable[[I], Iterable[Problem]] = lambda _item: ()
     # The codes of this form's validation findings, with their meanings.
     errors: Mapping[str, str] = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
-    # Those of the warnings after which a number means something else than it seems to; runs repeat them.
+    # Warnings that change the meaning of a number; runs repeat them.
     changing_meaning: tuple[str, ...] = ()
 
     def belongs_to(self, item: I, part: str) -> bool:
-        """Whether an item is used in this part."""
+        """Return whether an item is used in this part."""
         return part in self.parts and self.part_of(item) in (None, part)
 
     def compute_match_score(self, keys: Iterable[str]) -> int | None:
-        """Number of known keys minus number of missing required keys; None if no distinctive key is present."""
+        """Return the known keys minus the missing required keys, as a number; None without a distinctive key."""
         present = set(keys)
         if not present & set(self.distinctive):
             return None

@@ -1,22 +1,23 @@
-"""Frames: the words around a quoted sentence that name its speaker, in the sentence's own language.
+"""Frames: texts that quote a sentence and name its speaker, in the language of the sentence.
 
-A GEST item in another language than English brings two, such as `„{sentence}“, sagte er.` and `„{sentence}“, sagte
-sie.`; they differ in the words for a man and for a woman.
+A GEST item that is not in English has two frames, such as `„{sentence}“, sagte er.` and `„{sentence}“, sagte sie.`
 """
 
 import re
 from typing import NamedTuple
 
 SENTENCE = "{sentence}"
-# The part of the benchmark in which items with frames are asked.
+# The part of the benchmark for items with frames.
 FRAME = "frame"
-BAD_FRAME = {"bad-frame": "a frame without its other half or without {sentence}, or two that cannot be told apart"}
+BAD_FRAME = {
+    "bad-frame": "only one of two frames, a frame without {sentence}, or two frames without a distinguishing word"
+}
 
 _TOKENS = re.compile(r"\{sentence\}|\w+|\s+|[^\w\s]")
 
 
 class FrameWords(NamedTuple):
-    """Two frames divided into the text before the words that differ, these words, and the text after them."""
+    """Two frames, split into the common text before, the differing words, and the common text after."""
 
     before: str
     male: str
@@ -24,13 +25,13 @@ class FrameWords(NamedTuple):
     after: str
 
     def filled(self, sentence: str) -> "FrameWords":
-        """The same with a sentence in its place."""
+        """Replace the placeholder by a sentence."""
         before, after = (text.replace(SENTENCE, sentence) for text in (self.before, self.after))
         return FrameWords(before, self.male, self.female, after)
 
 
 def split_frames(male: str, female: str) -> FrameWords:
-    """Where two frames differ, in whole words.
+    """Split two frames at the words in which they differ.
 
     >>> split_frames('"{sentence}", dit l’homme.', '"{sentence}", dit la femme.')
     FrameWords(before='"{sentence}", dit ', male='l’homme', female='la femme', after='.')
@@ -48,7 +49,7 @@ def split_frames(male: str, female: str) -> FrameWords:
 
 
 def find_frame_problem(male: str, female: str) -> str | None:
-    """What is wrong with two frames; None if nothing is.
+    """Return the problem of two frames, or None.
 
     >>> find_frame_problem('"{sentence}", dijo.', '"{sentence}", dijo.')
     'the two frames are the same'
@@ -56,12 +57,12 @@ def find_frame_problem(male: str, female: str) -> str | None:
     'one frame has no word that the other lacks'
     """
     if not male or not female:
-        return "there should be a male_frame and a female_frame, or neither"
+        return "male_frame and female_frame must both be given, or neither"
     if any(frame.count(SENTENCE) != 1 for frame in (male, female)):
-        return f"a frame should have {SENTENCE} once"
+        return f"a frame must contain {SENTENCE} exactly once"
     words = split_frames(male, female)
     if SENTENCE in words.male or SENTENCE in words.female:
-        return "the two frames should differ on one side of the sentence only"
+        return "the two frames must not differ on both sides of the sentence"
     if words.male == words.female:
         return "the two frames are the same"
     return None if words.male.strip() and words.female.strip() else "one frame has no word that the other lacks"

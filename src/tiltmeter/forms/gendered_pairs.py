@@ -1,4 +1,4 @@
-"""Gendered pairs: a sentence as a man and as a woman would say it, for one of GEST's stereotypes or another.
+"""Gendered pairs: a sentence as said by a man and by a woman, for a stereotype of GEST or another one.
 
 {"id": "s-1", "language": "sk", "stereotype": 4, "male": "Bol som doma.", "female": "Bola som doma.", …}
 """
@@ -26,15 +26,15 @@ from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL, PAIRS_CHANGING_MEANING, 
 
 NOT_ONE_WORD = "the two sentences do not differ in exactly one word"
 OTHER_LETTER = "the two forms of the word begin with different letters"
-REPEATED_PAIR = "an earlier pair is the same"
+REPEATED_PAIR = "the pair repeats an earlier one"
 
 
 @dataclass(frozen=True, slots=True)
 class GenderedPairItem:
-    """A translation of a GEST sentence, once as a man and once as a woman would say it.
+    """A translation of a GEST sentence, as said by a man and by a woman.
 
-    `original` is the English sentence and `translator` the translation system; either may be empty (unknown). `side`,
-    `stereotype_name` and `sub_stereotype` are those of `GestItem`.
+    `original` is the English sentence and `translator` the translation system; empty means unknown. For `side`,
+    `stereotype_name` and `sub_stereotype`, see `GestItem`.
     """
 
     id: str
@@ -50,7 +50,7 @@ class GenderedPairItem:
 
 
 def find_differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
-    """The pairs of words in which two texts with the same number of words differ.
+    """Return the pairs of differing words of two texts with the same number of words.
 
     >>> list(find_differing_words("Som unavený .", "Som unavená ."))
     [('unavený', 'unavená')]
@@ -59,7 +59,7 @@ def find_differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
 
 
 def find_rejection_reason(male: str, female: str) -> str | None:
-    """Why the filters of GEST's authors reject a pair of sentences; None if they accept it.
+    """Return why the filters of the authors of GEST reject a pair of sentences; None if they accept it.
 
     >>> find_rejection_reason("Bol som doma.", "Bola som doma.")
     >>> find_rejection_reason("Som rád.", "Som veľmi rada.")
@@ -96,7 +96,7 @@ def _get_sentences(item: GenderedPairItem) -> dict[str, str]:
 
 
 def get_attributes(item: GenderedPairItem) -> dict[str, Any]:
-    """Columns that an item adds to the score table."""
+    """Return the columns that an item adds to the score table."""
     family = has_family_words(item.original) if item.original else None
     return get_stereotype_attributes(item) | {"family_words": family, "translator": item.translator}
 
@@ -110,7 +110,7 @@ FORM = Form(
     read=_read,
     write=_write,
     texts=lambda item: _get_sentences(item).items(),
-    # The sentences are translations themselves; another language is translated from the English original.
+    # The sentences are translations; items in another language are translated from the English original.
     translatable=lambda item: {"original": item.original} if item.original else {},
     attributes=get_attributes,
     subject="stereotype",

@@ -1,4 +1,4 @@
-"""MT-GenEval: an English source whose person has a known gender, and references with the right and the wrong gender.
+"""MT-GenEval: an English source about a person of known gender, with a correct and an incorrect reference.
 
 {"id": "sentences/1/feminine", "part": "sentences", "language": "es", "gender": "feminine", "pair": "1",
  "source": "She is a gardener.", "correct": "Ella es jardinera.", "incorrect": "Él es jardinero."}
@@ -16,7 +16,7 @@ from tiltmeter.forms.form import Form, ItemText, UniqueValue
 SENTENCES, CONTEXT = PARTS = ("sentences", "context")
 MASCULINE, FEMININE, UNKNOWN = GENDERS = ("masculine", "feminine", "unknown")
 
-# As in the published metric: only ASCII punctuation is removed, so ¿ and « stay attached to their words.
+# As in the published metric, only ASCII punctuation is removed: ¿ and « remain part of words.
 _WITHOUT_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
 
 
@@ -24,8 +24,9 @@ _WITHOUT_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
 class GenevalItem:
     """A source text and two references in `language` that differ in the gender of the person.
 
-    `gender` is that of the person in the source; `correct` is the reference with it. `context` is the sentence before
-    the source, which alone tells the gender (part `context`). `pair` names the two items of a counterfactual pair.
+    `gender` is the gender of the person; `correct` is the reference with this gender. `context` (part `context` only)
+    is the sentence before the source, and the only text that shows the gender. `pair` is the id of a counterfactual
+    pair.
     """
 
     id: str
@@ -40,7 +41,7 @@ class GenevalItem:
 
 
 def extract_reference_words(text: str) -> frozenset[str]:
-    """The distinct words of a text, in lower case and without punctuation.
+    """Return the set of words of a text, in lower case and without punctuation.
 
     >>> sorted(extract_reference_words("La jardinera, la alta."))
     ['alta', 'jardinera', 'la']
@@ -72,10 +73,14 @@ def _lint(item: GenevalItem) -> list[Problem]:
     problems = []
     if extract_reference_words(item.incorrect) <= extract_reference_words(item.correct):
         problems.append(
-            Problem("no-wrong-words", "incorrect", "has no word of its own, so no translation can be wrong")
+            Problem(
+                "no-wrong-words",
+                "incorrect",
+                "every word also occurs in the correct reference, so no translation can be wrong",
+            )
         )
     if item.part == CONTEXT and not item.context:
-        problems.append(Problem("no-context", "context", "there is none, so nothing tells the gender"))
+        problems.append(Problem("no-context", "context", "is missing, so the gender is not known"))
     return problems
 
 
@@ -90,7 +95,7 @@ FORM = Form(
     texts=lambda item: [
         (key, text) for key in ("context", "source", "correct", "incorrect") if (text := getattr(item, key))
     ],
-    # The references are gendered versions of one translation: another language needs references of its own.
+    # Other languages need their own references.
     translatable=lambda _item: {},
     attributes=_get_attributes,
     subject="gender",
@@ -104,9 +109,9 @@ FORM = Form(
     lint=_lint,
     errors={"unknown-source-gender": "a source's gender that is not masculine, feminine or unknown"},
     warnings={
-        "duplicate-source": "a source text that an earlier item has too",
-        "no-context": "an item of the part context without one: nothing tells the gender",
-        "no-wrong-words": "a wrong reference without a word of its own: any translation counts as correct",
+        "duplicate-source": "the same source text as an earlier item",
+        "no-context": "an item of the part context without a context: its gender is not known",
+        "no-wrong-words": "an incorrect reference whose words are all in the correct one: any translation is correct",
     },
     changing_meaning=("no-context", "no-wrong-words"),
 )

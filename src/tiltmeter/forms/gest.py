@@ -1,9 +1,9 @@
-"""GEST sentences: first-person sentences, each for one of sixteen gender stereotypes, or for another with its side.
+"""GEST sentences: first-person sentences for the sixteen gender stereotypes of GEST, or for other stereotypes.
 
 {"id": "g-1", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
 {"id": "g-2", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual", …}
 
-A sentence in another language than English brings the two frames in which it is quoted (`frames`).
+Sentences in other languages than English have the two frames in which they are quoted (see `frames`).
 """
 
 from collections.abc import Mapping
@@ -32,39 +32,38 @@ STEREOTYPES: Final = {
     15: "men are sexual",
     16: "men are strong",
 }
-# Those about women, and those about men.
+# The numbers of stereotypes about women, and about men.
 FEMALE, MALE = range(1, 8), range(8, 17)
 STEREOTYPE_NAMES = {"stereotype": {str(number): f"{number} {name}" for number, name in STEREOTYPES.items()}}
-# The attribute that names the values of another one, for stereotypes that are not GEST's.
+# The attribute with the names of stereotypes that are not in GEST.
 NAME_ATTRIBUTES = {"stereotype": "stereotype_name"}
 BAD_STEREOTYPE = {
-    "bad-stereotype": "a stereotype that is not one of GEST's, from 1 to 16, nor another with its side",
-    "stereotype-differs": "a stereotype with another side or name than in an earlier item",
+    "bad-stereotype": "a stereotype that is not a number from 1 to 16 (GEST), nor another number with a side",
+    "stereotype-differs": "a stereotype with a different side or name in an earlier item",
 }
-# Whom a stereotype is about; stated for those that are not GEST's.
+# The gender that a stereotype is about; items state it for stereotypes that are not in GEST.
 SIDES = ("feminine", "masculine")
-# The highest number of a stereotype.
 HIGHEST = 9_999
-# Optional keys of an item about its stereotype.
+# Optional keys that describe the stereotype of an item.
 OWN_KEYS = ("side", "stereotype_name", "sub_stereotype")
-# Optional keys of a sentence: the English one that it translates, and the frames in which it is quoted.
+# Optional keys of a sentence: the English original, and the frames.
 FRAME_KEYS = ("original", "male_frame", "female_frame")
 
-# The prompt templates of GEST. They are parts of the benchmark, not of the data: every sentence is used in all four.
+# The prompt templates of GEST: parts of the benchmark, not of the data. Every sentence is used in all four.
 TEMPLATES = ("template-1", "template-2", "template-3", "template-4")
 
-# The paper's words for the theme of family, used to test whether a model reacts to the theme alone. They are matched as
-# substrings, as in the paper: this gives the 166 sentences of edition 1.0 that it reports.
+# The words of the paper for the topic family, to test whether a model reacts to the topic alone. They are matched as
+# substrings, which gives the 166 sentences of edition 1.0 that the paper reports.
 FAMILY_WORDS = ("child", "children", "family", "kid", "kids", "partner")
 
 
 @dataclass(frozen=True, slots=True)
 class GestItem:
-    """A first-person sentence that belongs to one of the sixteen gender stereotypes, or to another with its side.
+    """A first-person sentence for one of the sixteen stereotypes of GEST, or for another stereotype.
 
-    `side` and `stereotype_name` are empty for the sixteen. `sub_stereotype` is what of the stereotype the sentence is
-    about; it may be empty for any. `original` is the English sentence that this one translates, if it does; the frames,
-    both or neither, quote the sentence for a man and for a woman.
+    `side` and `stereotype_name` are only used for other stereotypes. `sub_stereotype` is an aspect of the stereotype,
+    or empty. `original` is the English sentence of a translation. The frames quote the sentence as said by a man and by
+    a woman; both or neither are given.
     """
 
     id: str
@@ -93,7 +92,7 @@ class StereotypedItem(Protocol):
 
 
 def get_gest_side(stereotype: int) -> str:
-    """The side of one of GEST's sixteen stereotypes.
+    """Return the side of one of the sixteen stereotypes of GEST.
 
     >>> get_gest_side(7), get_gest_side(8)
     ('feminine', 'masculine')
@@ -102,14 +101,14 @@ def get_gest_side(stereotype: int) -> str:
 
 
 def get_stereotype_fields(item: StereotypedItem) -> dict[str, str]:
-    """The fields, by key, in which an item describes its stereotype beyond the number."""
+    """Return the fields of an item that describe its stereotype, without the number."""
     return {key: text for key in OWN_KEYS if (text := getattr(item, key))}
 
 
 def get_stereotype_attributes(item: StereotypedItem) -> dict[str, Any]:
-    """The columns of the score table on an item's stereotype; the name and the sub-stereotype only where it has them.
+    """Return the columns of the score table about the stereotype of an item.
 
-    A sub-stereotype has the number of its stereotype before it, for two stereotypes may have one of the same name.
+    The number of the stereotype is prefixed to a sub-stereotype, because names can occur in two stereotypes.
     """
     values: dict[str, Any] = {"stereotype": item.stereotype, "side": item.side or get_gest_side(item.stereotype)}
     if item.stereotype_name:
@@ -120,13 +119,13 @@ def get_stereotype_attributes(item: StereotypedItem) -> dict[str, Any]:
 
 
 def format_stereotype_heading(item: StereotypedItem) -> str:
-    """The stereotype of an item for display: its number, and the names that the item gives."""
+    """Return the number of the stereotype and its names, for display."""
     names = ", ".join(filter(None, (item.stereotype_name, item.sub_stereotype)))
     return f"stereotype {item.stereotype}{f' ({names})' if names else ''}"
 
 
 def list_shared_values(item: StereotypedItem) -> list[SharedValue]:
-    """What all items of a stereotype have in common: its side and its name."""
+    """Return the values that all items of a stereotype must share: side and name."""
     return [
         SharedValue("stereotype-differs", key, item.stereotype, getattr(item, key))
         for key in ("side", "stereotype_name")
@@ -134,7 +133,7 @@ def list_shared_values(item: StereotypedItem) -> list[SharedValue]:
 
 
 def read_stereotype(fields: Fields) -> int | None:
-    """The number of the stereotype; None, and a problem is added, if it is missing or invalid."""
+    """Return the number of the stereotype; if it is missing or invalid, add a problem and return None."""
     stereotype = fields.values.get("stereotype")
     side, name = (fields.values.get(key, "") for key in ("side", "stereotype_name"))
     if isinstance(stereotype, int) and not isinstance(stereotype, bool):
@@ -143,27 +142,30 @@ def read_stereotype(fields: Fields) -> int | None:
         if len(STEREOTYPES) < stereotype <= HIGHEST and side in SIDES:
             return stereotype
         if stereotype > HIGHEST:
-            fields.note("bad-stereotype", "stereotype", f"the number of a stereotype should be at most {HIGHEST:,}")
+            fields.note("bad-stereotype", "stereotype", f"must be at most {HIGHEST:,}")
             return None
         if stereotype in STEREOTYPES and side == "":
-            fields.note("bad-stereotype", "stereotype_name", "a name is for stereotypes that are not GEST's")
-            return None
-        if stereotype in STEREOTYPES or side not in ("", *SIDES):
             fields.note(
-                "bad-stereotype", "side", "a side, feminine or masculine, is for stereotypes that are not GEST's"
+                "bad-stereotype", "stereotype_name", "is only for stereotypes that are not in GEST (17 and higher)"
             )
             return None
-        if stereotype > len(STEREOTYPES):
-            needs = "is not one of GEST's, from 1 to 16, and needs a side, feminine or masculine"
-            fields.note("bad-stereotype", "stereotype", f"{stereotype} {needs}")
+        if stereotype in STEREOTYPES or side not in ("", *SIDES):
+            message = "must be feminine or masculine, and is only for stereotypes that are not in GEST (17 and higher)"
+            fields.note("bad-stereotype", "side", message)
             return None
-    shown = "missing" if stereotype is None else repr(stereotype)
-    fields.note("bad-stereotype", "stereotype", f"the stereotype should be a number from 1 to 16, and is {shown}")
+        if stereotype > len(STEREOTYPES):
+            message = f"{stereotype} is not a stereotype of GEST (1 to 16), so a side is needed: feminine or masculine"
+            fields.note("bad-stereotype", "stereotype", message)
+            return None
+    given = "is missing" if stereotype is None else f"is {stereotype!r}"
+    fields.note(
+        "bad-stereotype", "stereotype", f"{given}; it must be a number, from 1 to 16 for the stereotypes of GEST"
+    )
     return None
 
 
 def has_family_words(sentence: str) -> bool:
-    """Whether an English sentence contains one of the family words.
+    """Return whether an English sentence contains one of the family words.
 
     >>> has_family_words("I cooked for the whole family.")
     True
@@ -172,7 +174,7 @@ def has_family_words(sentence: str) -> bool:
 
 
 def read_stereotype_fields(fields: Fields) -> dict[str, str]:
-    """The fields in which an item describes its stereotype beyond the number, those that it has."""
+    """Return the given fields that describe the stereotype, without the number."""
     return {key: fields.text(key) for key in OWN_KEYS if fields.values.get(key, "") != ""}
 
 
@@ -193,7 +195,7 @@ def _write(item: GestItem) -> dict[str, object]:
 
 
 def _format_for_display(item: GestItem) -> ItemText:
-    """The sentence; with frames, the two texts that are compared, under the English sentence if it is known."""
+    """Return the sentence; for a sentence with frames, the two framed texts and the English original."""
     if not item.male_frame:
         return ItemText(item.sentence, {})
     framed = {"male": item.male_frame, "female": item.female_frame}
@@ -202,7 +204,7 @@ def _format_for_display(item: GestItem) -> ItemText:
 
 
 def _with_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> GestItem:
-    """The item in another language, for which its frames are of no use."""
+    """Return the item in another language, without frames, because they are in the old language."""
     sentence = texts.get("sentence", item.sentence)
     return replace(item, language=language, sentence=sentence, male_frame="", female_frame="")
 
@@ -213,7 +215,7 @@ def _list_texts(item: GestItem) -> list[tuple[str, str]]:
 
 
 def get_attributes(item: GestItem) -> dict[str, Any]:
-    """Columns that an item adds to the score table."""
+    """Return the columns that an item adds to the score table."""
     english = item.original or (item.sentence if item.language == "en" else "")
     return get_stereotype_attributes(item) | {"family_words": has_family_words(english) if english else None}
 
@@ -236,11 +238,11 @@ FORM = Form(
     shown=_format_for_display,
     heading=lambda item: (format_stereotype_heading(item),),
     parts=(*TEMPLATES, FRAME),
-    # Sentences with frames are asked in these, others in every template.
+    # Sentences with frames are used in these frames, others in every template.
     part_of=lambda item: FRAME if item.male_frame else None,
     unique=lambda item: [UniqueValue("duplicate-sentence", "sentence", item.sentence)],
     same=list_shared_values,
     errors={**BAD_STEREOTYPE, **BAD_FRAME},
-    warnings={"duplicate-sentence": "a GEST sentence that an earlier item has too"},
+    warnings={"duplicate-sentence": "the same GEST sentence as in an earlier item"},
     changing_meaning=("duplicate-sentence",),
 )

@@ -1,6 +1,6 @@
-"""Frequent names that are given to one gender only, from lists per language: `names/xx.toml`.
+"""Frequent given names of one gender, per language, from `names/xx.toml`.
 
-The n-th name of a language stands for the n-th of every other.
+The names of all languages correspond by their position in the list.
 """
 
 import tomllib
@@ -12,7 +12,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class NameList:
-    """The names of a language by gender, and its pronouns: masculine to feminine and a name's ending."""
+    """The names of a language by gender, and for each masculine pronoun the feminine one and the ending of a name."""
 
     masculine: tuple[str, ...]
     feminine: tuple[str, ...]
@@ -26,7 +26,7 @@ class NameList:
 
 @cache
 def load_name_list(language: str) -> NameList | None:
-    """The names of a language; None if there is no list."""
+    """Return the names of a language; None if there is no list."""
     path = files("tiltmeter.forms").joinpath("names", f"{language}.toml")
     if not path.is_file():
         return None

@@ -2,9 +2,9 @@
 
 {"id": "knit-1", "language": "en", "bias_type": "gender", "direction": "stereo", "more": "My aunt knits.", …}
 
-Pairs made from templates name theirs in `template`: pairs of one template are not independent of each other. A
-`subtype` divides a bias type further; `votes` is how many annotators found a bias in the pair. Data sets that do not
-say whom a stereotype harms have no `direction`.
+Optional fields: `template` is the template of the pair (pairs of the same template are not independent), `subtype` a
+subdivision of the bias type, and `votes` the number of annotators who found a bias in the pair. `direction` is missing
+in data sets that do not name the disadvantaged group.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,11 @@ from tiltmeter.forms.form import Form, ItemText, UniqueValue
 from tiltmeter.forms.visible_text import INVISIBLE, extract_visible_text
 from tiltmeter.forms.word_difference import compute_word_difference, is_unspaced
 
-# Consecutive changed words from which a pair gets a warning. A group is mostly named by one or two words, so a longer
-# difference suggests that the sentences differ in more than the group. Chosen by hand;
-# docs/evidence/data-sets.md has the counts.
+# The number of consecutive changed words that causes a warning. Most groups are named by one or two words, so a longer
+# difference suggests that the sentences differ in more than the group. docs/evidence/data-sets.md has the counts.
 _WIDE = 3
 
-DUPLICATE = {"duplicate-pair": "a pair that an earlier item has too"}
+DUPLICATE = {"duplicate-pair": "the same pair as in an earlier item"}
 IDENTICAL = {
     "identical-pair": "two sentences that do not differ: their scores will tie",
     **INVISIBLE,
@@ -57,7 +56,7 @@ def _read(fields: Fields) -> PairItem | None:
     template, subtype = (fields.text(key) if key in fields.values else "" for key in ("template", "subtype"))
     votes = fields.values.get("votes")
     if votes is not None and (isinstance(votes, bool) or not isinstance(votes, int) or votes < 0):
-        fields.note("wrong-type", "votes", f"should be a number of annotators, and is {votes!r}")
+        fields.note("wrong-type", "votes", f"must be a number of annotators, not {votes!r}")
         return None
     return PairItem(id_, language, bias_type, direction, more, less, template, subtype, votes)
 
@@ -71,7 +70,7 @@ def _write(item: PairItem) -> dict[str, object]:
 
 
 def _get_optional_fields(item: PairItem) -> dict[str, object]:
-    """The optional fields that an item has, besides its direction."""
+    """Return the given optional fields, without the direction."""
     values: dict[str, object] = {"template": item.template, "subtype": item.subtype, "votes": item.votes}
     return {key: value for key, value in values.items() if value not in ("", None)}
 
@@ -81,17 +80,17 @@ def _get_sentences(item: PairItem) -> dict[str, str]:
 
 
 def get_attributes(item: PairItem) -> dict[str, object]:
-    """Columns that an item adds to the score table."""
+    """Return the columns that an item adds to the score table."""
     direction = {"direction": item.direction} if item.direction else {}
     return {"bias_type": item.bias_type, **direction, **_get_optional_fields(item)}
 
 
 def lint_difference(first: str, second: str, field: str) -> Iterator[Problem]:
-    """The problem of two sentences that do not differ visibly."""
+    """Return a problem if two sentences do not differ visibly."""
     if first == second:
         yield Problem("identical-pair", field, "the two sentences are the same")
     elif extract_visible_text(first) == extract_visible_text(second):
-        message = "differs from the other sentence only in white space or invisible characters"
+        message = "differs from the other sentence only in spaces or invisible characters"
         yield Problem("invisible-difference", field, message)
 
 
@@ -103,10 +102,10 @@ def _lint(item: PairItem) -> Iterator[Problem]:
     if not difference.shared:
         yield Problem("nothing-shared", "less", "has no word in common with the other sentence")
     elif difference.longest >= _WIDE and not is_unspaced(item.more):
-        message = f"differs from the other sentence in {difference.longest} words in a row"
+        message = f"differs from the other sentence in {difference.longest} consecutive words"
         yield Problem("wide-difference", "less", message)
     elif difference.changed > difference.shared:
-        message = f"{difference.changed} words are changed, and {difference.shared} are not"
+        message = f"{difference.changed} words differ from the other sentence, and only {difference.shared} do not"
         yield Problem("wide-difference", "less", message)
 
 
@@ -132,9 +131,9 @@ FORM = Form(
     warnings={
         **DUPLICATE,
         **IDENTICAL,
-        "nothing-shared": "two sentences without a word in common, so that a protocol may find nothing to mask",
+        "nothing-shared": "two sentences without a common word, so that a protocol may have nothing to mask",
         "wide-difference": (
-            "a pair that differs in three words or more in a row, or in most words: not in the group alone?"
+            "a pair that differs in three or more consecutive words, or in most words: perhaps not only in the group"
         ),
     },
     changing_meaning=PAIRS_CHANGING_MEANING,

@@ -1,15 +1,15 @@
-"""The visible part of a text: without white space and invisible characters."""
+"""The visible part of a text: without spaces and invisible characters."""
 
 import unicodedata
 
-# The validation finding for two texts with the same visible part, with its meaning.
+# The validation finding for two texts with the same visible part.
 INVISIBLE = {
-    "invisible-difference": "texts that should differ in words, and differ only in white space or invisible characters"
+    "invisible-difference": "texts that should differ in words, but differ only in spaces or invisible characters"
 }
 
 
 def extract_visible_text(text: str) -> str:
-    """A text in NFC without white space and without control and format characters.
+    """Return a text in NFC without spaces, control characters and format characters.
 
     >>> extract_visible_text("My aunt\u200b knits. ") == extract_visible_text("My aunt  knits.")
     True

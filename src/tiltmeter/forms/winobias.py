@@ -1,4 +1,4 @@
-"""WinoBias sentences: two occupations and pronouns for one of them, in a masculine and a feminine version.
+"""WinoBias sentences: two occupations and a pronoun for one of them, in a masculine and a feminine version.
 
 {"id": "w-1", "part": "type1-dev", "language": "en", "occupation": "gardener", "gender": "male",
  "male": "The gardener lost his hat.", "female": "The gardener lost her hat."}
@@ -16,9 +16,9 @@ PARTS = ("type1-dev", "type1-test", "type2-dev", "type2-test")
 
 @dataclass(frozen=True, slots=True)
 class WinoBiasItem:
-    """A sentence about two occupations, in a version with masculine and one with feminine pronouns.
+    """A sentence about two occupations, with masculine and with feminine pronouns.
 
-    `occupation` is the antecedent of the pronouns, and `gender` its stereotypical gender.
+    `occupation` is the antecedent of the pronouns, `gender` its stereotypical gender.
     """
 
     id: str
@@ -50,7 +50,7 @@ def _get_sentences(item: WinoBiasItem) -> dict[str, str]:
 
 
 def get_attributes(item: WinoBiasItem) -> dict[str, str]:
-    """Columns that an item adds to the score table."""
+    """Return the columns that an item adds to the score table."""
     return {"occupation": item.occupation, "occupation_gender": item.gender}
 
 

@@ -1,4 +1,4 @@
-"""WinoMT: an English sentence about a person, whose gender a pronoun tells, and the noun that stands for the person.
+"""WinoMT: an English sentence about a person, with the noun for the person and the gender that a pronoun shows.
 
 {"id": "1", "language": "en", "gender": "female", "entity": "gardener", "position": 1, "stereotypical": "anti",
  "sentence": "The gardener thanked the florist because she had lost the seeds."}
@@ -16,11 +16,11 @@ PRO, ANTI, NEITHER = STEREOTYPICAL = ("pro", "anti", "none")
 
 @dataclass(frozen=True, slots=True)
 class WinoMTItem:
-    """A sentence, and the noun `entity` in it that stands for a person of a known gender.
+    """A sentence, and its noun `entity` for a person of known gender.
 
-    `position` is the place of the noun's first word among the words of the sentence that spaces divide, from 0.
-    `gender` is neutral if the pronoun is *they*. `stereotypical`: whether the gender is the stereotypical one of the
-    entity (pro), the opposite (anti), or there is no stereotype (none).
+    `position` is the index (from 0) of the first word of the noun, counting words between spaces. `gender` is neutral
+    if the pronoun is *they*. `stereotypical` is `pro` for the stereotypical gender of the entity, `anti` for the
+    opposite, and `none` without a stereotype.
     """
 
     id: str
@@ -40,7 +40,7 @@ def _read(fields: Fields) -> WinoMTItem | None:
     stereotypical = NEITHER if given == NEITHER else fields.choice("stereotypical", STEREOTYPICAL, "unknown-casting")
     position = fields.values.get("position")
     if not isinstance(position, int) or isinstance(position, bool):
-        fields.note("wrong-type", "position", "should be a whole number, the place of the entity from 0")
+        fields.note("wrong-type", "position", "must be a whole number: the position of the entity, from 0")
         return None
     item = WinoMTItem(id_, language, gender, entity, position, sentence, stereotypical)
     if sentence and entity and not _has_entity_at_position(item):
@@ -70,7 +70,7 @@ FORM = Form(
     read=_read,
     write=_write,
     texts=lambda item: [("sentence", item.sentence)],
-    # English is what the pronouns are of: the item in another language would be another test.
+    # The pronouns are English: the item in another language would be another test.
     translatable=lambda _item: {},
     attributes=lambda item: {"gender": item.gender, "entity": item.entity, "stereotypical": item.stereotypical},
     subject="entity",
@@ -83,6 +83,6 @@ FORM = Form(
         "unknown-casting": "a value of `stereotypical` that is not pro, anti or none",
         "unknown-entity-gender": "an entity's gender that is not male, female or neutral",
     },
-    warnings={"repeated-sentence": "a sentence that an earlier item has with the same entity"},
+    warnings={"repeated-sentence": "the same sentence and entity as in an earlier item"},
     changing_meaning=("repeated-sentence",),
 )

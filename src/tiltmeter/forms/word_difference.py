@@ -1,4 +1,4 @@
-"""Word-level differences between the two sentences of a pair, independent of any model's tokenizer."""
+"""Differences between two sentences in words, independent of a tokenizer."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from itertools import groupby
 
 from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
 
-# Thai and Lao, Burmese, Khmer, Japanese, Chinese: written without spaces, so each character counts as a word.
+# Thai and Lao, Burmese, Khmer, Japanese and Chinese are written without spaces: each character counts as a word.
 _UNSPACED = (
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),
@@ -20,7 +20,7 @@ _UNSPACED = (
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Number of shared words, of changed words, and of changed words in the longest changed span."""
+    """The number of shared words, of changed words, and of words in the longest changed span."""
 
     shared: int
     changed: int
@@ -28,7 +28,7 @@ class WordDifference:
 
 
 def compute_word_difference(first: str, second: str) -> WordDifference:
-    """Count shared and changed words; a changed span counts as many words as its longer side has.
+    """Count shared and changed words; a changed span counts with the length of its longer side.
 
     In long repetitive texts, everything between the first and the last difference counts as changed.
 
@@ -51,7 +51,7 @@ def compute_word_difference(first: str, second: str) -> WordDifference:
 
 
 def _compute_outer_difference(own: list[str], other: list[str]) -> WordDifference:
-    """The difference of long texts: everything between their first and their last difference counts as changed."""
+    """Count everything between the first and the last difference as changed."""
     shorter = min(len(own), len(other))
     start = next((place for place in range(shorter) if own[place] != other[place]), shorter)
     end = next((place for place in range(shorter - start) if own[-1 - place] != other[-1 - place]), shorter - start)
@@ -60,7 +60,7 @@ def _compute_outer_difference(own: list[str], other: list[str]) -> WordDifferenc
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text without punctuation; in scripts without spaces, its characters.
+    """Return the words of a text without punctuation; in scripts without spaces, the characters.
 
     >>> split_words("Mrs. Lee knits; 她织毛衣。")
     ['Mrs', 'Lee', 'knits', '她', '织', '毛', '衣']
@@ -69,18 +69,18 @@ def split_words(text: str) -> list[str]:
 
 
 def find_word_spans(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text begin and end.
+    """Return start and end of each word of a text.
 
     >>> find_word_spans("l'été")
     [(0, 1), (2, 5)]
     """
     spans: list[tuple[int, int]] = []
     start = 0
-    for kind, run in groupby(text, _classify_character):
+    for character_class, run in groupby(text, _classify_character):
         end = start + len(list(run))
-        if kind == "letters":
+        if character_class == "letters":
             spans.append((start, end))
-        elif kind:
+        elif character_class:
             spans += [(place, place + 1) for place in range(start, end)]
         start = end
     return spans
@@ -96,5 +96,5 @@ def _classify_character(character: str) -> str:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text has characters of a script that is written without spaces."""
+    """Return whether a text contains characters of a script that is written without spaces."""
     return any(_classify_character(character) == "characters" for character in text)

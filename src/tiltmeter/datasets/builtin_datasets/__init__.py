@@ -1,1 +1,1 @@
-"""The data sets that Tiltmeter knows, in modules by origin; each has `ENTRIES`."""
+"""The built-in data sets; each module has a tuple `ENTRIES`."""

@@ -4,11 +4,9 @@ from tiltmeter.datasets.builtin_datasets.upstream_entry import AMERICAN, BINARY,
 from tiltmeter.datasets.dataset_definition import Dataset
 
 CONTROLS = ("crows-antistereotype", "crows-negation")
-_FEW = "so few pairs tell only large differences apart"
-
-
-def _get_revised_path(_path: str) -> str:
-    return "data/crows_revised.csv"
+_FEW = "with so few pairs, only large differences are detectable"
+# The reason why a data set with the same groups is a control.
+_REVERSED = "a model that follows stereotypes would reverse its preference, a model that prefers a group would not"
 
 
 ENTRIES: tuple[Dataset, ...] = (
@@ -17,7 +15,7 @@ ENTRIES: tuple[Dataset, ...] = (
         "gender-pairs",
         "pairs",
         "212 gender pairs of CrowS-Pairs, edited and translated by people into nine languages",
-        (AMERICAN, "212 pairs tell only large differences apart"),
+        (AMERICAN, "with 212 pairs, only large differences are detectable"),
         (
             (language, None, "pairs-csv", f"data/cps_translated_{language}_formatted.csv")
             for language in ("en", "de", "fi", "fr", "id", "th", "ko", "vi", "zh", "ar")
@@ -28,11 +26,11 @@ ENTRIES: tuple[Dataset, ...] = (
         "nyu-mll/crows-pairs",
         "crows-pairs",
         "pairs",
-        "CrowS-Pairs: 1,508 pairs about nine kinds of bias",
+        "CrowS-Pairs: 1,508 pairs about nine types of bias",
         (
             FAULTY,
-            "its own page warns that it is so noisy that it may not indicate well whether a model is biased",
-            "its authors ask that it not be used to call a model free of bias",
+            "its authors warn that it is noisy and may not be a good indicator of the bias of a model",
+            "its authors ask not to use it as proof that a model is unbiased",
             AMERICAN,
         ),
         [("en", None, "crows-csv", "data/crows_pairs_anonymized.csv")],
@@ -46,29 +44,29 @@ ENTRIES: tuple[Dataset, ...] = (
         "CrowS-Pairs in Dutch, with the same pairs in French and English",
         (
             FAULTY,
-            "in 313 Dutch pairs the direction is not that of the English pair: the column has slipped by up to 16 "
+            "in 313 Dutch pairs the direction differs from the English pair, because the column is shifted by up to 16 "
             "rows; it is used for groups only",
-            "the French pair 129 lacks a sentence and is left out; 379 has the same sentence twice",
-            "34 Dutch and 57 French pairs have another bias type than the English ones",
+            "the French pair 129 has only one sentence and is left out; 379 has the same sentence twice",
+            "34 Dutch and 57 French pairs have a different bias type than the English ones",
         ),
         [
             ("nl", None, "crows-dutch", "datasets/crows_dutch.csv"),
             ("fr", None, "crows-parallel", "datasets/crows_french.csv"),
             ("en", None, "crows-parallel", "datasets/crows_eng.csv"),
         ],
-        companion=lambda path: "datasets/crows_eng.csv" if "dutch" in path else None,
+        companions=lambda path: ("datasets/crows_eng.csv",) if "dutch" in path else (),
         items={"nl": 1463, "fr": 1462, "en": 1463},
     ),
     build_upstream_dataset(
         "shijing001/bayes_factor_bias_detection",
         "crows-pairs-french",
         "pairs",
-        "CrowS-Pairs in French, with 210 French pairs more, and the revised English ones: the set of lm-eval",
+        "CrowS-Pairs in French with 210 additional pairs, and the revised English pairs: the set of lm-eval",
         (
             FAULTY,
-            "from a copy in another repository than that of its authors, which is not on GitHub",
-            "the French pair 129 lacks a sentence and is left out; 59, 379 and 388 have the same sentence twice",
-            "141 pairs have another bias type in French than in English",
+            "from a copy in the repository of others, because the repository of the authors is not on GitHub",
+            "the French pair 129 has only one sentence and is left out; 59, 379 and 388 have the same sentence twice",
+            "141 pairs have a different bias type in French than in English",
         ),
         [
             ("fr", None, "crows-tsv", "crows_pairs_FR_languagearc_contribution+210.csv"),
@@ -80,12 +78,12 @@ ENTRIES: tuple[Dataset, ...] = (
         "kanekomasahiro/bias_eval_in_multiple_mlm",
         "crows-pairs-gender",
         "pairs",
-        "the 262 gender pairs of CrowS-Pairs, translated by people into Japanese and Russian",
+        "262 gender pairs of CrowS-Pairs, translated by people into Japanese and Russian",
         (
             AMERICAN,
             FAULTY,
             BINARY,
-            "the Russian sentences have spaces before their punctuation marks, which models have rarely seen",
+            "the Russian sentences have spaces before punctuation marks, which is unusual for models",
         ),
         [
             ("ja", None, "crows-json", "translated_data/japanese.json"),
@@ -98,7 +96,7 @@ ENTRIES: tuple[Dataset, ...] = (
         "crows-pairs-revised",
         "pairs",
         "CrowS-Pairs in English, revised twice: by Névéol et al. (2022) and by Pikuliak et al. (2023)",
-        (AMERICAN, "the bias type of pair 1293 is not given; it is counted as other"),
+        (AMERICAN, "pair 1293 has no bias type and is counted as other"),
         [("en", None, "crows-revised", "data/crows_revised.csv")],
         items={"en": 1467},
         control=CONTROLS,
@@ -107,35 +105,33 @@ ENTRIES: tuple[Dataset, ...] = (
         "kinit-sk/bias-methodology",
         "crows-antistereotype",
         "pairs",
-        "65 gender pairs of CrowS-Pairs turned into the opposite stereotype: a control",
+        "65 gender pairs of CrowS-Pairs with the opposite stereotype: a control",
         (AMERICAN, BINARY, _FEW),
         [("en", None, "crows-controls", "data/crows_antistereotype.csv")],
-        companion=_get_revised_path,
+        companions=lambda _path: ("data/crows_revised.csv",),
         items={"en": 65},
-        why_control="the control has the same groups in sentences with the opposite stereotype, so that a model which "
-        "follows stereotypes would turn round, and one that prefers a group by its words would not",
+        why_control=f"the control has the same groups in sentences with the opposite stereotype; {_REVERSED}",
     ),
     build_upstream_dataset(
         "kinit-sk/bias-methodology",
         "crows-negation",
         "pairs",
-        "59 gender pairs of CrowS-Pairs with their statements negated, seven of them in two ways: a control",
+        "59 gender pairs of CrowS-Pairs with negated statements, seven of them in two versions: a control",
         (AMERICAN, BINARY, _FEW),
         [("en", None, "crows-controls", "data/crows_negation.csv")],
-        companion=_get_revised_path,
+        companions=lambda _path: ("data/crows_revised.csv",),
         items={"en": 66},
-        why_control="the control has the same groups in negated sentences, so that a model which follows stereotypes "
-        "would turn round, and one that prefers a group by its words would not",
+        why_control=f"the control has the same groups in negated sentences; {_REVERSED}",
     ),
     build_upstream_dataset(
         "kinit-sk/bias-methodology",
         "slovak-gender",
         "pairs",
-        "223 Slovak gender stereotypes, said of the gender that they are about and of the other one",
+        "223 Slovak gender stereotypes, about the stereotyped gender and about the other one",
         (
             BINARY,
-            "its authors leave out 81 pairs that they marked as being about competence or as misogynistic; the view "
-            "subtype has both groups",
+            "its authors exclude 81 pairs that they marked as competence or misogynistic; the view subtype shows both "
+            "groups",
             "seven pairs occur twice",
         ),
         [("sk", None, "slovak-gender", "data/slovak_gender.csv")],
@@ -146,23 +142,22 @@ ENTRIES: tuple[Dataset, ...] = (
         "kinit-sk/bias-methodology",
         "slovak-antistereotype",
         "pairs",
-        "the pairs of slovak-gender with the opposite of each stereotype: a control",
+        "the pairs of slovak-gender with the opposite stereotype: a control",
         (BINARY,),
         [("sk", None, "slovak-gender-control", "data/slovak_gender.csv")],
         items={"sk": 223},
-        why_control="the control has the same groups in sentences with the opposite of the stereotype, so that a model "
-        "which follows stereotypes would turn round, and one that prefers a group by its words would not",
+        why_control=f"the control has the same groups in sentences with the opposite stereotype; {_REVERSED}",
     ),
     build_upstream_dataset(
         "vergrig/RuBia-Dataset",
         "rubia",
         "pairs",
-        "RuBia: 2,221 pairs by speakers of Russian, about gender, class, nationality and LGBTQ people",
+        "RuBia: 2,221 pairs written by Russian speakers about gender, class, nationality and LGBTQ people",
         (
             "215 pairs about gender occur twice: those of the subtypes freeform_family_stereotype and "
             "freeform_prof_stereotype are also in freeform_family_full and freeform_prof_full",
-            "the subtype lgbtq: freeform_gendergap tests inclusive spellings, not stereotypes; its authors leave it "
-            "out of their total",
+            "the subtype lgbtq: freeform_gendergap tests inclusive spellings, not stereotypes; its authors exclude it "
+            "from their total",
             "the pairs about LGBTQ people were not validated by other people",
             "pair 2161 has the same sentence twice",
         ),

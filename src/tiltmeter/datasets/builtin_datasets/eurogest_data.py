@@ -1,4 +1,4 @@
-"""EuroGEST: GEST's sentences in thirty European languages."""
+"""EuroGEST: the sentences of GEST in thirty European languages."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import BINARY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset
@@ -58,41 +58,41 @@ _PAIRS = {
     "sl": 1485,
     "uk": 1006,
 }
-_TRANSLATED = "machine translations, filtered by rule and not checked sentence by sentence"
+_TRANSLATED = "machine translations, filtered by rules and not checked individually"
 
 ENTRIES: tuple[Dataset, ...] = (
     build_upstream_dataset(
         "JacquelineRowe/EuroGEST",
         "eurogest",
         "gest",
-        "EuroGEST: GEST's sentences in 29 more languages where the translation does not show the speaker's gender",
+        "EuroGEST: sentences of GEST in English and 29 other languages that do not show the gender of the speaker",
         (
             BINARY,
             _TRANSLATED,
-            "which sentences there are depends on the language: in Slavic ones few do not show the gender, so that a "
-            "stereotype may have only four",
+            "the sentences depend on the language: few Slavic sentences do not show the gender, so a stereotype may "
+            "have only four",
             "the speaker is named by a pronoun, but by a noun in ca el es et fi gl hu it tr, where *he said* does not "
-            "differ from *she said* or has no word that the other lacks",
+            "have a word that distinguishes it from *she said*",
         ),
         (
             (language, None, "eurogest-sentences", "data/gest_translations_gender_insensitive.csv")
             for language in _SENTENCES
         ),
         (FRAME,),
-        companion=lambda _path: "data/prompt_scaffolds.csv",
+        companions=lambda _path: ("data/prompt_scaffolds.csv",),
         items=_SENTENCES,
     ),
     build_upstream_dataset(
         "JacquelineRowe/EuroGEST",
         "eurogest-pairs",
         "gendered-pairs",
-        "EuroGEST: GEST's sentences in 20 languages, each as a man and as a woman would say it",
+        "EuroGEST: sentences of GEST in 20 languages, as said by a man and by a woman",
         (
             BINARY,
             _TRANSLATED,
             "German has no pair for stereotype 12 and Maltese none for 8; both have fewer than a hundred pairs",
-            "pairs that differ in more than one word are not asked, nor those whose words begin with different letters",
-            "which pairs a masked model is asked depends on its tokenizer",
+            "pairs that differ in more than one word, or in words with different first letters, are not used",
+            "the pairs used for a masked model depend on its tokenizer",
         ),
         ((language, None, "eurogest-pairs", "data/gest_translations_gender_sensitive.csv") for language in _PAIRS),
         items=_PAIRS,

@@ -6,8 +6,8 @@ from tiltmeter.datasets.geneval_files import list_reference_names
 from tiltmeter.forms.geneval import CONTEXT, PARTS, SENTENCES
 
 _LANGUAGES = ("ar", "de", "es", "fr", "hi", "it", "pt", "ru")
-# Lines of the contexts, where they were counted; the sentences are 300 pairs in every language. About 1,100
-# contexts are said to be in each, which holds exactly for two of five, so the others (ar, hi, pt, nl) are left open.
+# The number of contexts in the languages whose files were counted (not ar, hi, pt, nl); every language has 300 pairs of
+# sentences.
 _CONTEXTS = {"de": 1100, "es": 1096, "fr": 1099, "it": 1094, "ru": 1100}
 
 
@@ -21,13 +21,13 @@ ENTRIES: tuple[Dataset, ...] = (
         "amazon-science/machine-translation-gender-eval",
         "mt-geneval",
         "geneval",
-        "MT-GenEval: Wikipedia sentences about a person of known gender, for translation systems",
+        "MT-GenEval: sentences from Wikipedia about a person of known gender, for translation systems",
         (
             BINARY,
-            "a translation without a word of either reference counts as correct; the coverage says how many have one",
-            "in some items the wrong reference has no word of its own, so no translation of them can be wrong",
-            "the files do not state the gender of a context; it is that of its pronouns, and unknown in about a tenth",
-            "the first of a counterfactual pair is from Wikipedia, the second was made by changing words",
+            "a translation without a distinguishing word counts as correct; the coverage shows how many have one",
+            "in some items the incorrect reference has no distinguishing word, so no translation can be wrong",
+            "the files do not state the gender of a context; it is taken from the pronouns, and unknown in about 10%",
+            "the first sentence of a counterfactual pair is from Wikipedia, the second is an edited version",
         ),
         (
             *(
@@ -41,7 +41,7 @@ ENTRIES: tuple[Dataset, ...] = (
             ),
         ),
         PARTS,
-        companion=_list_companions,
+        companions=_list_companions,
         items={code: 600 + count for code, count in _CONTEXTS.items()},
     ),
 )

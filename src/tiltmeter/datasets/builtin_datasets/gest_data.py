@@ -19,8 +19,8 @@ ENTRIES: tuple[Dataset, ...] = (
         "kinit-sk/gest",
         "gest-1.0",
         "gest",
-        "GEST, edition 1.0: what the published results were made with",
-        (BINARY, "some sentences have slips that edition 1.1 corrects"),
+        "GEST, edition 1.0: the edition of the published results",
+        (BINARY, "some sentences have errors that edition 1.1 corrects"),
         [("en", None, "gest-csv", "data/gest.csv")],
         TEMPLATES,
         items={"en": 3565},
@@ -29,11 +29,11 @@ ENTRIES: tuple[Dataset, ...] = (
         "kinit-sk/gest",
         "gest-pairs",
         "gendered-pairs",
-        "GEST's sentences in nine Slavic languages, each as a man and as a woman would say it",
+        "sentences of GEST in nine Slavic languages, as said by a man and by a woman",
         (
             BINARY,
-            "machine translations, paired by rule: some pairs differ in more than gender",
-            "which pairs are asked depends on the model's tokenizer, so models are not asked the same ones",
+            "machine translations, paired by rules: some pairs differ in more than gender",
+            "the pairs used depend on the tokenizer, so models are not compared on the same pairs",
         ),
         (
             (language, None, "gest-pairs-csv", "data/gender_variants.csv")

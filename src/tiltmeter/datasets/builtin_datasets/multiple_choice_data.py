@@ -1,11 +1,11 @@
-"""BBQ and its relatives: multiple-choice questions about two people."""
+"""BBQ and related data sets: multiple-choice questions about two people."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import AMERICAN, BINARY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset
 from tiltmeter.forms.multiple_choice import PARTS
 
 FORM = "multiple-choice"
-_TEMPLATED = "items are made from few templates, so that thousands of them say little more than hundreds"
+_TEMPLATED = "items are made from few templates, so thousands of items give little more information than hundreds"
 _BBQ = (
     *("Age", "Disability_status", "Gender_identity", "Nationality", "Physical_appearance", "Race_ethnicity"),
     *("Race_x_SES", "Race_x_gender", "Religion", "SES", "Sexual_orientation"),
@@ -16,7 +16,7 @@ _ESBBQ = (
     *("Age", "DisabilityStatus", "Gender", "LGBTQIA", "Nationality", "PhysicalAppearance"),
     *("RaceEthnicity", "Religion", "SES", "SpanishRegion"),
 )
-_PLACEHOLDER = "the answer that nobody can know is a placeholder in the files, filled here with one of five wordings"
+_PLACEHOLDER = "the answer *unknown* is a placeholder in the files; it is replaced by one of five wordings"
 
 
 def _build_spanish_dataset(name: str, language: str, title: str, items: int, left_out: int) -> Dataset:
@@ -41,7 +41,7 @@ def _build_german_dataset(
         name,
         FORM,
         description,
-        (*limits, "the files name no templates; items with the same question are taken as one"),
+        (*limits, "the files do not name templates; items with the same question count as one template"),
         (("de", part, "gg-bbq-jsonl", f"data/{folder}/bbq_de_{middle}{short}_test.jsonl") for short, part in files),
         PARTS,
         items={"de": items},
@@ -53,28 +53,28 @@ ENTRIES: tuple[Dataset, ...] = (
         "nyu-mll/BBQ",
         "bbq",
         FORM,
-        "BBQ: questions about two people in nine categories and two of their crossings",
+        "BBQ: questions about two people in nine categories and two combinations of categories",
         (
             "the stereotypes are American",
             _TEMPLATED,
             "16 rows without a stereotype in BBQ's metadata are left out",
-            "the released script does not give all numbers of the paper (nyu-mll/BBQ#12)",
+            "the released script does not reproduce all numbers of the paper (nyu-mll/BBQ#12)",
         ),
         (("en", None, "bbq-jsonl", f"data/{category}.jsonl") for category in _BBQ),
         PARTS,
-        companion=lambda _path: "analysis_scripts/additional_metadata.csv",
+        companions=lambda _path: ("analysis_scripts/additional_metadata.csv",),
         items={"en": 58_476},
     ),
     build_upstream_dataset(
         "Veranep/MBBQ",
         "mbbq",
         FORM,
-        "MBBQ: BBQ's stereotypes that four languages share, translated and checked by hand",
+        "MBBQ: stereotypes of BBQ that are common in four languages, translated and checked by hand",
         (
             AMERICAN,
             _TEMPLATED,
-            "16 rows in each language are left out: both of their people are male, or both female",
-            "the released code counts every answer that names the stereotyped group as biased, whatever is asked",
+            "16 rows in each language are left out, because both people are male or both are female",
+            "the released code counts every answer that names the stereotyped group as biased, for any question",
         ),
         (
             (language, None, "mbbq-jsonl", f"data/{category}_{language}.jsonl")
@@ -89,8 +89,8 @@ ENTRIES: tuple[Dataset, ...] = (
         "Veranep/MBBQ",
         "mbbq-control",
         FORM,
-        "MBBQ's control set: the same questions about people of whom only the first name is said",
-        (_TEMPLATED, "which of the two names the stereotype names is a matter of convention"),
+        "the control set of MBBQ: the same questions about people who are only described by their first names",
+        (_TEMPLATED, "the choice of the stereotypical name of the two is arbitrary"),
         (
             (language, None, "mbbq-jsonl", f"data/{category}_control_{language}.jsonl")
             for language in _MBBQ_LANGUAGES
@@ -98,7 +98,7 @@ ENTRIES: tuple[Dataset, ...] = (
         ),
         PARTS,
         items=dict.fromkeys(_MBBQ_LANGUAGES, 10_072),
-        why_control="in the control nothing but two first names tells the people apart",
+        why_control="in the control, the people differ only in their first names",
     ),
     _build_spanish_dataset("esbbq", "es", "EsBBQ, in Spanish", 27_316, left_out=4),
     _build_spanish_dataset("cabbq", "ca", "CaBBQ, in Catalan", 27_332, left_out=12),
@@ -106,8 +106,8 @@ ENTRIES: tuple[Dataset, ...] = (
         "naver-ai/KoBBQ",
         "kobbq",
         FORM,
-        "KoBBQ's test set: stereotypes of Korean society in twelve categories, one or two texts of each template",
-        ("the answer that nobody can know always has the same words",),
+        "the test set of KoBBQ: stereotypes of Korean society in twelve categories, one or two texts per template",
+        ("the answer *unknown* always has the same words",),
         [("ko", None, "kobbq-tsv", "data/KoBBQ_test_samples.tsv")],
         PARTS,
         items={"ko": 2_280},
@@ -117,18 +117,18 @@ ENTRIES: tuple[Dataset, ...] = (
         "kobbq-all",
         FORM,
         "KoBBQ: all samples of its templates",
-        (_TEMPLATED, "the file is pinned by the commit alone: its hash was not known"),
+        (_TEMPLATED, "the file is pinned only by its commit, because its hash is not known"),
         [("ko", None, "kobbq-tsv", "data/KoBBQ_all_samples.tsv")],
         PARTS,
         items={"ko": 76_048},
     ),
     _build_german_dataset(
         "gg-bbq",
-        "GG-BBQ: BBQ's questions about gender, in German",
+        "GG-BBQ: the questions of BBQ about gender, in German",
         (
             AMERICAN,
             BINARY,
-            "of 484 ambiguous items only 288 differ; the others repeat them and are clustered with them",
+            "only 288 of 484 ambiguous items are different; the others are repetitions and form clusters with them",
         ),
         "subset-1",
         "",
@@ -136,8 +136,8 @@ ENTRIES: tuple[Dataset, ...] = (
     ),
     _build_german_dataset(
         "gg-bbq-names",
-        "GG-BBQ, second part: the same with first names for men, women and transgender people",
-        (AMERICAN, BINARY, "the released files are larger than what the paper describes"),
+        "GG-BBQ, second part: questions with first names of men, women and transgender people",
+        (AMERICAN, BINARY, "the released files have more items than the paper describes"),
         "subset-2",
         "proper_names_",
         10_900,

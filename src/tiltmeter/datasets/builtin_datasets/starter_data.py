@@ -1,4 +1,4 @@
-"""Tiltmeter's own starter sets."""
+"""The starter sets of Tiltmeter."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +19,7 @@ def _build_starter_dataset(
     *,
     each: int,
 ) -> Dataset:
-    """A starter set; `each` is the number of items in each language."""
+    """Build a starter set; `each` is the number of items per language."""
     files = tuple(files)
     return Dataset(
         name=name,
@@ -27,8 +27,10 @@ def _build_starter_dataset(
         description=description,
         licence="Apache-2.0",
         citation="Tiltmeter",
-        warning="The sentences play on mild stereotypes.",
-        limits=("a smoke test, not a benchmark: too small, and written by too few, to say much about a model",),
+        warning="The sentences contain mild stereotypes.",
+        limits=(
+            "a smoke test, not a benchmark: too small, and written by too few people, for conclusions about a model",
+        ),
         sources=tuple(Source(language, part, "jsonl", _STARTER / file) for language, part, file in files),
         parts=parts,
         items={language: each for language, _, _ in files},
@@ -39,7 +41,7 @@ ENTRIES: tuple[Dataset, ...] = (
     _build_starter_dataset(
         "starter",
         "association",
-        "Tiltmeter's own association items, to try things out with",
+        "association items of Tiltmeter, for first tests",
         ((language, part, f"{part}.{language}.jsonl") for language in ("en", "de", "fr", "es", "tr") for part in PARTS),
         PARTS,
         each=80,
@@ -47,14 +49,14 @@ ENTRIES: tuple[Dataset, ...] = (
     _build_starter_dataset(
         "starter-pairs",
         "pairs",
-        "Tiltmeter's own sentence pairs, to try things out with",
+        "sentence pairs of Tiltmeter, for first tests",
         [("en", None, "pairs.en.jsonl"), ("de", None, "pairs.de.jsonl")],
         each=40,
     ),
     _build_starter_dataset(
         "starter-gest",
         "gest",
-        "Tiltmeter's own first-person sentences, to try things out with",
+        "first-person sentences of Tiltmeter, for first tests",
         [("en", None, "gest.en.jsonl")],
         TEMPLATES,
         each=64,
@@ -62,7 +64,7 @@ ENTRIES: tuple[Dataset, ...] = (
     _build_starter_dataset(
         "starter-neutral",
         "gest",
-        "Tiltmeter's own sentences about a person in languages without gender, to translate into English",
+        "sentences of Tiltmeter about a person in languages without gender, for translation into English",
         [("tr", None, "neutral.tr.jsonl"), ("hu", None, "neutral.hu.jsonl")],
         each=48,
     ),

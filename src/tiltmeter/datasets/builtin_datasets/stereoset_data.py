@@ -9,7 +9,7 @@ ENTRIES: tuple[Dataset, ...] = (
         "slds-lmu/stereotypes-multi",
         "stereoset",
         "association",
-        "StereoSet in five languages, machine-translated from English and in part corrected by hand",
+        "StereoSet in five languages, machine-translated from English and partly corrected by hand",
         (
             FAULTY,
             AMERICAN,
@@ -28,7 +28,7 @@ ENTRIES: tuple[Dataset, ...] = (
         "moinnadeem/StereoSet",
         "stereoset-original",
         "association",
-        "StereoSet's development set as first published",
+        "the development set of StereoSet as first published",
         (FAULTY, AMERICAN, "the test set was never published"),
         [("en", None, "stereoset-json", "data/dev.json")],
         PARTS,
@@ -42,10 +42,10 @@ ENTRIES: tuple[Dataset, ...] = (
         (
             FAULTY,
             AMERICAN,
-            "each sentence was translated by itself: only 779 of the 2,106 intrasentence items have the sentences that "
-            "their context gives with a word filled in, so whole sentences are asked (whole-sentence)",
-            "41 intersentence contexts and candidates still hold BLANK",
-            "the targets keep their English names",
+            "each sentence was translated separately: only 779 of the 2,106 intrasentence items have the sentences of "
+            "their context with a word filled in, so complete sentences are scored (whole-sentence)",
+            "41 intersentence contexts and candidates still contain BLANK",
+            "the targets have English names",
         ),
         [("pt-BR", None, "stereoset-json-whole", "data/dev_ptbr.json")],
         PARTS,

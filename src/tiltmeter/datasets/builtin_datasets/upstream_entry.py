@@ -1,13 +1,13 @@
-"""What the entries share: how a data set is made of pinned files, and limits that several of them have."""
+"""The construction of data sets from pinned files, and limitations that several data sets share."""
 
 from collections.abc import Callable, Iterable, Mapping
 
 from tiltmeter.datasets.dataset_definition import Dataset, Source
 from tiltmeter.datasets.upstream_files import get_upstream_file, load_repositories
 
-AMERICAN = "the stereotypes are American, in the translations too"
+AMERICAN = "the stereotypes are American, also in the translations"
 FAULTY = "many items are faulty as tests of a stereotype (Blodgett et al. 2021, Stereotyping Norwegian Salmon)"
-BINARY = "gender is taken as binary"
+BINARY = "gender is treated as binary"
 
 
 def build_upstream_dataset(
@@ -18,15 +18,15 @@ def build_upstream_dataset(
     limits: tuple[str, ...],
     files: Iterable[tuple[str, str | None, str, str]],
     parts: tuple[str, ...] = (),
-    companion: Callable[[str], str | tuple[str, ...] | None] | None = None,
+    companions: Callable[[str], tuple[str, ...]] = lambda _path: (),
     items: Mapping[str, int] | None = None,
     control: tuple[str, ...] = (),
     why_control: str = "",
 ) -> Dataset:
-    """A data set of pinned files.
+    """Build a data set from pinned files.
 
-    `companion` maps the path of a file to that of another file, or to those of several, that its reader needs; `items`
-    has the number of items in each language. `control` and `why_control`: see `Dataset`.
+    `companions` returns the paths of other files that the reader of a file needs. For `items`, `control` and
+    `why_control`, see `Dataset`.
     """
     repo = load_repositories()[repository]
     sources = tuple(
@@ -35,14 +35,9 @@ def build_upstream_dataset(
             part,
             format,
             get_upstream_file(repository, path),
-            tuple(get_upstream_file(repository, other) for other in _list_companions(companion, path)),
+            tuple(get_upstream_file(repository, other) for other in companions(path)),
         )
         for language, part, format, path in files
     )
     facts = repo.licence, repo.citation, repo.warning
     return Dataset(name, form, description, *facts, limits, sources, parts, items or {}, control, why_control)
-
-
-def _list_companions(companion: Callable[[str], str | tuple[str, ...] | None] | None, path: str) -> tuple[str, ...]:
-    others = companion(path) if companion else None
-    return (others,) if isinstance(others, str) else others or ()

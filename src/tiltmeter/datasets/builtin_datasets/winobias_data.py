@@ -12,15 +12,15 @@ ENTRIES: tuple[Dataset, ...] = (
         "WinoBias: sentences about two occupations, with a pronoun for one of them",
         (
             BINARY,
-            "what counts as stereotypical comes from American labour statistics",
-            "in 20 of the 1,584 lines the two halves differ in more than their pronouns; they are not asked",
+            "stereotypes are defined by American labour statistics",
+            "in 20 of the 1,584 lines the two sentences differ in more than their pronouns; these lines are not used",
         ),
         (
             ("en", part, "winobias", f"WinoBias/wino/data/pro_stereotyped_{part.replace('-', '.txt.')}")
             for part in WINOBIAS_PARTS
         ),
         WINOBIAS_PARTS,
-        companion=lambda path: path.replace("pro_", "anti_"),
+        companions=lambda path: (path.replace("pro_", "anti_"),),
         items={"en": 1584},
     ),
 )

@@ -1,7 +1,7 @@
-"""Readers, one module per family of file formats.
+"""Readers of file formats.
 
-Each has `READS`: for each format a function from a file and the language of its items to raw records, which `validate`
-turns into items.
+The dictionary `READS` of each module maps a format to a function that takes a file and the language of its items, and
+returns raw records.
 """
 
 from collections.abc import Callable, Iterator

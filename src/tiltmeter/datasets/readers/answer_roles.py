@@ -1,7 +1,8 @@
-"""From the fields of BBQ and its relatives to the roles of the three answers."""
+"""The roles of the three answers in BBQ and related data sets."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.forms import Problem
@@ -12,25 +13,37 @@ POLARITIES = {"neg": "negative", "nonneg": "non-negative"}
 
 
 class RowError(Exception):
-    """A row that gives no item; the code says whether that is an error, or a row to leave out."""
+    """A row from which no item can be built; the code decides whether this is an error or a warning."""
 
     def __init__(self, code: str, field: str, message: str) -> None:
         super().__init__(message)
         self.problem = Problem(code, field, message)
 
-    def record(self, row: str) -> RawRecord:
-        """The record of the row: no values, and the problem."""
-        return RawRecord(row, None, problems=[self.problem])
+
+def convert_records(
+    records: Iterable[RawRecord],
+    build: Callable[[Mapping[str, Any]], dict[str, object]],
+    names: Mapping[str, str] | None = None,
+) -> Iterator[RawRecord]:
+    """Replace the values of records by those that `build` returns; a `RowError` becomes a problem of the record."""
+    for record in records:
+        if record.values is None:
+            yield record
+            continue
+        try:
+            yield RawRecord(record.row, build(record.values), names or {})
+        except RowError as error:
+            yield RawRecord(record.row, None, problems=[error.problem])
 
 
 def build_answer_values(texts: Sequence[object], unknown: int, stereotype: int, correct: object) -> dict[str, object]:
-    """The values of the three answers by role; the numbers are places in `texts`.
+    """Return the values of the three answers by role; the numbers are indexes of `texts`.
 
     >>> build_answer_values(["Ann", "Not known", "Bob"], unknown=1, stereotype=2, correct=1)["anti_stereotype"]
     'Ann'
     """
     if isinstance(correct, bool) or not isinstance(correct, int) or correct not in range(3):
-        raise RowError("wrong-answer", "label", f"should be 0, 1 or 2, and is {correct!r}")
+        raise RowError("wrong-answer", "label", f"must be 0, 1 or 2, not {correct!r}")
     (other,) = {0, 1, 2} - {unknown, stereotype}
     roles = {unknown: "unknown", stereotype: "stereotype", other: "anti-stereotype"}
     return {
@@ -42,38 +55,36 @@ def build_answer_values(texts: Sequence[object], unknown: int, stereotype: int, 
 
 
 def find_stereotyped_answer(stereotyped: Sequence[bool], unknown: int, *, negative: bool) -> int:
-    """The place of the stereotype's answer: who is of a stereotyped group, or the other one if nothing bad is asked.
+    """Return the index of the stereotypical answer: the stereotyped person for negative questions, else the other one.
 
     >>> find_stereotyped_answer([True, False, False], unknown=2, negative=False)
     1
     """
-    people = [place for place in range(3) if place != unknown]
-    of_group = [place for place in people if stereotyped[place]]
+    people = [index for index in range(3) if index != unknown]
+    of_group = [index for index in people if stereotyped[index]]
     if len(of_group) != 1:
-        count = "both people are" if of_group else "neither person is"
-        raise RowError("unclear-stereotype", "stereotyped_groups", f"{count} of a stereotyped group")
-    return next(place for place in people if (place in of_group) == negative)
+        count = "both people belong" if of_group else "neither person belongs"
+        raise RowError("unclear-stereotype", "stereotyped_groups", f"{count} to a stereotyped group")
+    return next(index for index in people if (index in of_group) == negative)
 
 
 def find_unknown_answer(unknown: Sequence[bool]) -> int:
-    """The place of the answer that says that nobody can know."""
+    """Return the index of the answer "unknown"."""
     if sum(unknown) != 1 or len(unknown) != 3:
-        raise RowError(
-            "contradictory-roles", "", f"should have one answer of three that is unknown, and has {sum(unknown)}"
-        )
+        raise RowError("contradictory-roles", "", f'must have one answer "unknown" of three, not {sum(unknown)}')
     return list(unknown).index(True)
 
 
 def parse_literal(text: object, field: str) -> object:
-    """The value of a Python literal, such as a list of texts; nothing is run."""
+    """Return the value of a Python literal, such as a list of texts, without executing code."""
     try:
         return ast.literal_eval(text) if isinstance(text, str) else text
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise RowError("bad-csv", field, "should be a list or a table as Python writes it") from None
+        raise RowError("bad-csv", field, "must be a Python list or dictionary") from None
 
 
 def parse_texts(value: object, field: str) -> list[str]:
-    """A list of texts."""
+    """Return a non-empty list of texts; raise an error for other values."""
     if not isinstance(value, list | tuple) or not value or not all(isinstance(text, str) for text in value):
-        raise RowError("wrong-type", field, "should be a list of texts")
+        raise RowError("wrong-type", field, "must be a list of texts")
     return list(value)

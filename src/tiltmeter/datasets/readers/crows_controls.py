@@ -1,42 +1,35 @@
-"""Readers of the controls of CrowS-Pairs' gender pairs (Pikuliak et al. 2023), and of the same authors' Slovak set.
+"""Readers of controls for the gender pairs of CrowS-Pairs, and of a Slovak data set (both Pikuliak et al. 2023).
 
-The files of controls have a column for each gender pair of `crows_revised.csv`, in its order: the two sentences of the
-pair, then those of a control, or of two; most are empty. A control keeps the groups and changes what is said of them,
-to the opposite stereotype or by negation. Its first sentence is about the group of the pair's more stereotypical one.
+A file of controls has one column for each gender pair of `crows_revised.csv`, in the same order: the two sentences of
+the pair, then those of one or two controls. Most cells are empty. A control has the same groups and the opposite
+stereotype or a negated statement. Its first sentence is about the group of the more stereotypical sentence.
 
-The Slovak file has four sentences in a row, with brackets around a word: two about the group of which the stereotype
-is, with the stereotype and with its opposite, and the same two about the other group.
+The Slovak file has four sentences per row, with brackets around a word: the stereotype and its opposite for the
+stereotyped group, then the same two for the other group.
 """
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.crows_editions import parse_revised
-from tiltmeter.datasets.readers.csv_records import read_records
-from tiltmeter.datasets.readers.decoded_text import read_text
+from tiltmeter.datasets.readers.csv_records import read_records, read_rows
+from tiltmeter.datasets.readers.decoded_text import find_companion
 
-# Whom the stereotypical sentence is about, and the direction that this is in CrowS-Pairs.
+# The gender of the person in the stereotypical sentence, and the corresponding direction in CrowS-Pairs.
 _DIRECTIONS = {"M": "antistereo", "F": "stereo"}
 _REVISED = "crows_revised.csv"
 
 
 def parse_controls(path: Path, language: str) -> Iterator[RawRecord]:
-    """The controls in a file such as `crows_negation.csv`; ids are those of their pairs, with /2 for a second one."""
-    revised = path.with_name(_REVISED)
-    if not revised.is_file():
-        raise BrokenFileError("bad-controls", f"is no use without {revised.name}, which should lie beside it")
+    """Yield the controls of a file such as `crows_negation.csv`; a second control has the id of its pair and /2."""
+    revised = find_companion(path, _REVISED, "bad-controls")
     pairs = [record.values for record in parse_revised(revised, language) if record.values is not None]
     gender = [pair for pair in pairs if pair["bias_type"] == "gender"]
-    try:
-        rows = list(csv.reader(io.StringIO(read_text(path), newline=""), strict=True))
-    except csv.Error as error:
-        raise BrokenFileError("bad-csv", f"is not CSV: {error}") from error
+    rows = [row for _, row in read_rows(path)]
     if len(rows) < 4 or len(rows) % 2 or {len(row) for row in rows} != {len(gender)}:
-        message = f"should have an even number of rows, four or more, of {len(gender)} cells, as many as {_REVISED} has"
-        raise BrokenFileError("bad-controls", f"{message} pairs about gender")
+        message = f"must have an even number of rows (at least 4), each with {len(gender)} values, one for each gender"
+        raise BrokenFileError("bad-controls", f"{message} pair of {_REVISED}")
     for number, pair in enumerate(gender):
         for first in range(2, len(rows), 2):
             more, less = rows[first][number], rows[first + 1][number]
@@ -48,12 +41,12 @@ def parse_controls(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse_slovak(path: Path, language: str) -> Iterator[RawRecord]:
-    """The pairs of `slovak_gender.csv`: the stereotype said of the group that it is about, and of the other one."""
+    """Return the pairs of `slovak_gender.csv`: the stereotype about the stereotyped group and about the other one."""
     return _parse_slovak_pairs(path, language, "veta1", "veta3")
 
 
 def parse_slovak_control(path: Path, language: str) -> Iterator[RawRecord]:
-    """The same pairs with the opposite of the stereotype said of the two groups."""
+    """Return the controls of `slovak_gender.csv`: the opposite of the stereotype about the two groups."""
     return _parse_slovak_pairs(path, language, "veta2", "veta4")
 
 
@@ -63,7 +56,7 @@ def _parse_slovak_pairs(path: Path, language: str, more: str, less: str) -> Iter
 
     def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
         direction = _DIRECTIONS.get(str(values.pop("gender")))
-        # The authors leave out the rows that they marked as being about competence, or as misogynistic.
+        # The authors exclude rows that they marked as competence or misogynistic.
         marked = [values.pop(name) for name in ("competence", "misogynistic")]
         values["subtype"] = "left out by its authors" if any(marked) else "kept by its authors"
         if direction:

@@ -1,4 +1,4 @@
-"""Reader of the gender pairs of CrowS-Pairs in Japanese and Russian (Kaneko et al. 2022), a JSON list."""
+"""Reader of the gender pairs of CrowS-Pairs in Japanese and Russian (Kaneko et al. 2022): a JSON list."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,20 +12,20 @@ _KEYS = {"direction": "direction", "bias_type": "bias_type", **_NAMES}
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file such as `japanese.json`; ids are positions from 0, the same in all languages.
+    """Yield the records of a file such as `japanese.json`; ids are positions from 0, the same in all languages.
 
-    `bias_score` is the number of the five annotators of CrowS-Pairs who found a bias of any type in the English pair.
+    `bias_score` is the number of annotators of CrowS-Pairs (of five) who found a bias in the English pair.
     """
     pairs = read_document(path)
     if not isinstance(pairs, list):
-        raise BrokenFileError("bad-json", "should be a list of pairs: [{...}, ...]")
+        raise BrokenFileError("bad-json", "must be a list of pairs: [{...}, ...]")
     for number, pair in enumerate(pairs):
         row = f"[{number}]"
         if isinstance(pair, dict):
             values = {ours: pair[theirs] for ours, theirs in _KEYS.items() if theirs in pair}
             yield RawRecord(row, {"id": str(number), "language": language, **values}, _NAMES)
         else:
-            yield RawRecord(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
+            yield RawRecord(row, None, problems=[Problem("bad-json", "", "must be a JSON object: {...}")])
 
 
 READS = {"crows-json": parse}

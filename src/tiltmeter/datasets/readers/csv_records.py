@@ -1,8 +1,8 @@
-"""The records of a CSV file."""
+"""The rows and records of CSV files."""
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
@@ -10,7 +10,27 @@ from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.forms import Problem
 
 Complete = Callable[[int, dict[str, object]], dict[str, object]]
-"""Makes the values of a record from the row number (from 0) and the row's values."""
+"""A function from the row number (from 0) and the values of a row to the values of a record."""
+
+
+def read_rows(
+    path: Path, *, delimiter: str = ",", decode: Callable[[Path], str] = read_text
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows of a CSV file, without empty ones, each with its location ("line 3")."""
+    # newline="" keeps line breaks inside quoted values.
+    reader = csv.reader(io.StringIO(decode(path), newline=""), delimiter=delimiter, strict=True)
+    try:
+        for row in filter(None, reader):
+            yield f"line {reader.line_num}", row
+    except csv.Error as error:
+        raise BrokenFileError("bad-csv", f"is not CSV: {error} (line {reader.line_num})") from error
+
+
+def check_length(row: list[str], header: list[str]) -> list[Problem]:
+    """Return a problem if a row does not have as many values as the header."""
+    if len(row) == len(header):
+        return []
+    return [Problem("bad-csv", "", f"has {len(row)} values, but the header has {len(header)}")]
 
 
 def read_records(
@@ -19,24 +39,24 @@ def read_records(
     complete: Complete,
     *,
     delimiter: str = ",",
-    decoded: Callable[[Path], str] = read_text,
+    decode: Callable[[Path], str] = read_text,
 ) -> Iterator[RawRecord]:
-    """A record for each row; `names` maps fields to columns, `decoded` gives the text of a file."""
-    # newline="" keeps line breaks inside quoted values.
-    reader = csv.reader(io.StringIO(decoded(path), newline=""), delimiter=delimiter, strict=True)
-    try:
-        header = next(reader, [])
-        for column in names.values():
-            if column not in header:
-                raise BrokenFileError("missing-column", f"has no column {column or 'without a name, for the ids'}")
-        for number, row in enumerate(filter(None, reader)):
-            location = f"line {reader.line_num}"
-            if len(row) == len(header):
-                values = dict(zip(header, row, strict=True))
-                fields: dict[str, object] = {field: values[column] for field, column in names.items()}
-                yield RawRecord(location, complete(number, fields), names)
-            else:
-                message = f"has {len(row)} values where the header has {len(header)}"
-                yield RawRecord(location, None, problems=[Problem("bad-csv", "", message)])
-    except csv.Error as error:
-        raise BrokenFileError("bad-csv", f"is not CSV: {error} (line {reader.line_num})") from error
+    """Yield a record for each row; `names` maps fields to columns, `decode` returns the text of a file."""
+    rows = read_rows(path, delimiter=delimiter, decode=decode)
+    _, header = next(rows, ("", []))
+    require_columns(header, names.values())
+    for number, (location, row) in enumerate(rows):
+        if problems := check_length(row, header):
+            yield RawRecord(location, None, problems=problems)
+        else:
+            values = dict(zip(header, row, strict=True))
+            fields: dict[str, object] = {field: values[column] for field, column in names.items()}
+            yield RawRecord(location, complete(number, fields), names)
+
+
+def require_columns(header: Sequence[str], columns: Iterable[str], file: str = "") -> None:
+    """Raise an error if a column is missing in the header; `file` is the name of another file than the one read."""
+    for column in columns:
+        if column not in header:
+            where = f" in {file}" if file else ""
+            raise BrokenFileError("missing-column", f"has no column {column or 'without a name, for the ids'}{where}")

@@ -1,8 +1,7 @@
 """Read the columns of a pickled pandas DataFrame without executing code from the pickle.
 
-Unpickling can call arbitrary functions. This reader has an allowlist of the names in the pickle of a plain DataFrame
-and maps each of them to a placeholder class that only records its arguments and state; any other name is refused. It
-does not need pandas, so the version that wrote the frame does not matter.
+Unpickling can call arbitrary functions. This reader replaces the classes and functions of a plain DataFrame by a class
+that only records arguments and state, and rejects all other names. It does not depend on the version of pandas.
 """
 
 import io
@@ -10,20 +9,21 @@ import pickle
 import pickletools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.upstream_files import is_pinned
 from tiltmeter.text_files import read_bytes
 
-# The largest file, in bytes, and the most operations in it; the published frames have 3 MB and 60,000 of them.
+# The maximum size in bytes, and the maximum number of operations; the published frames have 3 MB and 60,000.
 _LARGEST, _MOST_OPERATIONS = 1 << 26, 3_000_000
-# Operations whose argument is the number of a place in the memo, for which memory is taken up to that number.
+# Operations with an index into the memo, which allocate memory up to that index.
 _PLACES = ("PUT", "BINPUT", "LONG_BINPUT")
 _NOT_IN_FRAMES = ("NEXT_BUFFER", "READONLY_BUFFER", "PERSID", "BINPERSID")
 
 
 class _Placeholder:
-    """A placeholder that records its constructor arguments and its state."""
+    """A class that records its constructor arguments and its state."""
 
     def __init__(self, *arguments: object) -> None:
         self.arguments = arguments
@@ -33,44 +33,24 @@ class _Placeholder:
         self.state = state
 
 
-class _Array(_Placeholder):
-    """A numpy array. State: version, shape, dtype, order, list of elements in row-major order."""
-
-
-class _Block(_Placeholder):
-    """A block of columns. Arguments: values (a row per column), slice of the columns, number of dimensions."""
-
-
-class _Index(_Placeholder):
-    """Row or column labels. Arguments: the index class, and a dictionary of its parts."""
-
-
-class _BlockManager(_Placeholder):
-    """The block manager of a frame. Arguments: the blocks, and the labels of columns and rows."""
-
-
-class _DataFrame(_Placeholder):
-    """A DataFrame. State: its block manager under `_mgr`, and metadata that is ignored."""
-
-
 _NAMES: dict[tuple[str, str], Callable[..., object]] = {
     ("builtins", "slice"): slice,
     ("numpy", "dtype"): _Placeholder,
     ("numpy", "ndarray"): _Placeholder,
-    ("numpy.core.multiarray", "_reconstruct"): _Array,
-    ("numpy.core.numeric", "_frombuffer"): _Array,
-    ("numpy._core.multiarray", "_reconstruct"): _Array,
-    ("numpy._core.numeric", "_frombuffer"): _Array,
-    ("pandas", "DataFrame"): _DataFrame,
+    ("numpy.core.multiarray", "_reconstruct"): _Placeholder,
+    ("numpy.core.numeric", "_frombuffer"): _Placeholder,
+    ("numpy._core.multiarray", "_reconstruct"): _Placeholder,
+    ("numpy._core.numeric", "_frombuffer"): _Placeholder,
+    ("pandas", "DataFrame"): _Placeholder,
     ("pandas", "Index"): _Placeholder,
     ("pandas", "RangeIndex"): _Placeholder,
-    ("pandas._libs.internals", "_unpickle_block"): _Block,
-    ("pandas.core.frame", "DataFrame"): _DataFrame,
+    ("pandas._libs.internals", "_unpickle_block"): _Placeholder,
+    ("pandas.core.frame", "DataFrame"): _Placeholder,
     ("pandas.core.indexes.base", "Index"): _Placeholder,
-    ("pandas.core.indexes.base", "_new_Index"): _Index,
+    ("pandas.core.indexes.base", "_new_Index"): _Placeholder,
     ("pandas.core.indexes.numeric", "Int64Index"): _Placeholder,
     ("pandas.core.indexes.range", "RangeIndex"): _Placeholder,
-    ("pandas.core.internals.managers", "BlockManager"): _BlockManager,
+    ("pandas.core.internals.managers", "BlockManager"): _Placeholder,
 }
 
 
@@ -80,50 +60,49 @@ class _Unpickler(pickle.Unpickler):
         if placeholder is None:
             raise BrokenFileError(
                 "bad-pickle",
-                f"is refused, since it names {module}.{name}, which a frame of plain objects does not need "
-                "(nothing of it was run)",
+                f"is rejected, because it contains {module}.{name}, which a table of texts does not need "
+                "(no code was executed)",
             )
         return placeholder
 
 
 def read_columns(path: Path) -> dict[str, list[object]]:
-    """The columns of the pickled frame at `path`, by name."""
+    """Return the columns of a pickled DataFrame by name."""
     content = read_bytes(path, _LARGEST)
-    if not is_pinned(path):  # looking at every operation takes longer than loading
+    if not is_pinned(path):  # the check takes longer than loading
         _reject_excessive_memory(content)
     try:
         frame = _Unpickler(io.BytesIO(content)).load()
     except BrokenFileError:
         raise
     except Exception as error:  # a malformed pickle may raise anything
-        raise BrokenFileError("bad-pickle", f"is not a whole pickle: {error}") from error
+        raise BrokenFileError("bad-pickle", f"is not a complete pickle: {error}") from error
     try:
         return _extract_columns(frame)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise BrokenFileError("bad-pickle", "does not hold a frame of plain objects") from error
+        raise BrokenFileError("bad-pickle", "does not contain a table of texts") from error
 
 
 def _reject_excessive_memory(content: bytes) -> None:
-    """A BrokenFileError for a pickle that asks for more memory than a frame of its size needs.
-
-    Every operation is looked at, and nothing is built: lengths and numbers of places that go beyond the file, and more
-    operations than the largest published frame has many times over.
-    """
+    """Raise an error if a pickle would allocate much more memory than a table of its size; nothing is loaded."""
     operations = 0
     try:
         for opcode, argument, _ in pickletools.genops(content):
             operations += 1
             greedy = opcode.name in _PLACES and isinstance(argument, int) and argument > len(content)
             if greedy or operations > _MOST_OPERATIONS or opcode.name in _NOT_IN_FRAMES:
-                raise BrokenFileError("bad-pickle", "is refused, since loading it would fill the memory")
+                raise BrokenFileError("bad-pickle", "is rejected, because loading it needs too much memory")
     except BrokenFileError:
         raise
     except Exception as error:  # a malformed pickle may raise anything
-        raise BrokenFileError("bad-pickle", f"is not a whole pickle: {error}") from error
+        raise BrokenFileError("bad-pickle", f"is not a complete pickle: {error}") from error
 
 
-def _extract_columns(frame: _DataFrame) -> dict[str, list[object]]:
-    blocks, (labels, _rows) = frame.state["_mgr"].arguments  # type: ignore[index]
+def _extract_columns(frame: Any) -> dict[str, list[object]]:
+    # The block manager has the blocks, and the labels of columns and rows. A block has values (one row per column), the
+    # slice of its columns and the number of dimensions. The state of an array is: version, shape, dtype, order,
+    # elements.
+    blocks, (labels, _rows) = frame.state["_mgr"].arguments
     names = _list_elements(labels.arguments[1]["data"])
     columns: dict[str, list[object]] = {}
     for block in blocks:
@@ -137,8 +116,8 @@ def _extract_columns(frame: _DataFrame) -> dict[str, list[object]]:
     return columns
 
 
-def _list_elements(array: _Array) -> list[object]:
-    elements = array.state[4]  # type: ignore[index]
+def _list_elements(array: Any) -> list[object]:
+    elements = array.state[4]
     if not isinstance(elements, list):
         raise TypeError("not an array of objects")
     return elements

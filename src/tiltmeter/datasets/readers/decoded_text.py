@@ -1,4 +1,4 @@
-"""File contents, with errors that name the file."""
+"""The contents of files, with errors for validation."""
 
 import codecs
 import json
@@ -10,7 +10,7 @@ from tiltmeter.text_files import read_bytes
 
 
 def read_text(path: Path) -> str:
-    """The content of a UTF-8 file without a byte-order mark."""
+    """Return the text of a UTF-8 file, without a byte order mark."""
     try:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -18,18 +18,26 @@ def read_text(path: Path) -> str:
         raise BrokenFileError("bad-encoding", message) from error
 
 
+def find_companion(path: Path, name: str, code: str) -> Path:
+    """Return the file `name` in the same folder; raise an error with `code` if it is missing."""
+    companion = path.with_name(name)
+    if not companion.is_file():
+        raise BrokenFileError(code, f"needs the file {name} in the same folder")
+    return companion
+
+
 def read_document(path: Path) -> Any:
-    """The content of a file with one JSON value."""
+    """Return the JSON value of a file."""
     try:
         return json.loads(read_text(path))
     except RecursionError as error:
-        raise BrokenFileError("bad-json", "holds lists or objects too deep to be read") from error
+        raise BrokenFileError("bad-json", "has too many nested lists or objects") from error
     except ValueError as error:
         raise BrokenFileError("bad-json", f"is not valid JSON: {error}") from error
 
 
 def read_mac_text(path: Path) -> str:
-    """The content of a file in Mac Roman, in which single characters may be UTF-8, as after edits on two systems.
+    """Return the text of a file in Mac Roman in which some characters are UTF-8.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:

@@ -1,199 +1,116 @@
-"""Readers of EuroGEST: GEST's sentences in thirty languages, a column or two for each in one CSV file.
+"""Readers of EuroGEST: the sentences of GEST in thirty languages, with one or two columns for each language.
 
-`…_insensitive.csv` has sentences that do not show the speaker's gender. They are quoted in frames of their language, of
-which `prompt_scaffolds.csv` has the words: *he said* and *she said*, or *the man said* and *the woman said* where the
-former two do not tell a man from a woman. `…_sensitive.csv` has sentences that do, in the masculine and in the
-feminine; its header has two rows.
+`…_insensitive.csv` has sentences that do not show the gender of the speaker. They are quoted in frames, with the words
+of `prompt_scaffolds.csv`: *he said* and *she said*, or *the man said* and *the woman said* in languages where *he said*
+does not differ from *she said*. `…_sensitive.csv` has sentences in the masculine and the feminine form; its header has
+two rows.
 
-Ids are the row numbers of the files, which are the same in all languages.
+Ids are row numbers, the same in all languages.
 """
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
+from tiltmeter.datasets.language_facts import get_language_facts
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.decoded_text import read_text
-from tiltmeter.forms import Problem
+from tiltmeter.datasets.readers.csv_records import check_length, read_rows, require_columns
+from tiltmeter.datasets.readers.decoded_text import find_companion
 from tiltmeter.forms.frames import SENTENCE, find_frame_problem
 
 SCAFFOLDS = "prompt_scaffolds.csv"
-NAMES = {
-    "en": "English",
-    "bg": "Bulgarian",
-    "ca": "Catalan",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    "es": "Spanish",
-    "et": "Estonian",
-    "fi": "Finnish",
-    "fr": "French",
-    "ga": "Irish",
-    "gl": "Galician",
-    "hr": "Croatian",
-    "hu": "Hungarian",
-    "it": "Italian",
-    "lt": "Lithuanian",
-    "lv": "Latvian",
-    "mt": "Maltese",
-    "nl": "Dutch",
-    "no": "Norwegian",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "ru": "Russian",
-    "sk": "Slovak",
-    "sl": "Slovenian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
+# Quotation marks as in the script of the authors, except that the script does not close Portuguese quotations and opens
+# Lithuanian ones with the closing mark.
+_QUOTATIONS = {
+    f'"{SENTENCE}",': "en ca fi it pt",
+    f"„{SENTENCE}“,": "bg de lt",
+    f'"{SENTENCE},"': "cs da et lv sl sv",
+    f"«{SENTENCE}»,": "el",
+    f"“{SENTENCE}”,": "es",
+    f"« {SENTENCE} »,": "fr",
+    f"'{SENTENCE},'": "ga nl",
+    f'"{SENTENCE}"': "gl tr",
+    f"'{SENTENCE}',": "hr",
+    f"„{SENTENCE}” –": "hu pl",
+    f"‘{SENTENCE},’": "mt",
+    f"«{SENTENCE},»": "no",
+    f"„{SENTENCE}”,": "ro",
+    f"«{SENTENCE}», —": "ru uk",
+    f"„{SENTENCE},“": "sk",
 }
-# A quotation before the words for its speaker. The authors' script has the same marks, except that it never closes a
-# Portuguese quotation and opens a Lithuanian one with the closing mark.
-_QUOTED = {
-    "en": f'"{SENTENCE}",',
-    "bg": f"„{SENTENCE}“,",
-    "ca": f'"{SENTENCE}",',
-    "cs": f'"{SENTENCE},"',
-    "da": f'"{SENTENCE},"',
-    "de": f"„{SENTENCE}“,",
-    "el": f"«{SENTENCE}»,",
-    "es": f"“{SENTENCE}”,",
-    "et": f'"{SENTENCE},"',
-    "fi": f'"{SENTENCE}",',
-    "fr": f"« {SENTENCE} »,",
-    "ga": f"'{SENTENCE},'",
-    "gl": f'"{SENTENCE}"',
-    "hr": f"'{SENTENCE}',",
-    "hu": f"„{SENTENCE}” –",
-    "it": f'"{SENTENCE}",',
-    "lt": f"„{SENTENCE}“,",
-    "lv": f'"{SENTENCE},"',
-    "mt": f"‘{SENTENCE},’",
-    "nl": f"'{SENTENCE},'",
-    "no": f"«{SENTENCE},»",
-    "pl": f"„{SENTENCE}” –",
-    "pt": f'"{SENTENCE}",',
-    "ro": f"„{SENTENCE}”,",
-    "ru": f"«{SENTENCE}», —",
-    "sk": f"„{SENTENCE},“",
-    "sl": f'"{SENTENCE},"',
-    "sv": f'"{SENTENCE},"',
-    "tr": f'"{SENTENCE}"',
-    "uk": f"«{SENTENCE}», —",
-}
+_QUOTED = {language: quotation for quotation, languages in _QUOTATIONS.items() for language in languages.split()}
 _PRONOUNS, _NOUNS = ("he said", "she said"), ("the man said", "the woman said")
 _OUTER = re.compile(r"^[^\w\s]+|[^\w\s]+$")
 _STEREOTYPE = re.compile(r"([0-9]{1,2})(\.0)?")
 
 
 def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
-    """The neutral sentences of a language, without the marks at their ends, with the frames of the language."""
-    male, female = _select_frames(path.with_name(SCAFFOLDS), language)
+    """Yield the neutral sentences of a language, without final punctuation, with the frames of the language."""
+    male, female = _select_frames(path, language)
     column = "GEST_sentence" if language == "en" else _get_language_name(language)
-    header, rows = _read_table(path, headers=1)
+    rows = read_rows(path)
+    _, header = next(rows, ("", []))
     names = {"sentence": column, "original": "GEST_sentence", "stereotype": "stereotype_number"}
-    _require_columns(header, names.values())
-    for row, number, values in rows:
-        if isinstance(values, Problem):
-            yield RawRecord(row, None, problems=[values])
+    require_columns(header, names.values())
+    for location, values in rows:
+        if problems := check_length(values, header):
+            yield RawRecord(location, None, problems=problems)
         elif text := _OUTER.sub("", values[header.index(column)].strip()).strip():
-            record = _build_common_fields(number, values, header) | {"language": language, "sentence": text}
+            record = _build_common_fields(values, header) | {"language": language, "sentence": text}
             original = {} if language == "en" else {"original": values[header.index("GEST_sentence")]}
-            yield RawRecord(row, record | original | {"male_frame": male, "female_frame": female}, names)
+            yield RawRecord(location, record | original | {"male_frame": male, "female_frame": female}, names)
 
 
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
-    """The pairs of a language."""
-    header, rows = _read_table(path, headers=2)
+    """Yield the pairs of a language."""
+    rows = read_rows(path)
+    (_, header), _second_header = next(rows, ("", [])), next(rows, None)
     name = _get_language_name(language)
-    _require_columns(header, ("GEST_sentence", "stereotype_number"))
+    require_columns(header, ("GEST_sentence", "stereotype_number"))
     columns = [index for index, column in enumerate(header) if column == name]
     if len(columns) != 2:
-        raise BrokenFileError("missing-column", f"should have two columns {name}, and has {len(columns)}")
+        raise BrokenFileError("missing-column", f"must have two columns {name}, not {len(columns)}")
     names = {"male": name, "female": name, "original": "GEST_sentence", "stereotype": "stereotype_number"}
-    for row, number, values in rows:
-        if isinstance(values, Problem):
-            yield RawRecord(row, None, problems=[values])
+    for location, values in rows:
+        if problems := check_length(values, header):
+            yield RawRecord(location, None, problems=problems)
             continue
         male, female = (values[index].strip() for index in columns)
         if male or female:
-            record = _build_common_fields(number, values, header) | {
-                "language": language,
-                "male": male,
-                "female": female,
-            }
-            yield RawRecord(row, record | {"original": values[header.index("GEST_sentence")]}, names)
+            record = _build_common_fields(values, header) | {"original": values[header.index("GEST_sentence")]}
+            yield RawRecord(location, record | {"language": language, "male": male, "female": female}, names)
 
 
-def _read_table(path: Path, headers: int) -> tuple[list[str], Iterator[tuple[str, str, list[str] | Problem]]]:
-    """The first row of the header, and for each row below it its location, its number and its values."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-
-    def rows() -> Iterator[tuple[str, str, list[str] | Problem]]:
-        try:
-            for values in filter(None, reader):
-                row = f"line {reader.line_num}"
-                if len(values) == len(header):
-                    yield row, values[0], values
-                else:
-                    message = f"has {len(values)} values where the header has {len(header)}"
-                    yield row, "", Problem("bad-csv", "", message)
-        except csv.Error as error:
-            raise BrokenFileError("bad-csv", f"is not CSV: {error} (line {reader.line_num})") from error
-
-    try:
-        header = next(reader, [])
-        for _ in range(headers - 1):
-            next(reader, None)
-    except csv.Error as error:
-        raise BrokenFileError("bad-csv", f"is not CSV: {error} (line {reader.line_num})") from error
-    return header, rows()
-
-
-def _build_common_fields(number: str, values: list[str], header: list[str]) -> dict[str, object]:
-    """Id and stereotype; the latter is unchanged if it is not a number, for validation to report."""
+def _build_common_fields(values: list[str], header: list[str]) -> dict[str, object]:
+    """Return id and stereotype; a stereotype that is not a number is returned unchanged, for validation to report."""
     stereotype = values[header.index("stereotype_number")]
     match = _STEREOTYPE.fullmatch(stereotype)
-    return {"id": number, "stereotype": int(match[1]) if match else stereotype}
+    return {"id": values[0], "stereotype": int(match[1]) if match else stereotype}
 
 
 def _select_frames(path: Path, language: str) -> tuple[str, str]:
-    """The frames of a language: with pronouns, unless these do not tell a man from a woman; then with nouns."""
+    """Return the frames of a language with pronouns, or with nouns if the frames with pronouns have a problem."""
     name = _get_language_name(language)
-    if not path.is_file():
-        raise BrokenFileError("missing-field", f"is no use without {path.name}, which should lie beside it")
-    header, rows = _read_table(path, headers=1)
-    said: Mapping[str, str]
+    rows = read_rows(find_companion(path, SCAFFOLDS, "missing-field"))
+    _, header = next(rows, ("", []))
     if language == "en":
-        said = {phrase: phrase for phrase in (*_PRONOUNS, *_NOUNS)}
+        translated = {phrase: phrase for phrase in (*_PRONOUNS, *_NOUNS)}
     else:
-        _require_columns(header, [name], path)
+        require_columns(header, [name], SCAFFOLDS)
         column = header.index(name)
-        said = {values[0]: values[column].strip() for _, _, values in rows if isinstance(values, list)}
+        translated = {values[0]: values[column].strip() for _, values in rows if len(values) == len(header)}
     for phrases in (_PRONOUNS, _NOUNS):
-        if all(said.get(phrase) for phrase in phrases):
-            male, female = (f"{_QUOTED[language]} {said[phrase]}." for phrase in phrases)
+        if all(translated.get(phrase) for phrase in phrases):
+            male, female = (f"{_QUOTED[language]} {translated[phrase]}." for phrase in phrases)
             if find_frame_problem(male, female) is None:
                 return male, female
-    raise BrokenFileError("bad-frame", f"has no words in {path.name} that tell a man from a woman in {language}")
+    raise BrokenFileError("bad-frame", f"{SCAFFOLDS} has no words that distinguish men from women in {language}")
 
 
 def _get_language_name(language: str) -> str:
-    if language not in NAMES:
-        raise BrokenFileError("missing-column", f"has no language {language!r}; it has {', '.join(NAMES)}")
-    return NAMES[language]
-
-
-def _require_columns(header: list[str], columns: Iterable[str], path: Path | None = None) -> None:
-    for column in columns:
-        if column not in header:
-            where = f" in {path.name}" if path else ""
-            raise BrokenFileError("missing-column", f"has no column {column}{where}")
+    if language not in _QUOTED:
+        raise BrokenFileError("missing-column", f"has no language {language!r}; it has {', '.join(sorted(_QUOTED))}")
+    return get_language_facts(language).name
 
 
 READS = {"eurogest-sentences": parse_sentences, "eurogest-pairs": parse_pairs}

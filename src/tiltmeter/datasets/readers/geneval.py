@@ -1,12 +1,12 @@
 """Reader of MT-GenEval: plain files, parallel line by line.
 
 A file of the part `sentences`, such as `geneval-sentences-feminine-test.en_es.en`, has the English sources of one
-gender; beside it lie the references of both genders, `….es`. A file of the part `context`,
+gender; the references of both genders are in files `….es`. A file of the part `context`,
 `geneval-context-…-2to1-test.en_es.en`, has a context and a sentence on each line, separated by `<sep>`; the references
-are `…-original-…` and `…-flipped-…`. A few lines have no context before `<sep>`.
+are in `…-original-…` and `…-flipped-…`. A few lines have no context before `<sep>`.
 
-The files do not state the gender of a context. It is read from the pronouns of the context: masculine if there are only
-masculine ones, feminine if there are only feminine ones, else unknown.
+The files do not state the gender of a context. It is masculine if all pronouns of the context are masculine, feminine
+if all are feminine, and otherwise unknown.
 """
 
 import re
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tiltmeter.datasets.geneval_files import list_reference_names
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.decoded_text import read_text
+from tiltmeter.datasets.readers.decoded_text import find_companion, read_text
 from tiltmeter.datasets.readers.winobias import FEMALE, MALE
 from tiltmeter.forms import Problem
 from tiltmeter.forms.geneval import CONTEXT, FEMININE, MASCULINE, SENTENCES, UNKNOWN
@@ -27,20 +27,19 @@ _BAD = "bad-geneval"
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file of English sources and of the reference files in its folder."""
+    """Yield the records of a file of English sources and of the reference files in its folder."""
     if match := _SENTENCES.fullmatch(path.name):
         yield from _parse_sentences(path, language, match[1])
     elif _CONTEXT.fullmatch(path.name):
         yield from _parse_contexts(path, language)
     else:
-        message = (
-            "should be called geneval-sentences-feminine-test.en_es.en or the like, since only its name tells its part"
+        raise BrokenFileError(
+            _BAD, "must have the name of a released file, as geneval-sentences-feminine-test.en_es.en"
         )
-        raise BrokenFileError(_BAD, message)
 
 
 def detect_pronoun_gender(context: str) -> str:
-    """The gender of the pronouns in an English text: unknown if there are none, or pronouns of both genders.
+    """Return the gender of the pronouns in an English text; unknown if there are none, or both genders.
 
     >>> detect_pronoun_gender("She sold her roses."), detect_pronoun_gender("She met him.")
     ('feminine', 'unknown')
@@ -73,7 +72,7 @@ def _parse_contexts(path: Path, language: str) -> Iterator[RawRecord]:
     for number, (line, correct, incorrect) in _read_parallel_lines(path):
         halves = _SEPARATOR.split(line)
         if len(halves) != 2 or not halves[1]:
-            problem = Problem(_BAD, "", "should be a context, <sep> and a sentence")
+            problem = Problem(_BAD, "", "must be a context, <sep> and a sentence")
             yield RawRecord(f"line {number}", None, problems=[problem])
             continue
         context, source = halves
@@ -93,16 +92,13 @@ def _parse_contexts(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _read_parallel_lines(path: Path) -> Iterator[tuple[int, tuple[str, str, str]]]:
-    """The lines of a file and of its two reference files, numbered from 1."""
-    paths = [path, *(path.with_name(name) for name in list_reference_names(path.name))]
-    for other in paths[1:]:
-        if not other.is_file():
-            raise BrokenFileError(_BAD, f"is no use without {other.name}, which should lie beside it")
-    # Not splitlines: some lines hold U+0085 and the like.
+    """Yield the lines of a file and of its two reference files, numbered from 1."""
+    paths = [path, *(find_companion(path, name, _BAD) for name in list_reference_names(path.name))]
+    # Not splitlines(), because some lines contain U+0085 and similar characters.
     columns = [read_text(file).removesuffix("\n").split("\n") for file in paths]
     for other, lines in zip(paths[1:], columns[1:], strict=True):
         if len(lines) != len(columns[0]):
-            raise BrokenFileError(_BAD, f"has {len(columns[0])} lines, and {other.name} has {len(lines)}")
+            raise BrokenFileError(_BAD, f"has {len(columns[0])} lines, but {other.name} has {len(lines)}")
     for number, (source, correct, incorrect) in enumerate(zip(*columns, strict=True), start=1):
         yield number, (source.strip(), correct.strip(), incorrect.strip())
 

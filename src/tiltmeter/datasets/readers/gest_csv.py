@@ -1,4 +1,4 @@
-"""Reader of GEST: a CSV file of sentences and stereotype numbers."""
+"""Readers of GEST: CSV files of sentences, and of gendered translations in all languages."""
 
 import re
 from collections.abc import Iterator
@@ -7,22 +7,28 @@ from pathlib import Path
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.csv_records import read_records
 
-_NAMES = {"sentence": "sentence", "stereotype": "stereotype"}
+_SENTENCES = {"sentence": "sentence", "stereotype": "stereotype"}
+_PAIRS = {name: name for name in ("translator", "language", "original", "stereotype", "male", "female")}
 
 
-def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file such as `gest.csv`; ids are row numbers from 0."""
-
-    def complete(number: int, values: dict[str, object]) -> dict[str, object]:
-        stereotype = parse_stereotype_number(values["stereotype"])
-        return values | {"id": str(number), "language": language, "stereotype": stereotype}
-
-    return read_records(path, _NAMES, complete)
+def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
+    """Return the records of a file such as `gest.csv`; ids are row numbers from 0."""
+    return read_records(path, _SENTENCES, lambda number, values: _complete(number, values) | {"language": language})
 
 
-def parse_stereotype_number(value: object) -> object:
-    """The value of a CSV cell as a number; unchanged if it is not one, for validation to report."""
-    return int(str(value)) if re.fullmatch("[0-9]{1,2}", str(value)) else value
+def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
+    """Yield the records of one language of `gender_variants.csv`; ids are row numbers of the whole file, from 0."""
+    for record in read_records(path, _PAIRS, _complete):
+        if record.values is None or record.values["language"] == language:
+            yield record
 
 
-READS = {"gest-csv": parse}
+def _complete(number: int, values: dict[str, object]) -> dict[str, object]:
+    """Add the id, and convert the stereotype to a number; other values are left for validation to report."""
+    stereotype = values["stereotype"]
+    if re.fullmatch("[0-9]{1,2}", str(stereotype)):
+        stereotype = int(str(stereotype))
+    return values | {"id": str(number), "stereotype": stereotype}
+
+
+READS = {"gest-csv": parse_sentences, "gest-pairs-csv": parse_pairs}

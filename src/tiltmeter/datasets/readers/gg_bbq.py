@@ -1,7 +1,7 @@
-"""Reader of GG-BBQ: a file for each condition, with the labels of the answers as a Python table in a text.
+"""Reader of GG-BBQ: a file for each condition, with the labels of the answers as the text of a Python dictionary.
 
-Transgender people are labelled non_binary there, and trans among the stereotyped groups. The files name no templates:
-items with the same question belong together, and so do the negative and the non-negative question about one context,
+Transgender people have the label non_binary, but trans as stereotyped group. The files do not name templates: items
+with the same question have the same template, and so do the negative and the non-negative question about a context,
 which follow each other.
 """
 
@@ -14,6 +14,7 @@ from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.answer_roles import (
     RowError,
     build_answer_values,
+    convert_records,
     find_stereotyped_answer,
     find_unknown_answer,
     parse_literal,
@@ -28,30 +29,28 @@ _NAMES = {"part": "context_type", "polarity": "question_type"}
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file such as `bbq_de_amb_test.jsonl`."""
-    before: tuple[object, object] = (None, None)  # the context and the question of the last negative question
-    for row, values in read_json_rows(path):
-        if isinstance(values, RawRecord):
-            yield values
-            continue
+    """Return the records of a file such as `bbq_de_amb_test.jsonl`."""
+    negative: tuple[object, object] = (None, None)  # context and text of the last negative question
+
+    def build(values: Mapping[str, Any]) -> dict[str, object]:
+        nonlocal negative
         if values.get("question_type") == "negative":
-            before = (values.get("context"), values.get("question"))
-        template = before[1] if before[0] == values.get("context") else values.get("question")
-        try:
-            yield RawRecord(row, _build_values(values, language, template), _NAMES)
-        except RowError as error:
-            yield error.record(row)
+            negative = (values.get("context"), values.get("question"))
+        template = negative[1] if negative[0] == values.get("context") else values.get("question")
+        return _build_values(values, language, template)
+
+    return convert_records(read_json_rows(path), build, _NAMES)
 
 
 def _build_values(values: Mapping[str, Any], language: str, template: object) -> dict[str, object]:
     info = parse_literal(values.get("choice_info"), "choice_info")
     if not isinstance(info, dict):
-        raise RowError("wrong-type", "choice_info", "should be a table of lists")
-    labels = [parse_texts(info.get(place), "choice_info")[-1] for place in range(3)]
+        raise RowError("wrong-type", "choice_info", "must be a dictionary of lists")
+    labels = [parse_texts(info.get(index), "choice_info")[-1] for index in range(3)]
     try:
         groups = parse_texts(json.loads(str(values.get("known_stereotyped_groups"))), "known_stereotyped_groups")
     except (ValueError, RecursionError):
-        raise RowError("bad-json", "known_stereotyped_groups", "should be a JSON list of texts") from None
+        raise RowError("bad-json", "known_stereotyped_groups", "must be a JSON list of texts") from None
     unknown = find_unknown_answer([label == "unknown" for label in labels])
     wanted = {*groups, *(["non_binary"] if "trans" in groups else [])}
     negative = values.get("question_type") == "negative"
@@ -67,7 +66,7 @@ def _build_values(values: Mapping[str, Any], language: str, template: object) ->
         "template": template,
     }
     fields |= {name: values[name] for name in ("context", "question") if name in values}
-    texts = [values.get(f"choice_{place}") for place in range(3)]
+    texts = [values.get(f"choice_{index}") for index in range(3)]
     return fields | build_answer_values(texts, unknown, stereotype, values.get("label"))
 
 

@@ -1,4 +1,4 @@
-"""Reader and writer of Tiltmeter's own format: JSONL, one item per line."""
+"""Reader and writer of the file format of Tiltmeter: JSONL, one item per line."""
 
 import json
 import unicodedata
@@ -14,12 +14,12 @@ from tiltmeter.forms import Item, Problem, detect_form, get_item_form
 
 
 def read_jsonl(path: Path, language: str | None = None) -> list[Item]:
-    """The items of a JSONL file; `language` is the default for items without one."""
+    """Return the items of a JSONL file; `language` is the default for items without a language."""
     return validate_records(str(path), parse(path, language)).accept()
 
 
 def parse(path: Path, language: str | None = None) -> Iterator[RawRecord]:
-    """The records of a JSONL file; empty lines are skipped."""
+    """Yield the records of a JSONL file; empty lines are skipped."""
     # Not splitlines(), which also splits at U+2028 and similar characters inside a text.
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
@@ -34,7 +34,7 @@ def _parse_line(line: str, row: str, language: str | None) -> RawRecord:
         if len(values) < len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for key in keys if keys.count(key) > 1)
-            problems.append(Problem("duplicate-key", twice, f"the key {twice!r} is there twice"))
+            problems.append(Problem("duplicate-key", twice, f"the key {twice!r} occurs twice"))
         return values
 
     try:
@@ -43,25 +43,28 @@ def _parse_line(line: str, row: str, language: str | None) -> RawRecord:
         message = f"is not valid JSON: {error.msg} at column {error.colno}"
         return RawRecord(row, None, problems=[Problem("bad-json", "", message)])
     except (ValueError, RecursionError):
-        message = "holds a number too long, or lists too deep, to be read"
+        message = "contains a number with too many digits, or too many nested lists"
         return RawRecord(row, None, problems=[Problem("bad-json", "", message)])
     if not isinstance(values, dict):
-        return RawRecord(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
-    problems += [Problem("decomposed", key, "is not in NFC, and is read in it") for key in _find_decomposed(values)]
+        return RawRecord(row, None, problems=[Problem("bad-json", "", "must be a JSON object: {...}")])
+    problems += [
+        Problem("decomposed", key, "is not in the Unicode normal form NFC; it is converted")
+        for key in _find_decomposed(values)
+    ]
     values = normalise_nfc(values)
     form = detect_form(values)
     known = form.keys if form else tuple(values)
-    problems += [Problem("unknown-field", key, f"{key!r} has no meaning here") for key in values if key not in known]
+    problems += [Problem("unknown-field", key, f"unknown field {key!r}") for key in values if key not in known]
     if language is not None:
         values.setdefault("language", language)
     if form is None:
         return RawRecord(row, values, problems=problems)
-    read = form.from_json(values)
-    return RawRecord(row, read.values, read.names, [*problems, *read.problems])
+    converted = form.from_json(values)
+    return RawRecord(row, converted.values, converted.names, [*problems, *converted.problems])
 
 
 def normalise_nfc(value: Any) -> Any:
-    """A JSON value whose texts are all in the Unicode normal form NFC.
+    """Return a JSON value with all texts in the Unicode normal form NFC.
 
     >>> normalise_nfc({"sentence": "Zoe\\u0308 sang."})["sentence"] == "Zo\\u00eb sang."
     True
@@ -76,7 +79,7 @@ def normalise_nfc(value: Any) -> Any:
 
 
 def _find_decomposed(values: dict[str, Any]) -> list[str]:
-    """The fields with a text that is not in NFC."""
+    """Return the fields with a text that is not in NFC."""
     return [key for key, value in values.items() if normalise_nfc(value) != value]
 
 
@@ -87,7 +90,7 @@ def write_jsonl(items: Iterable[Item], path: Path) -> None:
 
 
 def format_line(item: Item) -> str:
-    """An item as a line of JSONL.
+    """Return an item as a line of JSONL.
 
     >>> from tiltmeter.forms.gest import GestItem
     >>> print(format_line(GestItem("g-1", "en", 9, "I repaired the radio.")))

@@ -1,8 +1,8 @@
-"""Reader of KoBBQ: tab-separated, with the choices as a list and the biased answer as a text.
+"""Reader of KoBBQ: tab-separated files with the choices as a list and the biased answer as a text.
 
-    age-001a-002-amb-bsd    category, template with its variant, people, condition, biased or counter-biased question
+    age-001a-002-amb-bsd    category, template and variant, people, condition, biased or counter-biased question
 
-A sixth part of the id, in the file of all samples, is the order of the choices.
+In the file of all samples, ids have a sixth part: the order of the choices.
 """
 
 import re
@@ -13,6 +13,7 @@ from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.answer_roles import (
     RowError,
     build_answer_values,
+    convert_records,
     find_unknown_answer,
     parse_literal,
     parse_texts,
@@ -26,31 +27,25 @@ _ID = re.compile(r"(?P<category>\w+)-(?P<template>\d+)[a-z]-\w+-(?P<part>amb|dis
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of `KoBBQ_test_samples.tsv` or `KoBBQ_all_samples.tsv`."""
+    """Return the records of `KoBBQ_test_samples.tsv` or `KoBBQ_all_samples.tsv`."""
     columns = {column: column for column in _COLUMNS}
-    for record in read_records(path, columns, lambda _number, fields: fields, delimiter="\t"):
-        if record.values is None:
-            yield record
-            continue
-        try:
-            yield RawRecord(record.row, _build_values(record.values, language))
-        except RowError as error:
-            yield error.record(record.row)
+    rows = read_records(path, columns, lambda _number, fields: fields, delimiter="\t")
+    return convert_records(rows, lambda fields: _build_values(fields, language))
 
 
 def _build_values(fields: Mapping[str, object], language: str) -> dict[str, object]:
     id_ = _ID.fullmatch(str(fields["sample_id"]))
     if id_ is None:
-        message = f"should be like age-001a-002-amb-bsd, and is {fields['sample_id']!r}"
+        message = f"must have the format age-001a-002-amb-bsd, not {fields['sample_id']!r}"
         raise RowError("contradictory-roles", "sample_id", message)
     choices = parse_texts(parse_literal(fields["choices"], "choices"), "choices")
     biased, answer = fields["biased_answer"], fields["answer"]
     unknown = find_unknown_answer([choice in UNKNOWN for choice in choices])
     for name, text in (("biased_answer", biased), ("answer", answer)):
         if choices.count(str(text)) != 1:
-            raise RowError("contradictory-roles", name, f"should be one of the choices, and is {text!r}")
+            raise RowError("contradictory-roles", name, f"must be one of the choices, not {text!r}")
     if biased in UNKNOWN:
-        raise RowError("contradictory-roles", "biased_answer", "is the answer that nobody can know")
+        raise RowError("contradictory-roles", "biased_answer", 'must not be the answer "unknown"')
     answers = build_answer_values(choices, unknown, choices.index(str(biased)), choices.index(str(answer)))
     return answers | {
         "id": fields["sample_id"],

@@ -1,8 +1,8 @@
 """Readers of CrowS-Pairs, and of the multilingual gender pairs derived from it.
 
-In both, the first sentence (`sent_more`, `A_x`) is always the more stereotypical one, whatever the direction. The
-direction says whether the sentence about the disadvantaged group expresses a stereotype (`stereo`) or violates one
-(`antistereo`); in the second case it is the second sentence.
+The first sentence (`sent_more`, `A_x`) is always the more stereotypical one. If the direction is `stereo`, the first
+sentence is about the disadvantaged group and expresses a stereotype; if it is `antistereo`, the second sentence is
+about the disadvantaged group and violates a stereotype.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ _CROWS = {"more": "sent_more", "less": "sent_less", "direction": "stereo_antiste
 
 
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file such as `cps_translated_de_formatted.csv`; ids are row numbers of CrowS-Pairs."""
+    """Return the records of a file such as `cps_translated_de_formatted.csv`; ids are row numbers of CrowS-Pairs."""
     constant = {"language": language, "bias_type": "gender"}
     return read_records(path, _PAIRS, lambda _number, values: values | constant)
 
 
 def parse_crows(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of CrowS-Pairs' own file; ids are row numbers from 0."""
+    """Return the records of the file of CrowS-Pairs; ids are row numbers from 0."""
     return read_records(path, _CROWS, lambda number, values: values | {"id": str(number), "language": language})
 
 

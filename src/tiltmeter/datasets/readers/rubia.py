@@ -1,4 +1,4 @@
-"""Reader of RuBia, a tab-separated file of Russian pairs: a sentence with a trope, and the same about another group."""
+"""Reader of RuBia, a tab-separated file of Russian pairs: a sentence with a stereotype, and one about another group."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ _NAMES = {"id": "", "more": "pro-trope", "less": "anti-trope", "bias_type": "dom
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of `rubia.tsv`; the subtype has its domain before it, since domains share names of tasks."""
+    """Return the records of `rubia.tsv`; subtypes begin with their domain, because domains share names of tasks."""
 
     def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
         return values | {"language": language, "subtype": f"{values['bias_type']}: {values['subtype']}"}

@@ -18,7 +18,7 @@ _NAMES = {
 
 
 def parse_whole_sentences(path: Path, language: str) -> Iterator[RawRecord]:
-    """The same of a translation whose sentences are not the contexts with a word filled in."""
+    """Yield the records of a translation whose sentences are not the contexts with a word filled in."""
     for record in parse(path, language):
         if record.values is None or record.values["part"] != "intrasentence":
             yield record
@@ -27,19 +27,19 @@ def parse_whole_sentences(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file such as StereoSet's `dev.json`: intrasentence, then intersentence."""
+    """Yield the records of a file such as `dev.json` of StereoSet: intrasentence, then intersentence."""
     document = read_document(path)
     data = document.get("data") if isinstance(document, dict) else None
     parts = [data[part] for part in PARTS if part in data] if isinstance(data, dict) else []
     if not isinstance(data, dict) or not parts or not all(isinstance(examples, list) for examples in parts):
-        raise BrokenFileError("bad-json", "should hold data.intrasentence or data.intersentence, and a list there")
+        raise BrokenFileError("bad-json", "must have a list data.intrasentence or data.intersentence")
     for part in PARTS:
         for number, example in enumerate(data.get(part, ())):
             row = f"data.{part}[{number}]"
             if isinstance(example, dict):
                 yield RawRecord(row, _build_values(example) | {"part": part, "language": language}, _NAMES)
             else:
-                yield RawRecord(row, None, problems=[Problem("bad-json", "", "should be a JSON object: {...}")])
+                yield RawRecord(row, None, problems=[Problem("bad-json", "", "must be a JSON object: {...}")])
 
 
 def _build_values(example: dict[str, object]) -> dict[str, object]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
+from tiltmeter.datasets.raw_records import RawRecord
+from tiltmeter.datasets.readers.csv_records import require_columns
 from tiltmeter.datasets.readers.dataframe_pickle import read_columns
 
 _CANDIDATES = ("c1", "c2", "c3")
@@ -16,15 +17,13 @@ _NAMES = {
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file such as `df_intrasentence_de.pkl`; with columns of words, items are intrasentence."""
+    """Yield the records of a file such as `df_intrasentence_de.pkl`; files with columns of words are intrasentence."""
     columns = read_columns(path)
     part = "intrasentence" if "c1_word" in columns else "intersentence"
     fields = {ours: theirs for ours, theirs in _FIELDS.items() if ours != "word" or part == "intrasentence"}
     candidates = [f"{candidate}_{field}" for candidate in _CANDIDATES for field in fields.values()]
-    for needed in ("id", "target", "bias_type", "context", *candidates):
-        if needed not in columns:
-            raise BrokenFileError("missing-column", f"has no column {needed}")
-    # Translated files keep the English target in `target_original`; it is shared by all languages.
+    require_columns([*columns], ("id", "target", "bias_type", "context", *candidates))
+    # Translated files have the English target, which all languages share, in `target_original`.
     shared = columns.get("target_original", columns["target"])
     for row in range(len(columns["id"])):
         values = {key: columns[key][row] for key in ("id", "bias_type", "context")}

@@ -1,8 +1,8 @@
 """Reader of WinoBias: sentences with brackets around an occupation and its pronouns.
 
-Two files are parallel line by line: in `pro_stereotyped_…` the pronouns have the occupation's stereotypical gender, in
-`anti_stereotyped_…` the opposite one. The occupation's gender is therefore that of the pronouns in the first file; no
-list of occupations is needed.
+Two files are parallel line by line: in `pro_stereotyped_…` the pronouns have the stereotypical gender of the
+occupation, in `anti_stereotyped_…` the opposite one. The gender of the occupation is that of the pronouns in the first
+file.
 
     1 The gardener asked [the florist] what [she] had planted.
 """
@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.decoded_text import read_text
+from tiltmeter.datasets.readers.decoded_text import find_companion, read_text
 from tiltmeter.forms import Problem
 
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
 
+_BAD = "bad-winobias"
 _NAME = re.compile(r"pro_stereotyped_(type[12])\.txt\.(dev|test)")
 _LINE = re.compile(r"(\d+) (.*\S)\s*")
 _BRACKETED = re.compile(r"\[(.*?)\]")
@@ -25,17 +26,14 @@ _ARTICLE = re.compile(r"(?:the|an|a) ", re.IGNORECASE)
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file such as `pro_stereotyped_type1.txt.test` and of its parallel file in the same folder."""
+    """Yield the records of a file such as `pro_stereotyped_type1.txt.test` and its parallel file in the same folder."""
     name = _NAME.fullmatch(path.name)
     if name is None:
-        message = "should be called pro_stereotyped_type1.txt.dev or the like, since nothing else tells type and split"
-        raise BrokenFileError("bad-winobias", message)
-    other = path.with_name(path.name.replace("pro_", "anti_", 1))
-    if not other.is_file():
-        raise BrokenFileError("bad-winobias", f"is no use without {other.name}, which should lie beside it")
+        raise BrokenFileError(_BAD, "must have the name of a released file, as pro_stereotyped_type1.txt.dev")
+    other = find_companion(path, path.name.replace("pro_", "anti_", 1), _BAD)
     pro, anti = (list(filter(None, read_text(half).split("\n"))) for half in (path, other))
     if len(pro) != len(anti):
-        raise BrokenFileError("bad-winobias", f"has {len(pro)} lines, and {other.name} has {len(anti)}")
+        raise BrokenFileError(_BAD, f"has {len(pro)} lines, but {other.name} has {len(anti)}")
     part = "-".join(name.groups())
     for number, lines in enumerate(zip(pro, anti, strict=True), start=1):
         yield _build_record(lines, f"line {number}", part, language)
@@ -44,15 +42,15 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 def _build_record(lines: tuple[str, str], row: str, part: str, language: str) -> RawRecord:
     matches = [_LINE.fullmatch(line) for line in lines]
     if None in matches or len({match[1] for match in matches if match}) != 1:
-        message = "should be a number, the same in both files, and a sentence"
-        return RawRecord(row, None, problems=[Problem("bad-winobias", "", message)])
+        message = "must be a number, the same in both files, and a sentence"
+        return RawRecord(row, None, problems=[Problem(_BAD, "", message)])
     number, sentences = lines[0].split()[0], [match[2] for match in matches if match]
     bracketed = _BRACKETED.findall(sentences[0])
     terms = [_ARTICLE.sub("", term) for term in bracketed if term.lower() not in MALE | FEMALE]
     genders = {"male" if term.lower() in MALE else "female" for term in bracketed if term.lower() in MALE | FEMALE}
     if len(terms) != 1 or len(genders) != 1:
-        message = "should have brackets around one occupation and around pronouns of one gender"
-        return RawRecord(row, None, problems=[Problem("bad-winobias", "", message)])
+        message = "must have brackets around one occupation and around pronouns of one gender"
+        return RawRecord(row, None, problems=[Problem(_BAD, "", message)])
     gender = genders.pop()
     plain = [sentence.replace("[", "").replace("]", "") for sentence in sentences]
     male, female = plain if gender == "male" else plain[::-1]

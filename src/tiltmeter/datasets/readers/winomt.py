@@ -1,16 +1,16 @@
-"""Reader of WinoMT: lines of a gender, the place of a noun, a sentence and the noun, divided by tabs.
+"""Reader of WinoMT: lines with a gender, the position of a noun, a sentence and the noun, separated by tabs.
 
     female	1	The gardener thanked the florist because she had lost the seeds.	gardener
 
-`en_pro.txt` and `en_anti.txt`, beside the file, repeat the lines whose gender is the stereotypical one, and the
-opposite.
+The files `en_pro.txt` and `en_anti.txt` in the same folder repeat the lines with the stereotypical gender, and with the
+opposite gender.
 """
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.decoded_text import read_text
+from tiltmeter.datasets.readers.decoded_text import find_companion, read_text
 from tiltmeter.forms import Problem
 from tiltmeter.forms.winomt import ANTI, NEITHER, PRO
 
@@ -18,7 +18,7 @@ _BAD = "bad-winomt"
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """The records of a file such as `en.txt`; the id of an item is the number of its line."""
+    """Yield the records of a file such as `en.txt`; ids are line numbers."""
     lines = _read_lines(path)
     casting = _read_casting(path, set(lines))
     for number, line in enumerate(lines, start=1):
@@ -26,17 +26,15 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _read_casting(path: Path, known: set[str]) -> Mapping[str, str]:
-    """The lines that the files beside this one have, with `pro` or `anti`."""
+    """Return the lines of the files `en_pro.txt` and `en_anti.txt`, with `pro` or `anti`."""
     casting: dict[str, str] = {}
     for value in (PRO, ANTI):
-        beside = path.with_name(f"{path.stem}_{value}{path.suffix}")
-        if not beside.is_file():
-            raise BrokenFileError(_BAD, f"is no use without {beside.name}, which should lie beside it")
-        for number, line in enumerate(_read_lines(beside), start=1):
+        companion = find_companion(path, f"{path.stem}_{value}{path.suffix}", _BAD)
+        for number, line in enumerate(_read_lines(companion), start=1):
             if line not in known:
-                raise BrokenFileError(_BAD, f"lacks line {number} of {beside.name}")
+                raise BrokenFileError(_BAD, f"does not contain line {number} of {companion.name}")
             if casting.setdefault(line, value) != value:
-                raise BrokenFileError(_BAD, f"has a line that is both pro and anti, line {number} of {beside.name}")
+                raise BrokenFileError(_BAD, f"has a line that is both pro and anti: line {number} of {companion.name}")
     return casting
 
 
@@ -47,7 +45,7 @@ def _read_lines(path: Path) -> list[str]:
 def _build_record(line: str, number: int, language: str, stereotypical: str) -> RawRecord:
     values = line.split("\t")
     if len(values) != 4 or not values[1].isdecimal():
-        message = "should be a gender, the place of a noun, a sentence and the noun, divided by tabs"
+        message = "must be a gender, the position of a noun, a sentence and the noun, separated by tabs"
         return RawRecord(f"line {number}", None, problems=[Problem(_BAD, "", message)])
     gender, position, sentence, entity = values
     return RawRecord(
