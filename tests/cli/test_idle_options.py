@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.command import command
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.http_client.client import Client
 from tiltmeter.options import ChatOptions
@@ -77,7 +78,7 @@ def test_a_password_in_an_address_is_not_shown() -> None:
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["temperature", "max_requests", "max_cost", "price_in", "price_out"])
 def test_numbers_that_are_none(name: str, value: float) -> None:
-    with pytest.raises(UsageError, match="not a number from 0 upwards"):
+    with raises_mentioning(UsageError, f"--{name.replace('_', '-')} {value:g}", "at least 0"):
         ChatOptions(**{name: value})  # type: ignore[arg-type]
 
 

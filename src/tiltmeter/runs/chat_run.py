@@ -353,7 +353,7 @@ def _build_prompts(
             )
         if not prompts:
             continue
-        case = [perturb or "", options.case(sampling)]
+        case = [perturb or "", options.describe_design(sampling)]
         if prompts[0].language != portion.language:
             case.append("instructions in English")
             location = f"{portion.name}/{portion.part}:{portion.language}"
