@@ -297,9 +297,9 @@ def _store_outcomes(
 
 def _note_missing_choices(model: str, entry: _PortionPrompts, table: pd.DataFrame) -> Iterator[str]:
     """A note on a portion that nothing can be said about."""
-    if not table["outcome"].isin([REFUSAL.kind, UNPARSEABLE.kind]).all():
+    if not table["outcome"].isin([REFUSAL.outcome, UNPARSEABLE.outcome]).all():
         return
-    refusals = 100 * float((table["outcome"] == REFUSAL.kind).mean())
+    refusals = 100 * float((table["outcome"] == REFUSAL.outcome).mean())
     yield (
         f"{model} chose no option in any of {len(table):,} answers about {entry.location} ({refusals:.0f}% are "
         "refusals), so nothing can be said about its bias."
@@ -311,7 +311,7 @@ def _note_truncated_answers(
 ) -> Iterator[str]:
     """A note on answers that were longer than allowed, so that no choice could be read in them."""
     cut = np.array([replies[prompt.question.digest].cut for prompt in entry.prompts])
-    lost = int((cut & (table["outcome"] == UNPARSEABLE.kind).to_numpy()).sum())
+    lost = int((cut & (table["outcome"] == UNPARSEABLE.outcome).to_numpy()).sum())
     if lost > _CUT_OFF * len(table):
         yield (
             f"{lost:,} of {len(table):,} answers about {entry.location} were cut off at --max-tokens "
@@ -464,17 +464,17 @@ def _read_reply(prompt: Prompt, reply: Reply, language: str, sampling: SamplingO
     """The answer of a reply, and its outcome: the role of the chosen option, refusal or unparseable."""
     roles = tuple(option.role for option in prompt.options)
     if sampling.probabilities and reply.refused:
-        return ItemAnswer(prompt.arrangement, roles, (0.0,) * len(roles), True), REFUSAL.kind
+        return ItemAnswer(prompt.arrangement, roles, (0.0,) * len(roles), True), REFUSAL.outcome
     if sampling.probabilities:
         shares = compute_label_shares(prompt.question.labels, reply)
         best = max(range(len(shares)), key=shares.__getitem__)
         outcome = roles[best] if shares[best] > 0 else "unparseable"
         return ItemAnswer(prompt.arrangement, roles, shares), outcome
     texts = [option.text for option in prompt.options]
-    read = REFUSAL if reply.refused else parse_reply(reply.text, texts, prompt.question.labels, language)
-    shares = tuple(float(place == read.place) for place in range(len(roles)))
-    answer = ItemAnswer(prompt.arrangement, roles, shares, read.kind == "refusal")
-    return answer, read.kind if read.place is None else roles[read.place]
+    parsed = REFUSAL if reply.refused else parse_reply(reply.text, texts, prompt.question.labels, language)
+    shares = tuple(float(place == parsed.place) for place in range(len(roles)))
+    answer = ItemAnswer(prompt.arrangement, roles, shares, parsed.outcome == "refusal")
+    return answer, parsed.outcome if parsed.place is None else roles[parsed.place]
 
 
 def compute_label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
