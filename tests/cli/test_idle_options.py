@@ -27,7 +27,7 @@ IDLE = {
     "served-split": ([SERVED, "--split"], "--split is for models on this machine"),
     "served-plain": ([SERVED, "--plain"], "--plain is for models on this machine"),
     "chat-tokenizer": ([CHAT, "--tokenizer", "gpt2"], "--tokenizer is for models whose tokenizer is loaded here"),
-    "chat-tokens": ([CHAT, "--keep-tokens"], "Chat models say nothing of single tokens"),
+    "chat-tokens": ([CHAT, "--keep-tokens"], "remove --keep-tokens"),
     "translator-kind": (["--translator", "deepl", "--on", "gest-mt:sk", "--kind", "causal"], "--kind is for language"),
     "translator-protocol": (
         ["--translator", "deepl", "--on", "gest-mt:sk", "--protocol", "in-context"],
@@ -35,7 +35,7 @@ IDLE = {
     ),
     "translator-plain": (["--translator", "deepl", "--on", "gest-mt:sk", "--plain"], "--plain is for language models"),
     "translator-samples": (["--translator", "deepl", "--on", "gest-mt:sk", "--samples", "3"], "--samples is for lang"),
-    "translator-beams": (["--translator", "deepl", "--on", "gest-mt:sk", "--beams", "3"], "deepl is not a model on"),
+    "translator-beams": (["--translator", "deepl", "--on", "gest-mt:sk", "--beams", "3"], "does not support --beams"),
     "file-beams": (
         ["--translations", "none.csv", "--system", "S", "--on", "gest-mt:sk", "--beams", "3"],
         "--beams is for translating, and these translations are finished",
@@ -46,7 +46,7 @@ IDLE = {
     ),
     "no-edition": (
         ["--translations", "none.csv", "--system", "S", "--on", "mt-geneval:es", "--edition", "1.0"],
-        "An edition is one of GEST, which mt-geneval:es is not",
+        "mt-geneval:es has no editions",
     ),
 }
 

@@ -10,6 +10,7 @@ import pytest
 import tiltmeter
 from tests.models.tiny import CAUSAL, made
 from tests.models.tiny_tokenizers import word_level
+from tests.support.messages import raises_mentioning
 from tests.test_registry import install, python
 from tiltmeter.errors import UsageError
 from tiltmeter.models import model_opener, scheme
@@ -89,12 +90,12 @@ def test_another_loaded_model_does_not_overwrite_a_run(tmp_path: Path) -> None:
     tokenizer = word_level(bos_token="<s>")
     for seed in (1, 1):
         tiltmeter.evaluate((made(CAUSAL["gpt2"], seed), tokenizer), "starter:en", limit=2, out=tmp_path / "run")
-    with pytest.raises(UsageError, match="already holds another run"):
+    with raises_mentioning(UsageError, str(tmp_path / "run"), "--force"):
         tiltmeter.evaluate((made(CAUSAL["gpt2"], 2), tokenizer), "starter:en", limit=2, out=tmp_path / "run")
 
 
 def test_two_models_with_the_same_name(fake: Any) -> None:
-    with pytest.raises(UsageError, match="Two models are called fake:one"):
+    with raises_mentioning(UsageError, "Two models", "fake:one"):
         tiltmeter.evaluate([fake, fake], "starter-pairs:en")
 
 

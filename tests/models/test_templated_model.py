@@ -24,9 +24,7 @@ from tiltmeter.questions import Question
 from tiltmeter.runs.evaluate import evaluate
 
 TEMPLATE = "<s>{% for turn in messages %}{{ turn.role }}: {{ turn.content }} . {% endfor %}"
-INSTRUCT = (
-    "is an instruct model, measured as a plain language model; `chat:` or --chat-template measure it as it is used."
-)
+INSTRUCT = "is an instruct model"
 
 
 def instruct_tokenizer(template: str = TEMPLATE) -> Any:
@@ -81,7 +79,8 @@ def test_every_benchmark_of_causal_models(on: str, instruct: str) -> None:
     assert templated.manifest.models[0].details["chat_template"] == {
         "text in front of each item": f"<s>user: {USER_TURN} . assistant: "
     }
-    assert plain_notes == [f"{instruct} {INSTRUCT}"]
+    (note,) = plain_notes
+    assert note.startswith(f"{instruct} {INSTRUCT}")
 
 
 def test_a_run_says_that_it_is_an_instruct_model(
