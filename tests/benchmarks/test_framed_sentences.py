@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
+from tests.benchmarks.made_tokenizers import build_tokenizer
 from tests.support.answered import answered
 from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks.benchmark import UnsupportedPart
@@ -36,12 +36,7 @@ GERMAN = item('"{sentence}", sagte der Mann.', '"{sentence}", sagte die Frau.', 
 
 @pytest.fixture(scope="module")
 def tokenizer() -> PreTrainedTokenizerFast:
-    vocabulary = {piece: i for i, piece in enumerate(PIECES.split())}
-    backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = [(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
-    backend.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
-    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", mask_token="[MASK]", pad_token="[PAD]")
+    return build_tokenizer(PIECES.split(), pad_token="[PAD]")
 
 
 def text(tokenizer: Any, kind: Kind) -> TokenizerText:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
+from tests.benchmarks.made_tokenizers import build_tokenizer
 from tests.support.answered import answered
 from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
@@ -35,12 +35,7 @@ ITEMS = [GenderedPairItem(name, "sk", 1 + n, male, female) for n, (name, (male, 
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
-    vocabulary = {piece: i for i, piece in enumerate(PIECES.split())}
-    backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = [(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
-    backend.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
-    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", mask_token="[MASK]")
+    return build_tokenizer(PIECES.split())
 
 
 def ask_items(items: list[GenderedPairItem], kind: Kind = "masked", protocol: str = "published") -> PartTrials:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 import torch
 import transformers as t
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
+from tests.benchmarks.made_tokenizers import build_tokenizer
 from tests.models.tiny import made
 from tests.support.answered import answered
 from tests.support.messages import raises_mentioning
@@ -34,14 +35,8 @@ UNEQUAL = ["He", "S", "##he", "he", "s", "man", "wo", "##man"]
 
 def word_piece(words: list[str], single: str = "[CLS] $A [SEP]") -> PreTrainedTokenizerFast:
     """Return a tokenizer with only these words; `single` is its template of special tokens."""
-    vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys([*REST, *words]))}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=single, pair=f"{single} $B", special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
-    )
-    special = {"unk_token": "[UNK]", "mask_token": "[MASK]", "pad_token": "[PAD]", "bos_token": "[CLS]"}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, additional_special_tokens=["<extra_id_0>"], **special)
+    special = {"pad_token": "[PAD]", "bos_token": "[CLS]", "additional_special_tokens": ["<extra_id_0>"]}
+    return build_tokenizer([*REST, *words], single, **special)
 
 
 def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:

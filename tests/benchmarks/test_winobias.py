@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
+from tests.benchmarks.made_tokenizers import build_tokenizer
 from tests.support.answered import answered
 from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
@@ -41,12 +41,7 @@ CLEAN = ["one", "two", "self", "first"]
 
 
 def tokenizer(single: str = "[CLS] $A [SEP]", **special: str) -> PreTrainedTokenizerFast:
-    vocabulary = {piece: i for i, piece in enumerate(WORDS.split())}
-    backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokens = [(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
-    backend.post_processor = processors.TemplateProcessing(single=single, special_tokens=tokens)
-    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", mask_token="[MASK]", **special)
+    return build_tokenizer(WORDS.split(), single, whole_words=True, **special)
 
 
 def ask_items(kind: Kind, tokenizer_: Any, protocol: str = "published") -> PartTrials:

@@ -82,16 +82,13 @@ def build_log_ratio_trial(
 
     def score(answers: Sequence[Answer]) -> list[Score]:
         if whole:
-            male, female = (_sum_log_probabilities(part) for part in (answers[:first], answers[first:]))
+            parts = (answers[:first], answers[first:])
+            male, female = (float(np.concatenate(part).astype(np.float64).sum()) for part in parts)
         else:
             male, female = np.concatenate(answers).astype(np.float64).reshape(2, -1).mean(axis=1).tolist()
         return [Score(words, ROLE, male - female)]
 
     return Trial(item, questions, score)
-
-
-def _sum_log_probabilities(answers: Sequence[Answer]) -> float:
-    return float(np.concatenate(answers).astype(np.float64).sum())
 
 
 def ask_masked_wordings(

@@ -68,8 +68,12 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     values = _to_json_values(manifest)
     if manifest.digests and not manifest.is_edited:
         values[DIGESTS] = {**manifest.digests, MANIFEST: digest_manifest(values)}
-    # NaN is not valid JSON.
-    write_text(folder / MANIFEST, json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_json(folder / MANIFEST, values)
+
+
+def write_json(path: Path, values: object) -> None:
+    """Write a JSON file; NaN is an error, because it is not valid JSON."""
+    write_text(path, json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def with_digests(manifest: Manifest, folder: Path) -> Manifest:

@@ -35,10 +35,6 @@ class Portion:
     warnings: Mapping[str, frozenset[str]] = field(default_factory=dict)
     left_out: Sequence[Finding] = ()
 
-    def with_items(self, items: Sequence[Any]) -> "Portion":
-        """Return the same portion with other items."""
-        return replace(self, items=items)
-
     def split_into_parts(self, parts: Sequence[str]) -> list["Portion"]:
         """Return the portion once for each of these parts, or unchanged if it already is one part."""
         return [replace(self, part=part) for part in parts] if parts and self.part == UNDIVIDED else [self]

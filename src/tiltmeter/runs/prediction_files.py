@@ -10,7 +10,9 @@ import pandas as pd
 
 from tiltmeter.benchmarks.benchmark import SkippedItem
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.forms.association import AssociationItem, get_attributes
+from tiltmeter.forms.association import AssociationItem
+from tiltmeter.runs.portions import Portion
+from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.scoring_methods import PROTOCOL
 from tiltmeter.text_files import read_json
 
@@ -51,7 +53,7 @@ def read_predictions(
         raise DataError(
             f"{path} has no predictions for {' or '.join(by_part)}, only for {', '.join(by_candidate) or 'nothing'}."
         )
-    rows: list[dict[str, Any]] = []
+    tables: list[pd.DataFrame] = []
     skipped: list[SkippedItem] = []
     for part, part_items in by_part.items():
         if part in absent:
@@ -64,31 +66,21 @@ def read_predictions(
                 f"{path}: {len(unknown)} of the {len(scores)} ids in {part!r} are not candidates of {benchmark}, for "
                 f"example {unknown[0]!r}; select the data set of the predictions with --on."
             )
+        rows: list[tuple[AssociationItem, str, str, float]] = []
         for item in part_items:
             missing = [candidate.id for candidate in item.candidates if candidate.id not in scores]
             if missing:
                 skipped.append(SkippedItem(item.id, "the file has no score for some of its candidates"))
                 continue
-            rows += [
-                {
-                    "model": model or path.stem,
-                    "benchmark": benchmark,
-                    "part": part,
-                    "language": item.language,
-                    "item": item.id,
-                    "candidate": candidate.id,
-                    "role": candidate.role,
-                    "score": scores[candidate.id],
-                    **get_attributes(item),
-                    "protocol": PROTOCOL,
-                }
-                for candidate in item.candidates
-            ]
-    if not rows:
+            rows += [(item, candidate.id, candidate.role, scores[candidate.id]) for candidate in item.candidates]
+        if rows:
+            portion = Portion(benchmark, "association", part, part_items[0].language, part_items, {})
+            tables.append(build_score_table(model or path.stem, portion, PROTOCOL, rows))
+    if not tables:
         raise DataError(
             f"{path} has no item with scores for all candidates; the first incomplete item is {skipped[0].item}."
         )
-    return Predictions(pd.DataFrame(rows), skipped, absent)
+    return Predictions(pd.concat(tables, ignore_index=True), skipped, absent)
 
 
 def _read_stereotypes_multi(path: Path) -> Scores:

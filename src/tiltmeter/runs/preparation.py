@@ -1,7 +1,7 @@
 """The preparation of a run before a model is opened: the checked request and the items."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -107,7 +107,7 @@ def limit_items(portion: Portion, limit: int | None) -> Portion:
     if limit is None or limit >= len(portion.items):
         return portion
     kept = set(sorted((item.id for item in portion.items), key=lambda i: sha256(i.encode()).digest())[:limit])
-    return portion.with_items([item for item in portion.items if item.id in kept])
+    return replace(portion, items=[item for item in portion.items if item.id in kept])
 
 
 def _perturb_items(portion: Portion, name: str | None) -> Portion:
@@ -117,7 +117,7 @@ def _perturb_items(portion: Portion, name: str | None) -> Portion:
     if name not in perturbations:
         known = f"choose {' or '.join(perturbations)}" if perturbations else "there are none for its form of items"
         raise UsageError(f"{portion.name} has no perturbation {name!r}; {known}.")
-    return portion.with_items([perturbations[name](item) for item in portion.items])
+    return replace(portion, items=[perturbations[name](item) for item in portion.items])
 
 
 def _get_fingerprint(model: AnyModel, chat: ChatOptions) -> str:

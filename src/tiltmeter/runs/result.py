@@ -12,13 +12,20 @@ import pandas as pd
 
 import tiltmeter
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import reject_unwritable_folder, write_atomically, write_text
+from tiltmeter.files import reject_unwritable_folder, write_atomically
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
 from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.file_digests import describe_changed_files, list_changed_files
 from tiltmeter.runs.manifest import Manifest
-from tiltmeter.runs.manifest_file import ManifestError, read_manifest, read_request, with_digests, write_manifest
+from tiltmeter.runs.manifest_file import (
+    ManifestError,
+    read_manifest,
+    read_request,
+    with_digests,
+    write_json,
+    write_manifest,
+)
 from tiltmeter.runs.measurement import describe_packages, remeasure_scores
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replace_files
 from tiltmeter.runs.run_items import SCHEMA
@@ -118,7 +125,7 @@ class Result:
                 if table is not None:
                     with write_atomically(part / name) as file:
                         table.to_parquet(file, index=False, schema=schema, row_group_size=_ROW_GROUP)
-            write_text(part / MEASURES, _to_json(to_dicts(self.records)))
+            write_json(part / MEASURES, to_dicts(self.records))
             write_manifest(part, with_digests(self.manifest, part))
         return folder
 
@@ -178,8 +185,3 @@ def reject_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = 
         raise UsageError(
             f"{folder} already contains another run; choose another folder with --out, or overwrite it with --force."
         )
-
-
-def _to_json(value: object) -> str:
-    # NaN is not valid JSON.
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,8 @@ def score_translations(
             "original sentences."
         )
     # A file may contain translations of some parts only.
-    target = unlimited.with_tasks([task for task in unlimited.tasks if file.count_matches(task.texts())]).limit_items(
-        limit
-    )
+    tasks = tuple(task for task in unlimited.tasks if file.count_matches(task.texts()))
+    target = replace(unlimited, tasks=tasks).limit_items(limit)
     (direction,) = target.directions
     scorer = target.test.open(gender_from, direction)
     tables, skipped, translated = [], [], 0

@@ -6,14 +6,14 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.retries import TransientError, call_with_retries, is_transient, parse_retry_after
-from tiltmeter.translators.translator_protocol import SOURCE, Price, copy_with_source, import_extra
+from tiltmeter.translators.translator_protocol import Price, ServiceTranslator, import_extra
 
 SERVICE = "Amazon Translate"
 # Transient errors that have HTTP status 400.
 _THROTTLED = ("ThrottlingException", "TooManyRequestsException", "LimitExceededException")
 
 
-class AmazonTranslator:
+class AmazonTranslator(ServiceTranslator):
     """Amazon Translate; `endpoint` overrides its address."""
 
     name = "amazon"
@@ -22,7 +22,6 @@ class AmazonTranslator:
 
     def __init__(self, endpoint: str | None = None) -> None:
         self.key = "amazon"
-        self.source = SOURCE
         # The word to keep untranslated, and the name of its terminology after the import.
         self._protected = self._terminology = ""
         boto3 = import_extra("boto3", "amazon", SERVICE)
@@ -38,9 +37,6 @@ class AmazonTranslator:
         except self._errors.BotoCoreError as error:
             raise UsageError(f"{SERVICE} cannot be set up from your AWS configuration: {error}.") from error
 
-    def check(self, language: str) -> None:
-        """Accept every language; the service itself rejects unsupported ones (of GEST's, only Belarusian)."""
-
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations, with one request per text."""
         if self._protected and not self._terminology:
@@ -53,10 +49,6 @@ class AmazonTranslator:
         other._protected = word
         other.key = f"amazon terminology {word} {language}"
         return other
-
-    def with_source_language(self, language: str) -> "AmazonTranslator":
-        """Return the same service with another source language."""
-        return copy_with_source(self, language)
 
     def _import_terminology(self, language: str) -> str:
         name = f"tiltmeter-{self._protected}-{language}"

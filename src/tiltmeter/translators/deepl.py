@@ -6,17 +6,16 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.retries import TransientError, call_with_retries, is_transient, parse_retry_after
-from tiltmeter.translators.translator_protocol import SOURCE, Price, copy_with_source, import_extra
+from tiltmeter.translators.translator_protocol import SOURCE, Price, ServiceTranslator, import_extra
 
 SERVICE = "DeepL"
 
 
-class DeepLTranslator:
+class DeepLTranslator(ServiceTranslator):
     """DeepL's default model for a language, without glossary or formality setting."""
 
     name = "deepl"
     key = "deepl"
-    source = SOURCE
     price = Price(25.0, "USD", "DeepL price list for API Pro, 2024")
     batch_size = 50
 
@@ -32,12 +31,9 @@ class DeepLTranslator:
         self._retry_after: str | None = None
         self._record_retry_after()
 
-    def check(self, language: str) -> None:
-        """Accept every language; the service itself rejects unsupported ones, and its list changes often."""
-
     def with_source_language(self, language: str) -> "DeepLTranslator":
         """Return the same service with another source language."""
-        other = copy_with_source(self, language)
+        other = super().with_source_language(language)
         other._record_retry_after()
         return other
 

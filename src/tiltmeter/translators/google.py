@@ -5,17 +5,16 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.retries import TransientError, call_with_retries, is_transient, parse_retry_after
-from tiltmeter.translators.translator_protocol import SOURCE, Price, copy_with_source, import_extra
+from tiltmeter.translators.translator_protocol import Price, ServiceTranslator, import_extra
 
 SERVICE = "Google Translate"
 
 
-class GoogleTranslator:
+class GoogleTranslator(ServiceTranslator):
     """Google's neural translation model; `endpoint` and `credentials` override the defaults."""
 
     name = "google"
     key = "google nmt"
-    source = SOURCE
     price = Price(20.0, "USD", "Google Cloud price list for Translation Basic, 2024")
     batch_size = 50
 
@@ -32,13 +31,6 @@ class GoogleTranslator:
                 f"{SERVICE} needs credentials: set GOOGLE_APPLICATION_CREDENTIALS to a service account file, or "
                 "run `gcloud auth application-default login`."
             ) from error
-
-    def check(self, language: str) -> None:
-        """Accept every language; the service itself rejects unsupported ones (it supports all of GEST's)."""
-
-    def with_source_language(self, language: str) -> "GoogleTranslator":
-        """Return the same service with another source language."""
-        return copy_with_source(self, language)
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations, in one request."""

@@ -9,13 +9,13 @@ from tiltmeter.http_client.client import Client, Request
 from tiltmeter.http_client.limits import ReplyLimits
 from tiltmeter.redaction import redact_address
 from tiltmeter.translators.server_login import normalise_url
-from tiltmeter.translators.translator_protocol import SOURCE, THREE_LETTERS, copy_with_source
+from tiltmeter.translators.translator_protocol import THREE_LETTERS, ServiceTranslator
 
 TIMEOUT = 120.0
 LIMITS = ReplyLimits(size=1 << 26, speed=100, window=6.0)
 
 
-class LibreTranslator:
+class LibreTranslator(ServiceTranslator):
     """A LibreTranslate server; the optional API key is read from LIBRETRANSLATE_API_KEY."""
 
     price = None
@@ -24,14 +24,6 @@ class LibreTranslator:
     def __init__(self, url: str) -> None:
         self._url = normalise_url(url)
         self.name = self.key = f"libretranslate:{redact_address(self._url)}"
-        self.source = SOURCE
-
-    def check(self, language: str) -> None:
-        """Accept every language; the server itself rejects unsupported ones."""
-
-    def with_source_language(self, language: str) -> "LibreTranslator":
-        """Return the same server with another source language."""
-        return copy_with_source(self, language)
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations, in one request."""
@@ -46,7 +38,7 @@ class LibreTranslator:
         return translations
 
 
-class ApyTranslator:
+class ApyTranslator(ServiceTranslator):
     """An Apertium APY server; unknown words stay untranslated."""
 
     price = None
@@ -55,14 +47,6 @@ class ApyTranslator:
     def __init__(self, url: str) -> None:
         self._url = normalise_url(url)
         self.name = self.key = f"apy:{redact_address(self._url)}"
-        self.source = SOURCE
-
-    def check(self, language: str) -> None:
-        """Accept every language; the server itself rejects unsupported directions."""
-
-    def with_source_language(self, language: str) -> "ApyTranslator":
-        """Return the same server with another source language."""
-        return copy_with_source(self, language)
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations, with one request per text."""

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from tiltmeter.errors import UsageError
 
 SOURCE = "en"
-_System = TypeVar("_System", bound=Any)
 
 # ISO 639-3 codes, for systems that need them; the codes of other languages are passed on unchanged.
 THREE_LETTERS = {
@@ -92,6 +91,23 @@ class SourceTranslator(Translator, Protocol):
         """Return the same system with this source language; raise a UsageError if it is unsupported."""
 
 
+class ServiceTranslator:
+    """Base class of services and servers, which reject unsupported languages themselves."""
+
+    key: str
+    source = SOURCE
+
+    def check(self, language: str) -> None:
+        """Accept every language, because the list of supported ones is known to the service only."""
+
+    def with_source_language(self, language: str) -> Self:
+        """Return the same service with another source language, which is part of its key."""
+        other = copy(self)
+        other.source = language
+        other.key = f"{self.key} from {language}"
+        return other
+
+
 def with_source_language(translator: Translator, language: str) -> Translator:
     """Return the translator with this source language; raise a UsageError if it supports only English."""
     if language == SOURCE:
@@ -109,14 +125,6 @@ class PartialTranslator(Translator, Protocol):
 
     def list_untranslatable(self, texts: Iterable[str]) -> list[str]:
         """Return the texts that it cannot translate."""
-
-
-def copy_with_source(system: _System, language: str) -> _System:
-    """Return a copy of a system with this source language, which is part of its key."""
-    other = copy(system)
-    other.source = language
-    other.key = f"{system.key} from {language}"
-    return other
 
 
 def import_extra(module: str, name: str, service: str) -> Any:

@@ -1,6 +1,6 @@
 """The tasks of a translation run: items of a data set or file, and the languages to translate between."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,15 +92,12 @@ class TranslationTarget:
         """Return the texts to translate, in one direction or in all."""
         return [text for task in self.tasks if direction in (None, task.direction) for text in task.texts()]
 
-    def with_tasks(self, tasks: Iterable[TranslationTask]) -> "TranslationTarget":
-        """Return the target with other tasks."""
-        return replace(self, tasks=tuple(tasks))
-
     def limit_items(self, limit: int | None) -> "TranslationTarget":
         """Return the target with at most `limit` items in each task."""
         if limit is not None and limit < 1:
             raise UsageError(f"The limit is {limit} items; --limit must be at least 1.")
-        return self.with_tasks(replace(task, portion=limit_items(task.portion, limit)) for task in self.tasks)
+        tasks = (replace(task, portion=limit_items(task.portion, limit)) for task in self.tasks)
+        return replace(self, tasks=tuple(tasks))
 
     def list_portions(self) -> list[Portion]:
         """Return the items of each task with the label of the task."""
