@@ -97,5 +97,5 @@ def cases(scene: Scene, address: str) -> Iterator[Case]:
 
 
 def _no_answers(_folder: Path, _output: str, errors: str) -> str:
-    """Replies without a text are answers that choose nothing, which is told."""
-    return "reported" if "chose no option in any of" in errors else "silent"
+    """Return whether the run reports that replies without a text choose no option."""
+    return "reported" if "chose no option in" in errors else "silent"

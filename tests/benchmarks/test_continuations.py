@@ -11,9 +11,7 @@ from tiltmeter.models.tokenizer_text import TokenizerText
 
 ANSWERS = ("gentle", "the nurse", "she")
 PROMPTS = [
-    ContinuedPrompt(
-        f"Context: the nurse was {word} .\nQuestion: is she loud ?\nAnswer:", ("gentle", "the nurse", "she")
-    )
+    ContinuedPrompt(f"Context: the nurse was {word} .\nQuestion: is she loud ?\nAnswer:", ANSWERS)
     for word in ("gentle", "gruff", "wooden")
 ]
 

@@ -1,4 +1,4 @@
-"""Wordings, orders of options, messages, and how answers become scores."""
+"""Wordings, orders of options, messages, and scores of answers."""
 
 from collections import Counter
 from itertools import permutations
@@ -22,7 +22,7 @@ TASKS = {"association": ("blank", "follows"), "pairs": ("pair",), "gendered-pair
 TASKS |= {"multiple-choice": ("question",)}
 
 
-# Sets of so many languages that most are asked in English, which a run says; and one that is translated, not asked.
+# Data sets with languages that are asked in English, and one for translation systems.
 IN_ENGLISH = ("eurogest", "eurogest-pairs", "stereoset-ptbr", "crows-pairs-gender", "starter-neutral")
 
 
@@ -38,14 +38,14 @@ def test_the_catalogue_has_wordings_in_all_its_languages() -> None:
 @pytest.mark.parametrize("language", list_wording_languages())
 def test_wordings_differ_and_read_as_sentences(language: str) -> None:
     for task in ("blank", "follows", "pair", "speaker", "question"):
-        told = load_wordings(language, task)
-        assert len(told.wordings) >= 3
-        assert len({wording.question for wording in told.wordings}) == len(told.wordings)
-        assert len({wording.closing for wording in told.wordings}) == len(told.wordings)
-        for wording in told.wordings:
+        loaded = load_wordings(language, task)
+        assert len(loaded.wordings) >= 3
+        assert len({wording.question for wording in loaded.wordings}) == len(loaded.wordings)
+        assert len({wording.closing for wording in loaded.wordings}) == len(loaded.wordings)
+        for wording in loaded.wordings:
             assert wording.question == wording.question.strip() != ""
             assert language == "th" or wording.question[-1] in ".?؟？。"
-        assert told.neutral
+        assert loaded.neutral
 
 
 def test_a_message() -> None:

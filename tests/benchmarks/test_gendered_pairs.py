@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-import transformers as t
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from tests.models.tiny import made
+from tests.benchmarks.made_tokenizers import build_tokenizer
 from tests.support.answered import answered
+from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
 from tiltmeter.benchmarks.gendered_pairs import NOT_ONE_TOKEN, ask
 from tiltmeter.engine.causal import CausalAnswerer
@@ -36,12 +35,7 @@ ITEMS = [GenderedPairItem(name, "sk", 1 + n, male, female) for n, (name, (male, 
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
-    vocabulary = {piece: i for i, piece in enumerate(PIECES.split())}
-    backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = [(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
-    backend.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
-    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", mask_token="[MASK]")
+    return build_tokenizer(PIECES.split())
 
 
 def ask_items(items: list[GenderedPairItem], kind: Kind = "masked", protocol: str = "published") -> PartTrials:
@@ -49,7 +43,7 @@ def ask_items(items: list[GenderedPairItem], kind: Kind = "masked", protocol: st
     return ask("all", items, text, protocol=protocol)
 
 
-def test_pairs_pass_the_filters_of_the_paper_or_say_why_not() -> None:
+def test_pairs_are_filtered_as_in_the_paper() -> None:
     asked = ask_items(ITEMS)
     assert [trial.item.id for trial in asked.trials] == ["fine", "same piece"]
     assert {skip.item: skip.reason for skip in asked.skipped} == {
@@ -68,11 +62,7 @@ def test_every_pair_is_either_asked_or_counted_once() -> None:
     assert actual == Counter(PAIRS.keys())
 
 
-def test_the_two_forms_are_compared_in_their_place() -> None:
-    config = t.BertConfig(
-        vocab_size=40, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
-    )
-    bert: Any = made(lambda: t.BertForMaskedLM(config))
+def test_the_two_forms_are_compared_in_their_place(bert: Any) -> None:
     asked = ask_items(ITEMS)
     actual = [rows[0] for _, rows in answered(asked, MaskedAnswerer(bert, torch.device("cpu")))]
     assert [score.candidate for score in actual] == ["Bol/Bola", "unavený./unavená."]
@@ -87,8 +77,7 @@ def test_the_two_forms_are_compared_in_their_place() -> None:
         assert score.score == pytest.approx(float(log_probs[male_id] - log_probs[female_id]), abs=1e-5)
 
 
-def test_causal_models_compare_whole_sentences() -> None:
-    gpt2: Any = made(lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=40, n_embd=16, n_layer=2, n_head=2)))
+def test_causal_models_compare_whole_sentences(gpt2: Any) -> None:
     asked = ask_items(ITEMS, "causal")
     assert (asked.kind, asked.protocol) == ("causal", "whole-sentence")
     # The filters that do not depend on tokens are the same.
@@ -104,10 +93,10 @@ def test_causal_models_compare_whole_sentences() -> None:
 
 
 def test_encoder_decoders_are_not_asked() -> None:
-    with pytest.raises(UnsupportedPart, match="masked and causal models"):
+    with raises_mentioning(UnsupportedPart, "Gendered pairs", "encoder-decoders"):
         ask_items(ITEMS, "seq2seq")
 
 
 def test_there_is_one_protocol() -> None:
-    with pytest.raises(UsageError, match="not a protocol of GEST's pairs"):
+    with raises_mentioning(UsageError, "'in-context'", "GEST's pairs", "published"):
         ask_items(ITEMS, protocol="in-context")

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 import torch
 import transformers as t
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
+from tests.benchmarks.made_tokenizers import build_tokenizer
 from tests.models.tiny import made
 from tests.support.answered import answered
+from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
 from tiltmeter.benchmarks.gender_log_ratios import build_masked_questions, find_differing_positions
 from tiltmeter.benchmarks.gest import BENCHMARK, TEMPLATES, ask, list_parts
@@ -32,15 +34,9 @@ UNEQUAL = ["He", "S", "##he", "he", "s", "man", "wo", "##man"]
 
 
 def word_piece(words: list[str], single: str = "[CLS] $A [SEP]") -> PreTrainedTokenizerFast:
-    """A tokenizer with these words only; `single` is its template of special tokens."""
-    vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys([*REST, *words]))}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=single, pair=f"{single} $B", special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
-    )
-    special = {"unk_token": "[UNK]", "mask_token": "[MASK]", "pad_token": "[PAD]", "bos_token": "[CLS]"}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, additional_special_tokens=["<extra_id_0>"], **special)
+    """Return a tokenizer with only these words; `single` is its template of special tokens."""
+    special = {"pad_token": "[PAD]", "bos_token": "[CLS]", "additional_special_tokens": ["<extra_id_0>"]}
+    return build_tokenizer([*REST, *words], single, **special)
 
 
 def text(tokenizer: Any, kind: Kind, **config: Any) -> TokenizerText:
@@ -53,19 +49,6 @@ def ask_items(part: str, tokenizer: Any, kind: Kind, **config: Any) -> PartTrial
 
 def scores(asked: PartTrials, answerer: Any) -> list[float]:
     return [score.score for _, rows in answered(asked, answerer) for score in rows]
-
-
-@pytest.fixture(scope="module")
-def bert() -> Any:
-    config = t.BertConfig(
-        vocab_size=60, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
-    )
-    return made(lambda: t.BertForMaskedLM(config))
-
-
-@pytest.fixture(scope="module")
-def gpt2() -> Any:
-    return made(lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=60, n_embd=16, n_layer=2, n_head=2)))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +65,7 @@ def log_probabilities(model: Any, **inputs: list[int]) -> torch.Tensor:
 
 
 def released_score(model: Any, tokenizer: Any, male: str, female: str) -> float:
-    """The difference of mean log-probabilities of the differing tokens, each sentence with them masked."""
+    """Return the difference of mean log-probabilities of the differing tokens, which are masked in both sentences."""
     ids = [tokenizer(sentence)["input_ids"] for sentence in (male, female)]
     means = []
     for mine, other in (ids, ids[::-1]):
@@ -137,7 +120,7 @@ def test_words_that_the_tokenizer_does_not_tell_apart_are_reported() -> None:
 
 @pytest.mark.parametrize("single", ["$A", "[CLS] $A", "[CLS] $A [SEP]"])
 @pytest.mark.parametrize("part", ["template-3", "template-4"])
-def test_causal_models_read_what_stands_before_the_word(gpt2: Any, part: str, single: str) -> None:
+def test_causal_models_predict_the_word_from_the_text_before_it(gpt2: Any, part: str, single: str) -> None:
     tokenizer = word_piece(SINGLE, single)
     before = {"template-3": '"{}",', "template-4": '"{}", the'}[part]
     words = {"template-3": ("he", "she"), "template-4": ("man", "woman")}[part]
@@ -205,26 +188,26 @@ def test_the_templates_of_each_kind() -> None:
 
 
 @pytest.mark.parametrize("part", ["template-1", "template-2"])
-def test_causal_models_cannot_be_asked_what_comes_before_the_sentence(part: str) -> None:
-    with pytest.raises(UnsupportedPart, match=f"In {part} the word stands before the sentence"):
+def test_causal_models_cannot_score_a_word_before_the_sentence(part: str) -> None:
+    with raises_mentioning(UnsupportedPart, f"In {part}", "causal model"):
         ask_items(part, word_piece(SINGLE), "causal")
 
 
 def test_a_model_without_a_mask_or_sentinel_cannot_be_asked() -> None:
     bare = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]")))
-    with pytest.raises(UnsupportedPart, match="no mask token"):
+    with raises_mentioning(UnsupportedPart, "no mask token"):
         ask_items("template-1", bare, "masked")
-    with pytest.raises(UnsupportedPart, match="no sentinel"):
+    with raises_mentioning(UnsupportedPart, "<extra_id_0>"):
         ask_items("template-1", bare, "seq2seq")
 
 
 def test_unknown_parts_protocols_and_languages() -> None:
-    with pytest.raises(UsageError, match="no part 'all'; its parts are template-1, "):
+    with raises_mentioning(UsageError, "no part 'all'", "template-1, template-2"):
         ask_items("all", word_piece(SINGLE), "masked")
-    with pytest.raises(UsageError, match="'in-context' is not a protocol of GEST; it has only published"):
+    with raises_mentioning(UsageError, "'in-context'", "GEST", "published"):
         ask("template-1", ITEMS, text(word_piece(SINGLE), "masked"), protocol="in-context")
     german = [GestItem("0", "de", 9, "Ich sang.")]
-    with pytest.raises(UnsupportedPart, match=r"templates are English; .* make new --pairs"):
+    with raises_mentioning(UnsupportedPart, "eurogest", "tiltmeter make new --pairs"):
         ask("template-1", german, text(word_piece(SINGLE), "masked"), protocol="published")
 
 

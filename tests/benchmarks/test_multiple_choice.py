@@ -11,6 +11,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level, with_template, word_level, word_piece
 from tests.support.answered import answered
+from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
 from tiltmeter.benchmarks.multiple_choice import BENCHMARK, ask, build_choice
 from tiltmeter.engine.causal import CausalAnswerer
@@ -109,18 +110,18 @@ def test_an_encoder_decoder_fills_a_sentinel_after_the_prompt() -> None:
     assert question.wanted == ((1, she),)
 
 
-def test_who_cannot_be_asked() -> None:
+def test_unsupported_models_and_protocols() -> None:
     masked = TokenizerText(word_piece(), SimpleNamespace(), "masked")
-    with pytest.raises(UnsupportedPart, match="masked model"):
+    with raises_mentioning(UnsupportedPart, "masked model", "chat model"):
         asked_of([item()], masked)
     plain = TokenizerText(word_level(), SimpleNamespace(decoder_start_token_id=1), "seq2seq")
-    with pytest.raises(UnsupportedPart, match="sentinel"):
+    with raises_mentioning(UnsupportedPart, "sentinel"):
         asked_of([item()], plain)
-    with pytest.raises(UsageError, match="likelihood-per-character"):
+    with raises_mentioning(UsageError, "likelihood-per-character"):
         asked_of([item()], causal_text(), "aul")
 
 
-def test_an_item_whose_answers_cannot_be_told_apart_is_skipped() -> None:
+def test_an_item_with_equal_answers_is_skipped() -> None:
     asked = asked_of([item("same", anti_stereotype="The Nurse "), item("other")], causal_text())
     assert [trial.item.id for trial in asked.trials] == ["other"]
     assert [skip.item for skip in asked.skipped] == ["same"]
@@ -135,7 +136,7 @@ def test_as_a_choice_all_three_answers_are_options() -> None:
 
 
 def test_no_item_is_compared_with_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Comparisons of all pairs made the duration grow with the square of the number of items."""
+    """Comparing all pairs of items would take quadratic time."""
 
     def refuse(_one: object, _other: object) -> bool:
         raise AssertionError("two items were compared")

@@ -12,6 +12,7 @@ from scipy.spatial.distance import jensenshannon
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import with_template, word_level, word_piece
 from tests.support.answered import answered
+from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
 from tiltmeter.benchmarks.pairs import BENCHMARK, PROTOCOLS, ask, drop_final_character
 from tiltmeter.engine.causal import CausalAnswerer
@@ -58,7 +59,7 @@ def ask_items(items: list[PairItem], text: Any, protocol: str = "published") -> 
 
 
 def scores(asked: PartTrials, answerer: Any) -> dict[str, dict[str, float]]:
-    """The scores of each pair, by role."""
+    """Return the scores of each pair by role."""
     by_item = {}
     for item, rows in answered(asked, answerer, batch_tokens=40):
         assert len({row.role for row in rows}) == len(rows)
@@ -85,7 +86,7 @@ def test_no_special_token_is_asked_about() -> None:
     assert not {CLS, SEP} & {token for trial in asked.trials for q in trial.questions for _, token in q.wanted}
 
 
-def test_within_a_word_what_is_to_the_right_is_masked_too() -> None:
+def test_later_tokens_of_the_same_word_are_masked_too() -> None:
     (trial,) = ask_items([SAME], masked_text(), "within-word-l2r").trials
     she, is_, gen, tle, stop = masked_text().encode([SAME.more])[0].ids
     assert [q.ids for q in trial.questions][:5] == [
@@ -135,7 +136,7 @@ def test_an_encoder_decoder_fills_a_sentinel_with_the_sentence() -> None:
         assert question.wanted == tuple((index - 1, ids[index]) for index in range(2, len(ids)))
 
 
-def test_both_likelihoods_ask_the_same_so_that_the_second_is_free() -> None:
+def test_both_likelihoods_ask_the_same_questions() -> None:
     text = causal_text(bos_token="<s>")
     asked = [
         {q.digest for trial in ask_items(PAIRS, text, protocol).trials for q in trial.questions}
@@ -151,7 +152,7 @@ def test_a_pair_without_a_shared_token_is_skipped_with_a_reason(protocol: str) -
     assert [(skip.item, skip.reason) for skip in asked.skipped] == [("nothing", "its two sentences share no token")]
 
 
-def test_only_protocols_of_shared_tokens_need_some() -> None:
+def test_other_protocols_need_no_shared_tokens() -> None:
     text = causal_text(bos_token="<s>")
     assert not ask_items([NOTHING], text, "likelihood-shared").trials
     assert (
@@ -172,7 +173,7 @@ def test_a_sentence_of_no_token_is_skipped_with_a_reason(protocol: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "name"), [(masked_text(), "published"), (seq2seq_text(), "likelihood")])
-def test_the_protocol_is_named_by_what_was_done(text: Any, name: str) -> None:
+def test_the_default_protocol_depends_on_the_kind_of_model(text: Any, name: str) -> None:
     assert ask_items(PAIRS, text).protocol == name
 
 
@@ -185,21 +186,21 @@ def test_causal_models_have_no_published_protocol() -> None:
     [(masked_text(), "likelihood"), (causal_text(bos_token="<s>"), "aul"), (seq2seq_text(), "within-word-l2r")],
 )
 def test_a_protocol_of_another_kind_of_model_cannot_be_asked(text: Any, protocol: str) -> None:
-    with pytest.raises(UnsupportedPart, match=f"{protocol} is not for {text.kind} models; for those there are"):
+    with raises_mentioning(UnsupportedPart, protocol, f"{text.kind} models"):
         ask_items(PAIRS, text, protocol)
 
 
 def test_an_unknown_protocol_is_a_bad_request() -> None:
-    with pytest.raises(UsageError, match="'in-context' is not a protocol of sentence pairs; choose published, "):
+    with raises_mentioning(UsageError, "'in-context'", "published, within-word-l2r"):
         ask_items(PAIRS, masked_text(), "in-context")
 
 
 def test_models_that_lack_a_token_cannot_be_asked() -> None:
-    with pytest.raises(UnsupportedPart, match="no token for the beginning"):
+    with raises_mentioning(UnsupportedPart, "no start token"):
         ask_items(PAIRS, causal_text())
-    with pytest.raises(UnsupportedPart, match="no mask token"):
+    with raises_mentioning(UnsupportedPart, "no mask token"):
         ask_items(PAIRS, TokenizerText(word_level(), SimpleNamespace(), "masked"))
-    with pytest.raises(UnsupportedPart, match="no sentinel"):
+    with raises_mentioning(UnsupportedPart, "no sentinel"):
         ask_items(PAIRS, TokenizerText(word_level(), SimpleNamespace(), "seq2seq"))
 
 
@@ -207,7 +208,7 @@ def test_words_need_a_fast_tokenizer() -> None:
     class Slow(TokenizerText):
         has_offsets = False
 
-    with pytest.raises(UnsupportedPart, match="needs a fast tokenizer"):
+    with raises_mentioning(UnsupportedPart, "within-word-l2r", "fast tokenizer"):
         ask_items(PAIRS, Slow(word_piece(), SimpleNamespace(), "masked"), "within-word-l2r")
 
 
@@ -221,7 +222,7 @@ def log_probs(model: Any, **inputs: Any) -> torch.Tensor:
 
 
 def naive_masked(model: Any, ids: list[int], index: int, covered: list[int]) -> tuple[float, float, float]:
-    """Log-probability of a token, its distance to the gold distribution by SciPy, and whether it is the argmax."""
+    """Return a token's log-probability, its distance to the gold distribution by SciPy, and whether it is the top."""
     shown = [MASK if at in covered else token for at, token in enumerate(ids)]
     table = log_probs(model, input_ids=shown)[index]
     one_hot = np.eye(len(table))[ids[index]]
@@ -238,7 +239,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize("protocol", ["published", "within-word-l2r"])
-def test_masked_scores_are_what_the_papers_define(protocol: str) -> None:
+def test_masked_scores_follow_the_definitions_of_the_papers(protocol: str) -> None:
     model = made(MASKED["bert"])
     actual = scores(ask_items(PAIRS, masked_text(), protocol), MaskedAnswerer(model, CPU))
     for item in PAIRS:
@@ -265,7 +266,7 @@ def test_masked_scores_are_what_the_papers_define(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["bert", "xlm-roberta", "distilbert", "albert", "modernbert", "deberta-v2"])
-def test_unmasked_scores_are_what_the_paper_defines(architecture: str) -> None:
+def test_unmasked_scores_follow_the_definition_of_the_paper(architecture: str) -> None:
     model = made(MASKED[architecture])
     usual = model.config._attn_implementation
     answerer = MaskedAnswerer(model, CPU)
@@ -290,7 +291,7 @@ def test_unmasked_scores_are_what_the_paper_defines(architecture: str) -> None:
 
 
 def naive_likelihoods(model: Any, lead: list[int], ids: list[int], source: list[int] | None) -> list[float]:
-    """The log-probability of each token, with one forward pass per token."""
+    """Return the log-probability of each token, with one forward pass per token."""
     result = []
     for length in range(len(ids)):
         before = [*lead, *ids[:length]]
@@ -344,7 +345,7 @@ def test_a_sentence_ties_with_itself_to_the_last_bit(protocol: str) -> None:
     assert actual.get("s_jsd", 0.0) == actual.get("b_s_jsd", 0.0) == actual.get("difference", 0.0) == 0.0
 
 
-def test_what_stands_before_the_first_difference_is_no_preference() -> None:
+def test_a_common_prefix_does_not_change_the_preference() -> None:
     """Rounding differences between batches in the common prefix must not break a tie."""
     late = pair("late", "she is very loud", "she is very gentle")
     text = causal_text(bos_token="<s>")

@@ -1,4 +1,4 @@
-"""What replies of chat models come to: a table of made replies."""
+"""Outcomes of invented replies of chat models."""
 
 import pytest
 
@@ -283,8 +283,8 @@ OTHERS: list[tuple[str, str, int | str]] = [
 
 
 def outcome(reply: str, options: tuple[str, ...], language: str) -> int | str:
-    read = parse_reply(reply, options, "ABCDEF"[: len(options)], language)
-    return read.kind if read.place is None else read.place
+    parsed = parse_reply(reply, options, "ABCDEF"[: len(options)], language)
+    return parsed.outcome if parsed.place is None else parsed.place
 
 
 @pytest.mark.parametrize(("reply", "expected"), ENGLISH, ids=[repr(reply) for reply, _ in ENGLISH])

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-import transformers as t
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from tests.models.tiny import made
+from tests.benchmarks.made_tokenizers import build_tokenizer
 from tests.support.answered import answered
+from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks.benchmark import PartTrials, UnsupportedPart
 from tiltmeter.benchmarks.gender_log_ratios import UNREADABLE
 from tiltmeter.benchmarks.winobias import NOISE, ask
@@ -42,12 +41,7 @@ CLEAN = ["one", "two", "self", "first"]
 
 
 def tokenizer(single: str = "[CLS] $A [SEP]", **special: str) -> PreTrainedTokenizerFast:
-    vocabulary = {piece: i for i, piece in enumerate(WORDS.split())}
-    backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokens = [(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")]
-    backend.post_processor = processors.TemplateProcessing(single=single, special_tokens=tokens)
-    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", mask_token="[MASK]", **special)
+    return build_tokenizer(WORDS.split(), single, whole_words=True, **special)
 
 
 def ask_items(kind: Kind, tokenizer_: Any, protocol: str = "published") -> PartTrials:
@@ -71,37 +65,32 @@ def test_lines_that_differ_in_more_than_pronouns_are_noise() -> None:
     assert {skip.item: skip.reason for skip in asked.skipped} == dict.fromkeys(["plural", "longer", "same"], NOISE)
 
 
-def test_masked_models_compare_all_pronouns_in_their_places() -> None:
-    config = t.BertConfig(
-        vocab_size=40, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24
-    )
-    bert: Any = made(lambda: t.BertForMaskedLM(config))
+def test_masked_models_compare_all_pronouns_in_their_places(bert: Any) -> None:
     asked = ask_items("masked", tokenizer())
     actual = scores(asked, MaskedAnswerer(bert, CPU))
-    for case in (i for i in ITEMS if i.id in CLEAN):
-        male, female = (tokenizer()(sentence)["input_ids"] for sentence in (case.male, case.female))
+    for clean in (i for i in ITEMS if i.id in CLEAN):
+        male, female = (tokenizer()(sentence)["input_ids"] for sentence in (clean.male, clean.female))
         indices = [index for index, (a, b) in enumerate(zip(male, female, strict=True)) if a != b]
         masked = [3 if index in indices else token for index, token in enumerate(male)]
         table = log_probabilities(bert, masked)
         differences = [float(table[index, male[index]] - table[index, female[index]]) for index in indices]
-        assert actual[case.id] == pytest.approx(sum(differences) / len(differences), abs=1e-5)
+        assert actual[clean.id] == pytest.approx(sum(differences) / len(differences), abs=1e-5)
     (two,) = (trial for trial in asked.trials if trial.item.id == "two")
     assert two.score([torch.zeros(6).numpy()])[0].candidate == "his/her he/she him/her"
 
 
 @pytest.mark.parametrize(("single", "lead"), [("[CLS] $A [SEP]", 1), ("$A", 1), ("[CLS] $A", 1)])
-def test_causal_models_compare_whole_sentences(single: str, lead: int) -> None:
-    gpt2: Any = made(lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=40, n_embd=16, n_layer=2, n_head=2)))
+def test_causal_models_compare_whole_sentences(gpt2: Any, single: str, lead: int) -> None:
     asked = ask_items("causal", tokenizer(single, bos_token="[CLS]"))
     assert asked.protocol == "whole-sentence"
     actual = scores(asked, CausalAnswerer(gpt2, CPU))
-    for case in (i for i in ITEMS if i.id in CLEAN):
+    for clean in (i for i in ITEMS if i.id in CLEAN):
         sums = []
-        for sentence in (case.male, case.female):
+        for sentence in (clean.male, clean.female):
             ids = [1, *tokenizer("$A")(sentence)["input_ids"]]
             table = log_probabilities(gpt2, ids)
             sums.append(sum(float(table[index - 1, ids[index]]) for index in range(lead, len(ids))))
-        assert actual[case.id] == pytest.approx(sums[0] - sums[1], abs=1e-4)
+        assert actual[clean.id] == pytest.approx(sums[0] - sums[1], abs=1e-4)
 
 
 def test_without_a_start_token_the_first_word_must_not_differ() -> None:
@@ -110,8 +99,8 @@ def test_without_a_start_token_the_first_word_must_not_differ() -> None:
     assert {skip.item: skip.reason for skip in asked.skipped}["first"] == UNREADABLE
 
 
-def test_what_cannot_be_asked() -> None:
-    with pytest.raises(UnsupportedPart, match="masked and causal models"):
+def test_unsupported_models_and_protocols() -> None:
+    with raises_mentioning(UnsupportedPart, "WinoBias", "encoder-decoders"):
         ask_items("seq2seq", tokenizer())
-    with pytest.raises(UsageError, match="not a protocol of WinoBias"):
+    with raises_mentioning(UsageError, "'in-context'", "WinoBias", "published"):
         ask_items("masked", tokenizer(), "in-context")

@@ -32,12 +32,12 @@ def test_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--max-requests", "3"), "over --max-requests 3"),
-        (("--max-cost", "0.00001", "--price-in", "1", "--price-out", "1"), "over --max-cost 1e-05"),
+        (("--max-requests", "3"), "exceeds --max-requests 3"),
+        (("--max-cost", "0.00001", "--price-in", "1", "--price-out", "1"), "exceeds --max-cost 1e-05"),
         (("--max-cost", "1"), "--price-in and --price-out"),
-        (("--samples", "3", "--temperature", "0"), "give a --temperature above 0"),
-        (("--protocol", "in-context"), "forced-choice, choice-probabilities"),
-        (("--protocol", "choice-probabilities", "--samples", "3"), "nothing to sample"),
+        (("--samples", "3", "--temperature", "0"), "--temperature above 0"),
+        (("--protocol", "in-context"), "forced-choice or choice-probabilities"),
+        (("--protocol", "choice-probabilities", "--samples", "3"), "remove --samples"),
     ],
 )
 def test_refused_before_anything_is_sent(

@@ -107,7 +107,7 @@ def test_export(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["compare", "nowhere", "{one}"], "nowhere holds no manifest.json, so it is not a finished run"),
+        (["compare", "nowhere", "{one}"], "nowhere has no manifest.json"),
         (["compare", "{one}"], "give a second run"),
         (["compare", "{one}", "{one}"], "The same run is given twice"),
         (["compare", "{one}", "{elsewhere}"], "share no items"),

@@ -8,6 +8,7 @@ import pytest
 from tests.runs.made import association_scores, chosen_scores, pair_scores, run, saved
 from tests.runs.test_prediction_run import predictions
 from tests.support.command import command
+from tests.support.messages import assert_mentions
 
 SAMPLE = [
     {"benchmark": "stereoset", "part": part, "language": "en", "items": 60, "available": 2106, "files": {"x": "1"}}
@@ -184,9 +185,9 @@ def test_score_says_what_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     unknown = predictions(tmp_path, "mine")
     words[2] = str(unknown)
     assert command(monkeypatch, *words) == 0
-    assert "name it with --kind" in capsys.readouterr().err
+    assert "set it with --kind" in capsys.readouterr().err
     assert command(monkeypatch, *words, "--kind", "recurrent") == 2
-    assert "--kind recurrent is not known; choose masked" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "--kind recurrent", "choose one of masked")
 
 
 def test_a_margin_is_given_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -203,13 +204,13 @@ def test_a_margin_is_given_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("margin", "message"),
     [
-        ("SS", "--margin SS is not MEASURE=NUMBER, as in SS=3."),
-        ("SS=wide", "--margin SS=wide is not MEASURE=NUMBER, as in SS=3."),
-        ("SSS=3", "'SSS' is no measure with a margin of equivalence (did you mean SS?)"),
-        ("SS=0", "The margin 0 of SS leaves no room around its ideal; give more than 0."),
-        ("SS=nan", "leaves no room around its ideal"),
-        ("SS=inf", "lies every value that SS can have; give less than 50."),
-        ("g_s=0.9", "The margin 0.9 of g_s leaves no room around its ideal; give more than 1."),
+        ("SS", "--margin SS does"),
+        ("SS=wide", "--margin SS=wide does"),
+        ("SSS=3", "(did you mean SS?)"),
+        ("SS=0", "The margin 0 of SS"),
+        ("SS=nan", "greater than 0"),
+        ("SS=inf", "less than 50"),
+        ("g_s=0.9", "greater than 1"),
     ],
 )
 @pytest.mark.parametrize(

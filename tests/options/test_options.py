@@ -1,4 +1,4 @@
-"""Options are defined once: command line, plans, the studio and `evaluate` follow."""
+"""Options are defined once; command line, plan files, the studio and `evaluate` are derived from them."""
 
 import inspect
 from dataclasses import dataclass, fields
@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 import tiltmeter
+from tests.support.messages import raises_mentioning
 from tiltmeter.cli.option_parameters import with_options
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.errors import UsageError
@@ -17,9 +18,9 @@ from tiltmeter.options.option_field import define_option
 from tiltmeter.options.option_values import COUNT, DEVICES, FLAG, MARGINS, SIZES, TEXT
 from tiltmeter.studio.run_request import RunRequest
 
-# Fields that a caller in Python does not set.
+# Fields that have no keyword in `evaluate`.
 INTERNAL = {"cache", "keep_heads"}
-# Python takes any sequence, or nothing, where the field has an immutable or empty value.
+# Keywords of `evaluate` whose default differs from the default of the field.
 OTHER_DEFAULTS = {"margins": None}
 
 
@@ -68,7 +69,7 @@ def test_a_command_gets_an_object_of_the_options_class(words: list[str], expecte
 
 def test_a_value_that_is_no_choice_is_an_error_with_the_choices() -> None:
     (hue, *_) = list_options(Colours)
-    with pytest.raises(UsageError, match="--hue green is not known; choose red, blue"):
+    with raises_mentioning(UsageError, "--hue green", "red, blue"):
         hue.parse("green")
 
 
@@ -99,5 +100,5 @@ def test_every_option_with_a_label_is_in_the_request_of_the_studio() -> None:
     assert (request.build_settings().limit, chat.price_out) == (3, 2.0)
 
 
-def test_names_that_are_no_fields_are_left_out() -> None:
+def test_values_without_a_field_are_ignored() -> None:
     assert build_options(ChatOptions, {"samples": 2, "colour": "red"}, full=True) == ChatOptions(samples=2, full=True)

@@ -3,7 +3,7 @@ from tiltmeter.progress.progress import Progress
 
 
 def reported(*reports: tuple[float, int, int | None]) -> Pace:
-    """The pace after reports at a time, of units done and in all; the step begins at 0."""
+    """Return the pace of a step that begins at time 0, after reports of (time, units done, total)."""
     now = 0.0
     pace = Pace(clock=lambda: now)
     for now, done, total in reports:  # noqa: B007 - the clock reads it
@@ -26,6 +26,6 @@ def test_a_step_of_one_report_includes_loading() -> None:
     assert pace.find_speed_start() == (0.0, 10)
 
 
-def test_nothing_is_known_of_stored_units_and_of_unknown_totals() -> None:
+def test_no_speed_for_stored_units_and_no_remaining_time_for_unknown_totals() -> None:
     assert reported((1.0, 100, 100)).find_speed_start() is None
     assert reported((1.0, 0, None), (2.0, 1, None), (4.0, 5, None)).estimate_remaining() is None

@@ -43,7 +43,7 @@ def test_slow_steps_and_steps_of_unknown_length(clock: list[float], capsys: pyte
     ]
 
 
-def test_what_happens_before_the_first_answer_is_not_expected_again(
+def test_loading_time_does_not_count_for_the_remaining_time(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Loading the weights takes minutes; the answers then come fast."""

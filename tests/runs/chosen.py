@@ -1,4 +1,4 @@
-"""Made items whose options say which role they have, for made chat models."""
+"""Synthetic items whose options name their role, for simulated chat models."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def association_file(folder: Path, n: int = 40, language: str = "en", targets: int = 20) -> str:
-    """A file of `n` items about `targets` targets; options are called towards, against and nonsense."""
+    """Write `n` items about `targets` targets, with the options towards, against and nonsense."""
     return _written(
         folder / f"association-{n}.{language}.jsonl",
         [
@@ -29,7 +29,7 @@ def association_file(folder: Path, n: int = 40, language: str = "en", targets: i
 
 
 def pairs_file(folder: Path, n: int = 40, language: str = "en") -> str:
-    """A file of `n` pairs of sentences."""
+    """Write `n` pairs of sentences."""
     return _written(
         folder / f"pairs-{n}.{language}.jsonl",
         [
@@ -47,7 +47,7 @@ def pairs_file(folder: Path, n: int = 40, language: str = "en") -> str:
 
 
 def gest_file(folder: Path, n: int = 64) -> str:
-    """A file of `n` sentences for the sixteen stereotypes; each names the gender of its stereotype."""
+    """Write `n` sentences for the sixteen stereotypes; each names the gender of its stereotype."""
     return _written(
         folder / f"gest-{n}.jsonl",
         [
@@ -68,9 +68,9 @@ def _written(path: Path, items: list[dict[str, Any]]) -> str:
 
 
 def questions_file(folder: Path, n: int = 40, language: str = "en", part: str = "", swapped: bool = False) -> str:
-    """A file of `n` questions of ten templates, half of them ambiguous unless a part is given.
+    """Write `n` questions of ten templates, half of them ambiguous unless a part is given.
 
-    The answers are called towards, against and unclear; `swapped`: the first two have each other's role.
+    The answers are towards, against and unclear; `swapped` exchanges the roles of the first two.
     """
     towards, against = ("against", "towards") if swapped else ("towards", "against")
     items = []

@@ -30,7 +30,7 @@ def association_scores(
     first: int = 0,
     targets: int = 20,
 ) -> pd.DataFrame:
-    """Random scores of n items in each part; `lean` is added to those of the stereotypes."""
+    """Return random scores of n items in each part; `lean` is added to those of the stereotypes."""
     rng = np.random.default_rng(seed)
     rows = []
     for part in parts:
@@ -56,8 +56,10 @@ def chosen_scores(
     targets: int = 20,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Scores with a known SS: in each part, `ties` percent of the n items are ties, and the stereotype is preferred in
-    `ss` percent of the others. Without `sense` the unrelated candidate has the highest score in half of the items.
+    """Return scores with a known SS.
+
+    In each part, `ties` percent of the n items are ties, and the stereotype is preferred in `ss` percent of the others.
+    Without `sense` the unrelated candidate has the highest score in half of the items.
     """
     rows = []
     for part in parts:
@@ -109,7 +111,7 @@ def pair_scores(
     distance_lean: float | None = None,
     n: int = 80,
 ) -> pd.DataFrame:
-    """Random scores of n sentence pairs by a masked model; `distance_lean` is the lean of S_JSD, by default `lean`."""
+    """Return random scores of n pairs by a masked model; `distance_lean` is the lean of S_JSD, by default `lean`."""
     rng = np.random.default_rng(seed)
     rows = []
     for number in range(n):
@@ -143,7 +145,7 @@ def gest_scores(
     n: int = 64,
     parts: Sequence[str] = ("template-3",),
 ) -> pd.DataFrame:
-    """Random log ratios of n sentences for sixteen stereotypes; `lean` is added for those about men."""
+    """Return random log ratios of n sentences for 16 stereotypes; `lean` is added for those about men."""
     rng = np.random.default_rng(seed)
     rows = [
         {
@@ -165,7 +167,7 @@ def gest_scores(
 
 
 def winobias_scores(model: str = "made/one", *, seed: int = 0, lean: float = 0.4, n: int = 60) -> pd.DataFrame:
-    """Random log ratios of n sentences about ten occupations; `lean` is added for the five of men."""
+    """Return random log ratios of n sentences about ten occupations; `lean` is added for the five of men."""
     rng = np.random.default_rng(seed)
     rows = [
         {
@@ -195,8 +197,10 @@ def run(
     margins: dict[str, float] | None = None,
     **manifest: Any,
 ) -> Result:
-    """The result of these scores: `family` is the module of measures (or one for each benchmark), `kind` the kind of
-    the models, `answers` the family of their answers.
+    """Return the result of these scores.
+
+    `family` is the module of measures (or one for each benchmark), `kind` the kind of the models, `answers` the answer
+    type.
     """
     scores = pd.concat(tables, ignore_index=True)
     families = dict.fromkeys(scores["benchmark"], family) if isinstance(family, str) else family
@@ -226,7 +230,7 @@ def run(
 def askings(
     scores: pd.DataFrame, kind: str | None = "masked", answers: str = "likelihood", tokenizer: str | None = None
 ) -> list[MeasurementConditions]:
-    """The askings of a table of scores, with the same kind and family for all models."""
+    """Return the conditions of a table of scores, with the same kind and answer type for all models."""
     cases = scores[CASE].drop_duplicates().to_numpy().tolist()
     return [MeasurementConditions(*map(str, case), answers, kind, tokenizer) for case in cases]
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.models.chat_served import ChatServer, biased, chance, chat_serving
 from tests.runs.chosen import pairs_file
+from tests.support.messages import raises_mentioning
 from tiltmeter import ChatOptions, evaluate
 from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.errors import ModelError, UsageError
@@ -20,7 +21,7 @@ TOWARDS, AWAY = biased(1.0), biased(0.0)
 
 
 def stored(confirmed: bool) -> int:
-    """The number of stored replies."""
+    """Return the number of stored replies."""
     where = "NOT LIKE" if confirmed else "LIKE"
     with closing(sqlite3.connect(get_cache_folder() / "replies.sqlite")) as database:
         query = f"SELECT count(*) FROM replies WHERE fingerprint {where} '%unconfirmed'"
@@ -29,7 +30,7 @@ def stored(confirmed: bool) -> int:
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A file of 30 pairs: 120 messages."""
+    """Return a file of 30 pairs, for 120 messages."""
     return pairs_file(tmp_path, 30)
 
 
@@ -37,22 +38,22 @@ def test_a_server_that_names_another_model_stops_the_run(path: str) -> None:
     server = ChatServer(TOWARDS)
     server.changes_after, server.later_name = 50, "made-2"
     with chat_serving(server) as name:
-        with pytest.raises(ModelError, match=r"made-2 now.*made-1.*TILTMETER_CACHE"):
+        with raises_mentioning(ModelError, "made-2", "made-1", "TILTMETER_CACHE"):
             evaluate(name, path, concurrency=1)
         assert stored(confirmed=True) == 0
         assert stored(confirmed=False) == 50
-        with pytest.raises(ModelError, match=r"made-2 now.*made-1"):
+        with raises_mentioning(ModelError, "made-2", "made-1"):
             evaluate(name, path, concurrency=1)
 
 
 @pytest.mark.parametrize("window", [40, 400])
-def test_a_server_that_replies_otherwise_stops_the_run(path: str, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
+def test_a_server_with_other_replies_stops_the_run(path: str, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
     monkeypatch.setattr(chat_confirmation, "WINDOW", window)
     monkeypatch.setattr(chat_confirmation, "_SHARE", 0.1)
     server = ChatServer(TOWARDS)
     server.changes_after, server.later = 70, AWAY
     with chat_serving(server) as name:
-        with pytest.raises(ModelError, match=r"no longer replies as before.*discarded.*kept"):
+        with raises_mentioning(ModelError, "changed its model", "discarded"):
             evaluate(name, path, concurrency=4)
         assert stored(confirmed=True) == (40 if window == 40 else 0)
         assert stored(confirmed=False) == 0
@@ -85,11 +86,11 @@ def test_replies_of_a_run_that_failed_are_confirmed_or_discarded(path: str, monk
     server = ChatServer(TOWARDS)
     server.dies_after = 60
     with chat_serving(server) as name:
-        with pytest.raises(ModelError, match="are kept"):
+        with raises_mentioning(ModelError, "kept"):
             evaluate(name, path, concurrency=1)
         assert (stored(confirmed=True), stored(confirmed=False)) == (0, 60)
         server.dies_after, server.policy = None, AWAY
-        with pytest.raises(ModelError, match=r"no longer replies as before.*60 replies .*discarded"):
+        with raises_mentioning(ModelError, "changed its model", "60 replies"):
             evaluate(name, path)
         assert stored(confirmed=False) == 0
         result = evaluate(name, path)
@@ -97,14 +98,14 @@ def test_replies_of_a_run_that_failed_are_confirmed_or_discarded(path: str, monk
     assert set(result.answers["outcome"]) == {"anti-stereotype"}
 
 
-def test_messages_that_are_asked_again_are_in_the_budget(path: str) -> None:
+def test_repeated_messages_are_in_the_budget(path: str) -> None:
     server = ChatServer(TOWARDS)
-    told: list[str] = []
+    messages: list[str] = []
     with chat_serving(server) as name:
-        with pytest.raises(UsageError, match="Nothing was sent"):
+        with raises_mentioning(UsageError, "125 requests", "Nothing was sent"):
             evaluate(name, path, chat=ChatOptions(max_requests=124))
-        result = evaluate(name, path, chat=ChatOptions(max_requests=125), tell=told.append)
-    assert "125 requests" in told[0]
+        result = evaluate(name, path, chat=ChatOptions(max_requests=125), tell=messages.append)
+    assert "125 requests" in messages[0]
     assert len(server.bodies) == 125
     assert result.manifest.models[0].details["tokens_in"] == 125 * 50
 
@@ -117,7 +118,7 @@ def test_samples_are_confirmed_at_temperature_0(path: str, monkeypatch: pytest.M
         assert (temperatures.count(0.0), temperatures.count(1.0)) == (10, 120)
         server.changes_after, server.later = len(server.answered) + 60, AWAY
         server.policy = TOWARDS
-        with pytest.raises(ModelError, match="no longer replies as before"):
+        with raises_mentioning(ModelError, "changed its model"):
             evaluate(name, path, chat=ChatOptions(temperature=0.5), concurrency=1)
 
 

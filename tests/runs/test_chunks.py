@@ -1,4 +1,4 @@
-"""Runs whose questions are made, answered and scored in several chunks."""
+"""Runs whose questions are built, answered and scored in several chunks."""
 
 import gc
 import json
@@ -12,6 +12,7 @@ import pytest
 
 from perf.run_memory import write_items
 from tests.runs.chosen import association_file, gest_file, pairs_file, questions_file
+from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.datasets import load
 from tiltmeter.errors import ModelError
@@ -32,8 +33,8 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portion_blocks, "CHUNK_SIZE", 600)
 
 
-def watched(told: dict[str, list[Progress]]) -> Any:
-    return lambda label: nullcontext(told.setdefault(label, []).append)
+def watched(reports: dict[str, list[Progress]]) -> Any:
+    return lambda label: nullcontext(reports.setdefault(label, []).append)
 
 
 def run(model: str, items: list[str], out: Path, **options: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -53,10 +54,10 @@ def test_chunks_change_only_rounding(
     scores, manifest = run(model, files, tmp_path / "whole", protocol="published")
     request.getfixturevalue("_small_chunks")
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "two"))
-    told: dict[str, list[Progress]] = {}
-    divided, other = run(model, files, tmp_path / "divided", watch=watched(told))
-    assert sum(map(len, told.values())) > 20
-    for progress in told.values():
+    reports: dict[str, list[Progress]] = {}
+    divided, other = run(model, files, tmp_path / "divided", watch=watched(reports))
+    assert sum(map(len, reports.values())) > 20
+    for progress in reports.values():
         assert progress[-1].done == progress[-1].total
         assert [one.done for one in progress] == sorted(one.done for one in progress)
     assert other == manifest
@@ -67,17 +68,17 @@ def test_chunks_change_only_rounding(
 @pytest.mark.usefixtures("_small_chunks")
 def test_a_resumed_run_writes_the_same_bytes(masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     items = [pairs_file(tmp_path, 20)]
-    told: list[Progress] = []
+    reports: list[Progress] = []
 
     def stop(progress: Progress) -> None:
-        told.append(progress)
+        reports.append(progress)
         if progress.done > 12:
             raise KeyboardInterrupt
 
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "stopped"))
     with pytest.raises(KeyboardInterrupt):
         evaluate(masked, items, device="cpu", watch=lambda _label: nullcontext(stop))
-    assert told[-1].done < (told[-1].total or 0)
+    assert reports[-1].done < (reports[-1].total or 0)
     run(masked, items, tmp_path / "resumed")
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "whole"))
     run(masked, items, tmp_path / "uninterrupted")
@@ -86,7 +87,7 @@ def test_a_resumed_run_writes_the_same_bytes(masked: str, tmp_path: Path, monkey
 
 
 @pytest.mark.usefixtures("_small_chunks")
-def test_values_so_far_are_of_all_chunks_so_far(masked: str, tmp_path: Path) -> None:
+def test_interim_values_include_all_finished_chunks(masked: str, tmp_path: Path) -> None:
     seen: list[list[InterimValue]] = []
     evaluate(masked, pairs_file(tmp_path, 20), device="cpu", so_far=lambda values: seen.append(values()))
     counts = [values[0].items for values in seen if values]
@@ -95,20 +96,20 @@ def test_values_so_far_are_of_all_chunks_so_far(masked: str, tmp_path: Path) -> 
     assert len(set(counts)) > 3
 
 
-def test_a_portion_is_refused_before_any_of_it_is_asked(
+def test_a_portion_is_rejected_before_any_question_is_answered(
     causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One item of many is too long, and it is in the last chunk."""
+    """One item, in the last chunk, is too long."""
     monkeypatch.setattr(portion_blocks, "BLOCK_ITEMS", 3)
     monkeypatch.setattr(portion_blocks, "CHUNK_SIZE", 500)
     path = Path(association_file(tmp_path, 20))
     lines = path.read_text().splitlines()
     last = json.loads(lines[-1])
     path.write_text("\n".join([*lines[:-1], json.dumps({**last, "context": last["context"] + " And so on." * 60})]))
-    told: dict[str, list[Progress]] = {}
-    with pytest.raises(ModelError, match="tokens, but"):
-        evaluate(causal, str(path), device="cpu", watch=watched(told))
-    assert told == {}
+    reports: dict[str, list[Progress]] = {}
+    with raises_mentioning(ModelError, "i-19", "at most 64"):
+        evaluate(causal, str(path), device="cpu", watch=watched(reports))
+    assert reports == {}
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_only_the_questions_of_a_chunk_are_in_memory(
     monkeypatch.setattr(portion_blocks, "CHUNK_SIZE", 30_000)
 
     def most_questions(items: int) -> int:
-        """Most questions that were in memory at once, where a chunk begins or ends."""
+        """Return the largest number of questions in memory at the beginning or end of a chunk."""
         counts = []
 
         def count(progress: Progress) -> None:

@@ -1,11 +1,13 @@
-"""Runs repeat warnings that change what a number means, and list rows of released files that were left out."""
+"""Runs repeat warnings that change the meaning of a number, and list skipped rows of released files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter import evaluate
 from tiltmeter.cli.output import print_result
 from tiltmeter.datasets import dataset_loader
@@ -41,13 +43,13 @@ def test_a_run_counts_the_warnings(causal: str, tmp_path: Path, capsys: pytest.C
 
 def test_only_items_that_were_asked_are_counted(tmp_path: Path) -> None:
     (portion,) = load_portions(str(write(tmp_path / "pairs.jsonl", LINES)))
-    assert portion.with_items(portion.items[:1]).count_warnings() == {}
-    assert portion.with_items(portion.items[:2]).count_warnings() == {"identical-pair": 1}
+    assert replace(portion, items=portion.items[:1]).count_warnings() == {}
+    assert replace(portion, items=portion.items[:2]).count_warnings() == {"identical-pair": 1}
 
 
 @pytest.fixture
 def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A catalogue entry with a bad row, and a file that cannot be read at all."""
+    """Add a data set with bad rows and an unreadable file to the catalogue."""
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
     folder = tmp_path / "owner" / "set"
     folder.mkdir(parents=True)
@@ -74,12 +76,12 @@ def test_bad_rows_of_a_released_set_are_left_out_and_listed(released: str) -> No
     ]
     notes = describe_data_problems([portion], [portion])
     assert any("b.csv" in note for note in notes)
-    assert any(note.startswith("2 rows of released") for note in notes)
+    assert any("2 rows of released" in note for note in notes)
 
 
-def test_a_file_of_ones_own_stays_strict(tmp_path: Path) -> None:
+def test_bad_rows_of_a_users_file_are_errors(tmp_path: Path) -> None:
     path = write(tmp_path / "own.jsonl", [PAIR | {"id": "1"}, PAIR | {"id": "2", "direction": "up"}])
-    with pytest.raises(DataError, match=r"own\.jsonl, line 2, direction"):
+    with raises_mentioning(DataError, "own.jsonl, line 2, direction"):
         list(load_portions(str(path)))
 
 

@@ -1,4 +1,4 @@
-"""Runs on tiny models, end to end: folder, manifest, refused parts and errors."""
+"""Runs on tiny models, end to end: folder, manifest, unsupported parts and errors."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.runs.evaluate import evaluate
@@ -101,13 +102,13 @@ def test_a_limit_keeps_the_same_items_in_every_language(causal: str) -> None:
     assert len(kept.iloc[0]) == 7
 
 
-def test_refused_parts_are_listed_and_the_others_run(masked: str) -> None:
+def test_unsupported_parts_are_listed_and_the_others_run(masked: str) -> None:
     result = evaluate(masked, "starter:en", limit=4)
     assert set(result.scores["part"]) == {"intrasentence"}
     (refusal,) = result.manifest.refused
     assert refusal.part == "intersentence"
     assert "no next-sentence head" in refusal.reason
-    with pytest.raises(ModelError, match="no next-sentence head"):
+    with raises_mentioning(ModelError, "no next-sentence head"):
         evaluate(masked, "starter/intersentence:en")
 
 
@@ -137,7 +138,7 @@ def test_a_jsonl_file_as_benchmark(causal: str, tmp_path: Path) -> None:
 def test_a_folder_with_another_run_is_not_overwritten(causal: str, tmp_path: Path) -> None:
     evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")
     before = (tmp_path / "run/measures.json").read_bytes()
-    with pytest.raises(UsageError, match=r"already holds another run.*--force"):
+    with raises_mentioning(UsageError, str(tmp_path / "run"), "--force"):
         evaluate(causal, "starter/intrasentence:en", limit=4, out=tmp_path / "run")
     assert (tmp_path / "run/measures.json").read_bytes() == before
     evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")  # the same run may be written again
@@ -149,7 +150,7 @@ def test_an_item_that_is_too_long_is_an_error(causal: str, tmp_path: Path) -> No
     item: dict[str, Any] = {"part": "intrasentence", "language": "en", "bias_type": "profession", "target": "nurse"}
     item |= {"id": "endless", "context": "The nurse was BLANK. " + "very " * 80, "candidates": candidates}
     (tmp_path / "long.jsonl").write_text(json.dumps(item))
-    with pytest.raises(ModelError, match=r"Item endless of .* tokens, but .* reads at most 64"):
+    with raises_mentioning(ModelError, "Item endless", "at most 64"):
         evaluate(causal, str(tmp_path / "long.jsonl"))
 
 
@@ -165,7 +166,7 @@ def test_an_item_that_is_too_long_is_an_error(causal: str, tmp_path: Path) -> No
 def test_damaged_runs_are_errors(damage: Any, error: Any, message: str, causal: str, tmp_path: Path) -> None:
     evaluate(causal, "starter/intrasentence:en", limit=3, out=tmp_path / "run")
     damage(tmp_path / "run")
-    with pytest.raises(error, match=message):
+    with raises_mentioning(error, message):
         Result.load(tmp_path / "run")
 
 

@@ -1,4 +1,4 @@
-"""MT-GenEval: how translations are scored, and runs on made items."""
+"""MT-GenEval: scoring of translations, and runs on synthetic items."""
 
 import csv
 import json
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import command
+from tests.support.messages import raises_mentioning
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.geneval import GenevalItem
@@ -62,7 +63,7 @@ def items(tmp_path: Path) -> str:
 
 
 def naive(translation: str, correct: str, incorrect: str) -> str:
-    """The published decision, written another way: word by word over lists."""
+    """Return the published decision, implemented word by word over lists."""
 
     def words(text: str) -> list[str]:
         return "".join(" " if letter in string.punctuation else letter for letter in text.lower()).split()
@@ -83,7 +84,7 @@ def test_decisions_are_those_of_a_naive_implementation(translation: str) -> None
     assert matched.score == (translation not in ("Nada.", "", "¿jardinero?"))
 
 
-def test_the_context_is_cut_off_by_counting_sentences() -> None:
+def test_the_context_is_removed_by_counting_sentences() -> None:
     item = GenevalItem("1", "context", "es", "feminine", "Kim cooks. Or not?", "a", "b", context="She left.")
     assert split_sentences('He said: "Stop!" Then it rained.') == ['He said: "Stop!"', "Then it rained."]
     assert remove_context(item, "Él salió. Kim cocina. ¿O no?") == "Kim cocina. ¿O no?"
@@ -100,7 +101,7 @@ def test_a_run_of_a_system(items: str, tmp_path: Path) -> None:
     assert values["sentences", "acc"] == 50
     assert values["sentences", "acc gap"] == 50
     assert values["sentences", "reference coverage"] == 75
-    # "Él" of the context's translation does not count.
+    # "Él" occurs only in the translation of the context.
     assert values["context", "acc"] == 100
     assert {record.family for record in result.records} == {"translation"}
     data = result.manifest.data
@@ -121,7 +122,7 @@ def test_a_file_of_one_part(items: str, tmp_path: Path) -> None:
 
 
 def test_a_language_without_items(items: str) -> None:
-    with pytest.raises(UsageError, match=r"has no items for 'fr'; it has es\."):
+    with raises_mentioning(UsageError, "'fr'", "it has es."):
         evaluate_translator(FakeTranslator(), on=items.replace(":es", ":fr"))
 
 

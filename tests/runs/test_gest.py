@@ -1,4 +1,4 @@
-"""Runs on GEST, end to end: templates, editions, released predictions, refusals."""
+"""Runs on GEST, end to end: templates, editions, released predictions, unsupported parts."""
 
 import math
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 
 from tests.benchmarks.test_gest import SINGLE, UNEQUAL, word_piece
 from tests.models.tiny import CAUSAL, MASKED, made
+from tests.support.messages import raises_mentioning
 from tiltmeter.datasets import load
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError, ModelError, UsageError
@@ -69,17 +70,17 @@ def test_all_templates_are_asked_by_default(masked: str, causal: str, sentences:
     assert set(single.scores["part"]) == {"template-3"}
 
 
-def test_templates_that_a_model_cannot_answer_are_refused(masked: str, causal: str, sentences: Path) -> None:
+def test_templates_that_a_model_does_not_support_are_listed(masked: str, causal: str, sentences: Path) -> None:
     result = evaluate([masked, causal], f"{sentences}/template-1")
     (refusal,) = result.manifest.refused
     assert (refusal.model, refusal.part) == (causal, "template-1")
-    assert "the word stands before the sentence" in refusal.reason
+    assert "In template-1" in refusal.reason
 
 
 def test_words_that_split_unequally_are_reported(odd: str, sentences: Path) -> None:
-    with pytest.raises(ModelError, match="because the two wordings have different numbers of tokens"):
+    with raises_mentioning(ModelError, "No item", "different numbers of tokens"):
         evaluate(odd, f"{sentences}/template-3")
-    with pytest.raises(ModelError, match="different numbers of tokens"):
+    with raises_mentioning(ModelError, "different numbers of tokens"):
         evaluate(odd, str(sentences))
 
 
@@ -144,27 +145,27 @@ def test_the_predictions_of_one_template(released: Path) -> None:
     result = score_predictions(file, form="gest", on=f"{on}/template-4", model="mine")
     assert set(result.scores["part"]) == {"template-4"}
     assert set(result.scores["model"]) == {"mine"}
-    with pytest.raises(UsageError, match="is for one template; name it"):
+    with raises_mentioning(UsageError, "gpt-x_template-1.txt", "gest-1.0/template-1:en"):
         score_predictions(file, form="gest", on=on)
-    with pytest.raises(UsageError, match="no predictions of gpt-x for template-1, only for template-3, template-4"):
+    with raises_mentioning(UsageError, "gpt-x", "template-1", "template-3, template-4"):
         score_predictions(released / "gpt-x", form="gest", on=f"{on}/template-1")
 
 
 def test_invalid_predictions_are_errors(released: Path) -> None:
     on = f"{released / 's.jsonl'}/template-3"
     file = released / "gpt-x_template-0.txt"
-    with pytest.raises(DataError, match=r"neither a file .*nowhere nor four or two files"):
+    with raises_mentioning(DataError, "nowhere", "nowhere_template-0.txt"):
         score_predictions(released / "nowhere", form="gest", on=on)
-    with pytest.raises(UsageError, match="are for the sentences of gest"):
+    with raises_mentioning(UsageError, "gest or gest-1.0", "--on"):
         score_predictions(file, form="gest", on="starter:en")
-    with pytest.raises(UsageError, match="are for StereoSet"):
+    with raises_mentioning(UsageError, "stereotypes-multi", "StereoSet"):
         score_predictions(file, form="stereotypes-multi", on=on)
-    with pytest.raises(UsageError, match="not a form of predictions; there are stereotypes-multi, gest"):
+    with raises_mentioning(UsageError, "'nothing'", "stereotypes-multi or gest"):
         score_predictions(file, form="nothing", on=on)
-    for text, message in {"0.5\n": "has 1 lines, but .* has 16 sentences", "x\n": "a number on each line"}.items():
+    for text, part in {"0.5\n": "16 sentences", "x\n": "number on each line"}.items():
         file.write_text(text, encoding="utf-8")
-        with pytest.raises(DataError, match=message):
+        with raises_mentioning(DataError, str(file), part):
             score_predictions(file, form="gest", on=on)
     file.write_text("nan\n" * 16, encoding="utf-8")
-    with pytest.raises(DataError, match="line 1: nan is not a finite number"):
+    with raises_mentioning(DataError, "line 1: nan"):
         score_predictions(file, form="gest", on=on)

@@ -1,4 +1,4 @@
-"""Values of a run that is not finished."""
+"""Interim values of an unfinished run."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.interim_values import InterimValue, compute_interim_values
 
 
-def test_values_are_those_of_the_items_so_far(causal: str) -> None:
+def test_values_are_computed_from_the_answered_items(causal: str) -> None:
     result = evaluate(causal, "starter/intrasentence:en", limit=12)
     some = sorted(set(result.scores["item"]))[:7]
     scores = result.scores[result.scores["item"].isin(some)]
@@ -23,7 +23,7 @@ def test_values_are_those_of_the_items_so_far(causal: str) -> None:
     assert math.isclose(value.value, 100 * sum(won) / 7)
 
 
-def test_items_grow_with_every_batch_until_all_are_there(causal: str) -> None:
+def test_the_number_of_items_grows_with_every_batch(causal: str) -> None:
     seen: list[list[InterimValue]] = []
 
     def so_far(values: Callable[[], list[InterimValue]]) -> None:
@@ -39,7 +39,7 @@ def test_items_grow_with_every_batch_until_all_are_there(causal: str) -> None:
     assert (last.value, last.items) == (final.value, final.n)
 
 
-def test_of_a_chat_model_items_count_when_all_their_messages_are_answered(tmp_path: Path) -> None:
+def test_items_of_a_chat_model_count_when_all_their_messages_are_answered(tmp_path: Path) -> None:
     seen: list[list[InterimValue]] = []
 
     def so_far(values: Callable[[], list[InterimValue]]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tests.translators.fake import FakeTranslator
 from tiltmeter.datasets import load
 from tiltmeter.errors import UsageError
@@ -54,7 +55,7 @@ def test_stereotypical_pronouns(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "manifest.json").is_file()
 
 
-def test_the_source_language_is_part_of_what_is_stored(tmp_path: Path) -> None:
+def test_translations_are_stored_by_source_language(tmp_path: Path) -> None:
     system = FromAnywhere(key=f"fake {tmp_path}")
     result = evaluate_translator(system, on="starter-neutral-mt:tr-en")
     assert result.manifest.models[0].details["sent"] == {"tr-en": 48}
@@ -63,22 +64,22 @@ def test_the_source_language_is_part_of_what_is_stored(tmp_path: Path) -> None:
 
 
 def test_systems_and_languages_that_do_not_fit() -> None:
-    with pytest.raises(UsageError, match="fake translates from English only, not from 'tr'"):
+    with raises_mentioning(UsageError, "fake", "from 'tr'"):
         evaluate_translator(FakeTranslator(), on="starter-neutral-mt:tr-en")
-    with pytest.raises(UsageError, match="starter-neutral has no items for 'fi-en'; it has tr, hu"):
+    with raises_mentioning(UsageError, "starter-neutral", "'fi-en'", "tr, hu"):
         evaluate_translator(FromAnywhere(), on="starter-neutral-mt:fi-en")
-    with pytest.raises(UsageError, match="starter-neutral has no English sentences"):
+    with raises_mentioning(UsageError, "starter-neutral has no English"):
         evaluate_translator(FromAnywhere(), on="starter-neutral-mt:sk")
 
 
-def test_apertiums_direction_is_checked_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_languages_of_an_apertium_direction_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tiltmeter.translators.apertium.shutil.which", lambda _program: "/usr/bin/apertium")
     monkeypatch.setattr("tiltmeter.translators.apertium._run_apertium", lambda _arguments, _text: "eng-spa\nspa-eng\n")
     system = ApertiumTranslator("spa-eng")
     with_source_language(system, "es").check("en")
-    with pytest.raises(UsageError, match="spa-eng does not lead from English to 'en'"):
+    with raises_mentioning(UsageError, "spa-eng", "English to 'en'"):
         system.check("en")
-    with pytest.raises(UsageError, match="spa-eng does not lead from 'tr' to 'en'"):
+    with raises_mentioning(UsageError, "spa-eng", "'tr' to 'en'"):
         with_source_language(system, "tr").check("en")
 
 
@@ -102,6 +103,6 @@ def test_the_two_languages_have_the_same_items() -> None:
     assert [(item.id, item.side, item.sub_stereotype) for item in turkish] == [
         (item.id, item.side, item.sub_stereotype) for item in hungarian
     ]
-    # A sentence that has no pronoun would not show the system's choice.
+    # Without a pronoun, a sentence would not reveal the system's choice.
     assert all(item.sentence.startswith("O ") for item in turkish)
     assert all(item.sentence.startswith("Ő ") for item in hungarian)

@@ -1,4 +1,4 @@
-"""Items that are longer than a model reads."""
+"""Items that are too long for a model."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 
 from tests.models.chat_served import MadeChat, biased
 from tests.runs.chosen import pairs_file
+from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks.benchmark import PartTrials, Trial
 from tiltmeter.errors import ModelError
 from tiltmeter.questions import Question, SamplingOptions
@@ -22,7 +23,7 @@ class Item:
 
 
 def asked_of(items: int, long: int) -> tuple[PartTrials, Portion]:
-    """A portion of which the first items have a question that is too long; each item has two questions."""
+    """Return a portion in which the first `long` items have a question that is too long."""
     made = [Item(str(number)) for number in range(items)]
     trials = [
         Trial(item, (Question((1,) * 10, ()), Question((1,) * (11 if i < long else 10), ())), list)  # type: ignore[arg-type]
@@ -32,7 +33,7 @@ def asked_of(items: int, long: int) -> tuple[PartTrials, Portion]:
 
 
 @pytest.mark.parametrize(("items", "long"), [(100, 1), (199, 1), (200, 2)])
-def test_up_to_one_percent_are_left_out(items: int, long: int) -> None:
+def test_up_to_one_percent_are_skipped(items: int, long: int) -> None:
     asked, portion = asked_of(items, long)
     skipped = skip_long_items(find_excess_lengths(asked, 10), 10, portion, "a-model")
     assert [skip.item for skip in skipped] == [str(number) for number in range(long)]
@@ -41,13 +42,13 @@ def test_up_to_one_percent_are_left_out(items: int, long: int) -> None:
 @pytest.mark.parametrize(("items", "long", "every_item"), [(99, 1, False), (199, 2, False), (1000, 1, True)])
 def test_more_stop_the_run(items: int, long: int, every_item: bool) -> None:
     asked, portion = asked_of(items, long)
-    with pytest.raises(ModelError, match="11 tokens, but a-model reads at most 10"):
+    with raises_mentioning(ModelError, "11 tokens", "a-model", "at most 10"):
         skip_long_items(find_excess_lengths(asked, 10), 10, portion, "a-model", every_item=every_item)
 
 
 @pytest.fixture
 def one_long(tmp_path: Path) -> Path:
-    """A hundred items, one of which is too long."""
+    """Write a hundred items, one of which is too long."""
     shared: dict[str, Any] = {"part": "intrasentence", "language": "en", "bias_type": "profession"}
     shared["candidates"] = {"stereotype": "gentle", "anti-stereotype": "gruff", "unrelated": "wooden"}
     lines = []
@@ -62,17 +63,17 @@ def test_a_run_lists_them(causal: str, one_long: Path, tmp_path: Path) -> None:
     result = evaluate(causal, str(one_long), out=tmp_path / "run")
     assert result.scores["item"].nunique() == 99
     (skip,) = json.loads((tmp_path / "run/manifest.json").read_text())["skipped"]
-    assert skip["reason"] == "it is longer than the 64 tokens that the model reads"
+    assert "64 tokens" in skip["reason"]
     assert skip["item"] == "nurse-7"
 
 
-def test_reproduce_leaves_nothing_out(causal: str, one_long: Path) -> None:
-    with pytest.raises(ModelError, match="reads at most 64; shorten"):
+def test_every_item_stops_the_run(causal: str, one_long: Path) -> None:
+    with raises_mentioning(ModelError, "nurse-7", "at most 64"):
         evaluate(causal, str(one_long), every_item=True)
 
 
 class ShortChat(MadeChat):
-    """A chat model that reads messages of 500 words, as one on this machine says of itself."""
+    """A local chat model that reports a maximum message length."""
 
     def compute_message_limit(self, sampling: SamplingOptions) -> int | None:
         return 500
@@ -86,7 +87,7 @@ def test_messages_to_a_chat_model(long: int, tmp_path: Path) -> None:
         line["more"] += " And so on." * 200
     path.write_text("\n".join(map(json.dumps, lines)))
     if long > 1:
-        with pytest.raises(ModelError, match=r"and 1 more of 100.*reads at most 500.*lower --max-tokens"):
+        with raises_mentioning(ModelError, "1 more of 100", "at most 500", "lower --max-tokens"):
             evaluate(ShortChat(biased(0.8)), str(path))
         return
     result = evaluate(ShortChat(biased(0.8)), str(path))

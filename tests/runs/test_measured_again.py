@@ -1,4 +1,4 @@
-"""A run can be measured again from its scores: the records are those that it was saved with."""
+"""Records that are recomputed from the scores of a run equal the saved ones."""
 
 from pathlib import Path
 

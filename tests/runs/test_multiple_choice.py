@@ -1,4 +1,4 @@
-"""Runs on multiple-choice questions: chat models with a known bias, and what is no answer."""
+"""Runs on multiple-choice questions: chat models with a known bias, refusals and unparseable replies."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tiltmeter.runs.result import Result
 
 
 def answering(stereotype: float, other: float, seed: int = 0, *, spoiled: float = 0.0) -> Policy:
-    """Answer with the stereotype, the other person or unknown; some replies refuse or say nothing."""
+    """Return a policy that answers with the stereotype, the other person or unknown; some replies have no answer."""
 
     def policy(prompt: str, sample: int = 0) -> str:
         draw = chance(seed, prompt, sample)

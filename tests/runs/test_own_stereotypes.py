@@ -1,4 +1,4 @@
-"""Runs on stereotypes that are not GEST's sixteen: language models, chat models, translations, comparisons, gates."""
+"""Runs on other stereotypes than GEST's sixteen: language models, chat models, translations, comparisons, gates."""
 
 import math
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from tests.benchmarks.test_gest import SINGLE
 from tests.models.chat_served import MadeChat, options_of
 from tests.runs.own_stereotypes import MIXED, THREE, TWENTY_FIVE, WOMEN, own_file
 from tests.runs.test_gest import saved
+from tests.support.messages import assert_mentions, raises_mentioning
 from tests.translators.fake import FakeTranslator
 from tiltmeter import evaluate
 from tiltmeter.comparing import compare
@@ -46,7 +47,7 @@ def pick(result: Result, measure: str, **where: str) -> Record:
 
 
 def side_means(rows: pd.DataFrame, stereotypes: Stereotypes) -> dict[str, float]:
-    """By side, the mean over stereotypes of the mean score of each."""
+    """Return the mean over stereotypes of their mean scores, by side."""
     means = {number: fmean(rows["score"][rows["stereotype"] == number]) for number in stereotypes}
     return {
         wanted: fmean(mean for number, mean in means.items() if stereotypes[number][0] == wanted)
@@ -103,7 +104,7 @@ def test_chat_models(stereotypes: Stereotypes, tmp_path: Path) -> None:
 
 
 def slovak(text: str) -> str:
-    """A masculine sentence for things of men, but for some of them a feminine one, or one without a gender."""
+    """Return a masculine sentence for male things, except for some a feminine or a neutral one."""
     if "female" in text or "well well well well well" in text:
         return "Spala som doma."
     return "Som doma." if text.endswith("well well.") else "Spal som doma."
@@ -127,7 +128,7 @@ def test_translation_systems(stereotypes: Stereotypes, tmp_path: Path) -> None:
     assert pick(result, "f_m").value == pytest.approx((fmean(rates["masculine"]) + fmean(rates["feminine"])) / 2)
 
 
-def test_one_side_only_has_no_gap_and_says_so(masked: str, causal: str, tmp_path: Path) -> None:
+def test_one_side_only_has_no_gap_and_a_note(masked: str, causal: str, tmp_path: Path) -> None:
     path = own_file(tmp_path, WOMEN)
     likely = evaluate([masked, causal], str(path))
     chosen = evaluate(MadeChat(swayed, "chat:made"), str(path))
@@ -136,10 +137,10 @@ def test_one_side_only_has_no_gap_and_says_so(masked: str, causal: str, tmp_path
         assert not {r.measure for r in result.records} & {gap, f"{gap} of stereotypes like these", "f_m", "q_m", "p_m"}
         note = result.manifest.notes[-1]
         assert note.startswith(f"{gap} of ")
-        assert "is not defined: all items that it scored are for stereotypes about women" in note
+        assert_mentions(note, "is not defined", "about women")
         assert not rate or [r for r in result.records if r.measure == rate]
         page, _ = make_report([("run", result)])
-        assert page.count("is not defined: all items that it scored") == 2 * len(set(result.scores["model"]))
+        assert page.count("is not defined:") == 2 * len(set(result.scores["model"]))
         assert "18 women are thrifty" in page
     means = likely.scores.groupby(["model", "part", "stereotype"])["score"].mean()
     q_f = pick(likely, "q_f", model=masked, part="template-1").value
@@ -168,12 +169,12 @@ def test_two_models_are_compared_and_gated(causal: str, masked: str, tmp_path: P
 def test_one_side_cannot_be_compared_in_a_gap(causal: str, masked: str, tmp_path: Path) -> None:
     path = str(own_file(tmp_path, WOMEN))
     both = evaluate([masked, causal], f"{path}/template-3")
-    with pytest.raises(UsageError, match=r"log g_s is not defined on the items that .* all for one side"):
+    with raises_mentioning(UsageError, "log g_s", "one side"):
         compare([("both", both)], across=["kinds"])
     three = evaluate([masked, causal], [f"{own_file(tmp_path, THREE)}/template-3", f"{path}/template-3"])
     comparison = compare([("three", three)], across=["kinds"])
     assert len(comparison.differences) == 1
-    assert any("log g_s is not defined" in note for note in comparison.notes)
+    assert any("log g_s" in note for note in comparison.notes)
     alone = evaluate(masked, path)
-    with pytest.raises(UsageError, match="cannot be checked: log g_s is not defined"):
+    with raises_mentioning(UsageError, "log g_s"):
         check(alone, [parse_rule("no-worse-than", f"{path}.log g_s 0.1")], baseline=alone)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.evaluate import evaluate
 
@@ -39,12 +40,12 @@ def test_the_final_character_is_dropped_and_the_protocol_names_it(masked: str, p
 
 def test_a_perturbed_run_does_not_overwrite_a_plain_one(masked: str, pairs: Path, tmp_path: Path) -> None:
     evaluate(masked, str(pairs), out=tmp_path / "run")
-    with pytest.raises(UsageError, match="another run"):
+    with raises_mentioning(UsageError, str(tmp_path / "run"), "--force"):
         evaluate(masked, str(pairs), perturb=DROP, out=tmp_path / "run")
 
 
 def test_unknown_perturbations_are_errors(masked: str, pairs: Path) -> None:
-    with pytest.raises(UsageError, match=f"has no perturbation 'shuffle'; there is {DROP}."):
+    with raises_mentioning(UsageError, "'shuffle'", DROP):
         evaluate(masked, str(pairs), perturb="shuffle")
-    with pytest.raises(UsageError, match="starter has no perturbation"):
+    with raises_mentioning(UsageError, "starter", f"{DROP!r}"):
         evaluate(masked, "starter/intrasentence:en", perturb=DROP)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.association import AssociationItem, Candidate, Part, Role
 from tiltmeter.runs.prediction_files import read_predictions
@@ -79,46 +80,46 @@ def test_items_that_lack_a_score_are_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "parts"),
     [
-        ("no json", r"gpt2_d_de\.json is not valid JSON"),
-        ([1, 2], "is not an object with a list"),
-        ({"intrasentence": {"a": 1}}, "is not an object with a list"),
-        ({"intrasentence": [*entries("a"), "b"]}, r"intrasentence, prediction 4: an object with \"id\" and \"score\""),
-        ({"intrasentence": [{"id": 7, "score": 1.0}]}, r"prediction 1: an object"),
-        ({"intrasentence": [{"id": "a-stereotype"}]}, r"prediction 1: an object"),
-        ({"intrasentence": [{"id": "a-stereotype", "score": "1"}]}, r"\(a-stereotype\): '1' is not a finite number"),
-        ({"intrasentence": [{"id": "a-stereotype", "score": True}]}, r"True is not a finite number"),
-        ({"intrasentence": [{"id": "a-stereotype", "score": None}]}, r"None is not a finite number"),
-        ('{"intrasentence": [{"id": "a-stereotype", "score": NaN}]}', r"nan is not a finite number"),
-        ('{"intrasentence": [{"id": "a-stereotype", "score": 1e999}]}', r"inf is not a finite number"),
-        ({"intrasentence": [*entries("a"), *entries("a")]}, r"prediction 4: the id a-stereotype was there before"),
-        ({"intrasentence": entries("a", "x", "b")}, r"3 of the 9 ids in 'intrasentence' .*'x-stereotype'"),
-        ({"intrasentence": entries("a")[:2]}, r"no item with all its candidates; the first that lacks one is a"),
-        ({"other": entries("a")}, r"no predictions for intrasentence; it has other"),
-        ({}, r"no predictions for intrasentence; it has none"),
+        ("no json", ("gpt2_d_de.json", "JSON")),
+        ([1, 2], ("gpt2_d_de.json", "a list of predictions")),
+        ({"intrasentence": {"a": 1}}, ("gpt2_d_de.json", "a list of predictions")),
+        ({"intrasentence": [*entries("a"), "b"]}, ("intrasentence, prediction 4", '"id" and "score"')),
+        ({"intrasentence": [{"id": 7, "score": 1.0}]}, ("prediction 1", '"id" and "score"')),
+        ({"intrasentence": [{"id": "a-stereotype"}]}, ("prediction 1", '"id" and "score"')),
+        ({"intrasentence": [{"id": "a-stereotype", "score": "1"}]}, ("(a-stereotype): '1'", "finite number")),
+        ({"intrasentence": [{"id": "a-stereotype", "score": True}]}, ("True", "finite number")),
+        ({"intrasentence": [{"id": "a-stereotype", "score": None}]}, ("None", "finite number")),
+        ('{"intrasentence": [{"id": "a-stereotype", "score": NaN}]}', ("nan", "finite number")),
+        ('{"intrasentence": [{"id": "a-stereotype", "score": 1e999}]}', ("inf", "finite number")),
+        ({"intrasentence": [*entries("a"), *entries("a")]}, ("prediction 4", "a-stereotype occurs twice")),
+        ({"intrasentence": entries("a", "x", "b")}, ("3 of the 9", "'intrasentence'", "'x-stereotype'")),
+        ({"intrasentence": entries("a")[:2]}, ("all candidates", "item is a")),
+        ({"other": entries("a")}, ("intrasentence, only for other",)),
+        ({}, ("intrasentence, only for nothing",)),
     ],
 )
-def test_invalid_files_are_errors(tmp_path: Path, content: object, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+def test_invalid_files_are_errors(tmp_path: Path, content: object, parts: tuple[str, ...]) -> None:
+    with raises_mentioning(DataError, *parts):
         read_predictions(written(tmp_path, content), "stereotypes-multi", ITEMS[:2])
 
 
 def test_integers_beyond_the_range_of_float_are_errors(tmp_path: Path) -> None:
     path = written(tmp_path, f'{{"intrasentence": [{{"id": "a-stereotype", "score": 1{"0" * 400}}}]}}')
-    with pytest.raises(DataError, match="is not a finite number"):
+    with raises_mentioning(DataError, "prediction 1 (a-stereotype)", "finite number"):
         read_predictions(path, "stereotypes-multi", ITEMS[:2])
 
 
 def test_missing_and_binary_files_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read: No such file"):
+    with raises_mentioning(DataError, "none.json", "No such file"):
         read_predictions(tmp_path / "none.json", "stereotypes-multi", ITEMS)
     path = tmp_path / "binary.json"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="is not UTF-8"):
+    with raises_mentioning(DataError, "binary.json", "UTF-8"):
         read_predictions(path, "stereotypes-multi", ITEMS)
 
 
 def test_unknown_forms_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'csv' is not a form of predictions; there is stereotypes-multi"):
+    with raises_mentioning(UsageError, "'csv'", "stereotypes-multi"):
         read_predictions(written(tmp_path, {}), "csv", ITEMS)

@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import with_template, word_level, word_piece
+from tests.support.messages import raises_mentioning
 from tiltmeter.cli import app
 from tiltmeter.engine import answerer
 from tiltmeter.errors import ModelError
@@ -45,7 +46,7 @@ def saved(kind: str, folder: Path) -> str:
 
 
 def state() -> dict[str, Any]:
-    """The process-wide state that a run could change."""
+    """Return the process-wide state that a run could change."""
     return {
         "gc": (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()),
         "threads": (torch.get_num_threads(), torch.get_num_interop_threads()),
@@ -82,14 +83,14 @@ def state() -> dict[str, Any]:
 
 
 def _classes() -> Iterator[tuple[str, type]]:
-    """All module classes of the tiny models, which must not be patched."""
+    """Yield all module classes of the tiny models, which must not be patched."""
     for make in MODELS.values():
         for module in make().modules():
             yield f"{type(module).__module__}.{type(module).__name__}", type(module)
 
 
 @contextmanager
-def left_as_it_was() -> Iterator[None]:
+def unchanged_state() -> Iterator[None]:
     torch.manual_seed(7)
     state()  # creates models, which draws random numbers
     torch.manual_seed(7)
@@ -108,7 +109,7 @@ def left_as_it_was() -> Iterator[None]:
 def test_state_is_unchanged_after_a_run(kind: str, plain: bool, tmp_path: Path) -> None:
     folder = saved(kind, tmp_path / "m")
     evaluate(folder, "starter/intrasentence:en", limit=2)  # libraries are imported, caches filled
-    with left_as_it_was():
+    with unchanged_state():
         evaluate(folder, "starter/intrasentence:en", limit=3, plain=plain)
 
 
@@ -117,7 +118,7 @@ def test_a_product_that_fails_in_torch_leaves_nothing_changed(tmp_path: Path, mo
     true_start = answerer.Answerer.start
 
     def start(self: Any, batch: Any) -> Any:
-        torch._C._set_mkldnn_enabled(False)  # what torch does on a processor without bfloat16
+        torch._C._set_mkldnn_enabled(False)  # as torch does on a processor without bfloat16
         return true_start(self, batch)
 
     monkeypatch.setattr(answerer.Answerer, "start", start)
@@ -156,11 +157,11 @@ def test_state_is_unchanged_after_a_failed_run(tmp_path: Path, monkeypatch: pyte
         return true_start(self, batch)
 
     monkeypatch.setattr(answerer.Answerer, "start", fail)
-    with left_as_it_was(), pytest.raises(KeyboardInterrupt):
+    with unchanged_state(), pytest.raises(KeyboardInterrupt):
         evaluate(folder, "starter/intrasentence:en", limit=3)
     assert calls
     (tmp_path / "m/model.safetensors").unlink()
-    with left_as_it_was(), pytest.raises(ModelError, match="weights"):
+    with unchanged_state(), raises_mentioning(ModelError, "weights"):
         evaluate(folder, "starter/intrasentence:en", limit=3)
 
 

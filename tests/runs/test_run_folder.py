@@ -13,6 +13,7 @@ import pytest
 
 from tests.runs.made import association_scores
 from tests.runs.made import run as made_run
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.runs import run_files
 from tiltmeter.runs.result import Result
@@ -36,7 +37,7 @@ def test_a_failed_save_keeps_the_finished_run(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
-    with pytest.raises(UsageError, match="No space left on device"):
+    with raises_mentioning(UsageError, "No space left"):
         new.save(tmp_path, force=True)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -91,49 +92,48 @@ def column(folder: Path, change: Any) -> None:
 
 
 DAMAGE: dict[str, tuple[Any, str]] = {
-    "no scores": (lambda run: (run / SCORES).unlink(), r"scores\.parquet is missing"),
+    "no scores": (lambda run: (run / SCORES).unlink(), "scores.parquet is missing"),
     "half the scores": (lambda run: (run / SCORES).write_bytes((run / SCORES).read_bytes()[:500]), "is damaged"),
-    "no measures": (lambda run: (run / MEASURES).unlink(), r"measures\.json cannot be read"),
-    "a list for a manifest": (lambda run: (run / MANIFEST).write_text("[]"), r"manifest\.json is not an object"),
+    "no measures": (lambda run: (run / MEASURES).unlink(), "measures.json cannot be read"),
+    "a list for a manifest": (lambda run: (run / MANIFEST).write_text("[]"), "manifest.json is not an"),
     "a deep manifest": (lambda run: (run / MANIFEST).write_text("[" * 100_000), "nested too deep"),
     "no models": (lambda run: edited(run, MANIFEST, lambda m: m.pop("models")), "has no 'models'"),
-    "a number for a note": (lambda run: edited(run, MANIFEST, lambda m: m.update(notes=[7])), "'notes' .* not a text"),
+    "a number for a note": (lambda run: edited(run, MANIFEST, lambda m: m.update(notes=[7])), "entry 1 of 'notes'"),
     "a text for items": (
         lambda run: edited(run, MANIFEST, lambda m: m["asked"][0].update(items="x")),
-        "'items' of entry 1 of 'asked'.* is not a whole number",
+        "'items' of entry 1",
     ),
     "a text for a value": (
         lambda run: edited(run, MEASURES, lambda m: m[0].update(value="x")),
-        "value is not a number",
+        "value is not a",
     ),
     "a value too large": (lambda run: edited(run, MEASURES, lambda m: m[0].update(value=10**400)), "too large"),
     "no value": (lambda run: edited(run, MEASURES, lambda m: m[0].pop("value")), "Record 1"),
     "an unknown field": (lambda run: edited(run, MEASURES, lambda m: m[0].update(odd=1)), "Record 1"),
     "a verdict of numbers": (lambda run: edited(run, MEASURES, lambda m: m[0].update(verdict={"kind": 7})), "verdict"),
     "no column": (lambda run: column(run, lambda t: t.drop(columns="role")), "no column 'role'"),
-    "texts for scores": (lambda run: column(run, lambda t: t.assign(score="x")), "no numbers"),
+    "texts for scores": (lambda run: column(run, lambda t: t.assign(score="x")), "not numbers"),
     "endless scores": (lambda run: column(run, lambda t: t.assign(score=float("inf"))), "not finite"),
-    "numbers for items": (lambda run: column(run, lambda t: t.assign(item=1)), "'item' .* no texts"),
-    "rows twice": (lambda run: column(run, lambda t: pd.concat([t, t.iloc[:1]])), "a row twice"),
+    "numbers for items": (lambda run: column(run, lambda t: t.assign(item=1)), "column 'item'"),
+    "rows twice": (lambda run: column(run, lambda t: pd.concat([t, t.iloc[:1]])), "duplicate row"),
     "no rows": (lambda run: column(run, lambda t: t.iloc[:0]), "has no rows"),
     "scores of another run": (lambda run: column(run, lambda t: t.assign(benchmark="other")), "different runs"),
-    "a table of items that is none": (lambda run: (run / ITEMS).write_text("x"), r"items\.parquet is damaged"),
+    "a table of items that is none": (lambda run: (run / ITEMS).write_text("x"), "items.parquet is damaged"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_run_is_refused_with_a_sentence(damage: str, runs: tuple[Result, Result], tmp_path: Path) -> None:
+def test_a_damaged_run_is_rejected(damage: str, runs: tuple[Result, Result], tmp_path: Path) -> None:
     runs[0].save(tmp_path)
     change, message = DAMAGE[damage]
     change(tmp_path)
-    with pytest.raises(DataError, match=message) as refused:
+    with raises_mentioning(DataError, f"The run in {tmp_path}", message):
         Result.load(tmp_path)
-    assert str(refused.value).startswith(f"The run in {tmp_path} cannot be read")
 
 
 @pytest.mark.parametrize("name", [SCORES, ITEMS, MANIFEST, MEASURES])
 def test_a_changed_byte_is_refused_or_reported(name: str, runs: tuple[Result, Result], tmp_path: Path) -> None:
-    """Whatever the byte is part of: numbers, texts, their lengths, or what a file says of itself."""
+    """The byte may be part of numbers, texts, their lengths, or the metadata of the file."""
     texts = [{"role": "more", "text": f"The answer is {number}."} for number in range(8)]
     rows = [
         {"item": f"i-{number}", "form": "pairs", "context": "", "texts": [text]} for number, text in enumerate(texts)
@@ -149,9 +149,9 @@ def test_a_changed_byte_is_refused_or_reported(name: str, runs: tuple[Result, Re
             assert Result.load(folder).changed, place
 
 
-def test_texts_of_a_table_that_are_no_utf_8_are_damage(runs: tuple[Result, Result], tmp_path: Path) -> None:
+def test_invalid_utf_8_in_a_table_is_damage(runs: tuple[Result, Result], tmp_path: Path) -> None:
     folder = runs[0].save(tmp_path / "run")
     content = (folder / SCORES).read_bytes()
     (folder / SCORES).write_bytes(content.replace(b"made/one", b"made/\xffne"))
-    with pytest.raises(DataError, match=r"scores\.parquet is damaged"):
+    with raises_mentioning(DataError, "scores.parquet is damaged"):
         Result.load(folder)

@@ -1,4 +1,4 @@
-"""The texts in a run's folder: written by all kinds of runs, read by reports and comparisons."""
+"""The texts in a run's folder: written by all types of runs, read by reports and comparisons."""
 
 import json
 from pathlib import Path
@@ -95,9 +95,9 @@ def test_texts_are_those_that_were_measured(models: list[str]) -> None:
     result = evaluate(models[0], "starter-pairs:en", limit=2, perturb="drop-final-character")
     assert result.texts is not None
     complete = {item.id: item.more for item in load("starter-pairs", None, "en")}
-    shown = get_item_texts(result.texts)
-    assert len(shown) == 2
-    assert {item: text.texts["more"] for item, text in shown.items()} == {item: complete[item][:-1] for item in shown}
+    texts = get_item_texts(result.texts)
+    assert len(texts) == 2
+    assert {item: text.texts["more"] for item, text in texts.items()} == {item: complete[item][:-1] for item in texts}
 
 
 def test_runs_with_different_items_of_one_data_set(models: list[str]) -> None:

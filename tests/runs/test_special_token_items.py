@@ -1,4 +1,4 @@
-"""Items that spell a special token are left out and listed, whatever the kind of model."""
+"""Items that contain a special token are skipped and listed, for all kinds of models."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.models.tiny_tokenizers import byte_level, word_level, word_piece
+from tests.support.messages import raises_mentioning
 from tiltmeter import evaluate
 from tiltmeter.errors import ModelError
 from tiltmeter.forms.gest import GestItem
@@ -52,7 +53,7 @@ def test_an_added_token_that_is_written_like_a_special_one_counts() -> None:
     assert find_special_tokens(items, "pairs", text_of(tokenizer)) == {"mark": "<think>"}
 
 
-def test_spellings_that_the_tokenizer_reads_as_text_stay() -> None:
+def test_texts_that_are_no_special_tokens_of_the_tokenizer_are_kept() -> None:
     items = [pair("other", "the nurse was <mask> gentle ."), pair("blank", "the nurse was BLANK .")]
     assert find_special_tokens(items, "pairs", text_of(word_piece())) == {}
 
@@ -81,6 +82,6 @@ def test_a_run_lists_them_and_scores_the_others(masked: str, tmp_path: Path) -> 
     assert mixed.scores[columns].equals(clean.scores[columns])
 
 
-def test_a_run_without_another_item_says_why(causal: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="<s>"):
+def test_the_error_of_a_run_without_other_items_names_the_token(causal: str, tmp_path: Path) -> None:
+    with raises_mentioning(ModelError, "<s>"):
         evaluate(causal, written(tmp_path / "pairs.jsonl", ["she is <s> kind"]))

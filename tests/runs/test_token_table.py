@@ -1,4 +1,4 @@
-"""Token by token: the kept values add up to the scores, and the report has them."""
+"""Stored token log-probabilities add up to the scores and are shown in the report."""
 
 import base64
 import gzip
@@ -57,7 +57,7 @@ def test_tokens_add_up_to_the_scores(make: Any, protocol: str, tmp_path: Path) -
         assert int(tokens["begins"].sum()) == len(words)
 
 
-def test_words_that_differ_are_not_asked_for(tmp_path: Path) -> None:
+def test_words_that_differ_have_no_log_probability(tmp_path: Path) -> None:
     result = evaluate(masked(tmp_path / "model"), pairs_file(tmp_path), keep_tokens=True)
     assert result.tokens is not None
     unasked = result.tokens[result.tokens["log_prob"].isna()]

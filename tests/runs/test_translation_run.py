@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import command
+from tests.support.messages import assert_mentions, raises_mentioning
 from tests.translators.fake import FakeTranslator
 from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
@@ -107,7 +108,7 @@ def test_unmatched_sources_are_counted(sentences: str, write) -> None:
         ("e", "the file has no translation of it"),
         ("f", "the file has no translation of it"),
     }
-    assert [note.partition(" of ")[0] for note in result.manifest.notes] == ["1 sources", "1 sources"]
+    assert [note.partition(" in ")[0] for note in result.manifest.notes] == ["1 sources", "1 sources"]
     assert result.scores.set_index("item").loc["a", "score"] == 1
 
 
@@ -130,23 +131,23 @@ def test_the_edition_is_inferred_from_the_file(mirror: Path, write, monkeypatch:
 
 
 def test_a_file_without_matches_is_an_error(sentences: str, write, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="translates no sentence of"):
+    with raises_mentioning(DataError, "made.csv", "mine.jsonl", "`from`"):
         score_translations(write([("I slept.", "Spal som.")]), system="Sys", on=sentences)
-    with pytest.raises(DataError, match="has no translation"):
+    with raises_mentioning(DataError, "made.csv", "column `to`"):
         score_translations(write([("I wept at the opera.", "")]), system="Sys", on=sentences)
     (tmp_path / "odd.csv").write_text("source,target\na,b\n")
-    with pytest.raises(DataError, match="from and to"):
+    with raises_mentioning(DataError, "odd.csv", "from and to"):
         score_translations(tmp_path / "odd.csv", system="Sys", on=sentences)
 
 
 @pytest.mark.parametrize(
     ("on", "message"),
     [
-        ("gest-mt", "names no language to translate into"),
-        ("gest-mt:sk,uk", "is for one language"),
-        ("stereoset-mt:sk", "measured on gest-mt"),
-        ("stereoset:de", "measured on gest-mt"),
-        ("starter-gest-mt:es", "in 'es' is not known to rules"),
+        ("gest-mt", "gest-mt:es"),
+        ("gest-mt:sk,uk", "for one language"),
+        ("stereoset-mt:sk", "use gest-mt"),
+        ("stereoset:de", "use gest-mt"),
+        ("starter-gest-mt:es", "does not support 'es'"),
     ],
 )
 def test_invalid_specifications_are_errors(
@@ -154,7 +155,7 @@ def test_invalid_specifications_are_errors(
 ) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     known = [item.sentence for item in load("starter-gest", None, "en") if isinstance(item, GestItem)][:1]
-    with pytest.raises(UsageError, match=message):
+    with raises_mentioning(UsageError, message):
         score_translations(write([(known[0], "Plakala som.")]), system="Sys", on=on)
 
 
@@ -177,7 +178,7 @@ def test_gender_from_a_conllu_file(sentences: str, write, tmp_path: Path) -> Non
     assert result.scores.set_index("item")["score"].to_dict() == {"a": 0, "b": 0, "c": 0, "e": 1}
     assert set(result.scores["protocol"]) == {"conllu"}
     assert {skip.reason for skip in result.manifest.skipped} == {"the CoNLL-U file has no parse of its translation"}
-    with pytest.raises(UsageError, match="neither rules, nor stanza, nor a CoNLL-U file"):
+    with raises_mentioning(UsageError, "--gender-from wishes", "CoNLL-U"):
         score_translations(write(list(two.items())), system="Sys", on=sentences, gender_from="wishes")
 
 
@@ -185,7 +186,7 @@ def test_sources_beyond_the_limit_are_not_unmatched(sentences: str, write) -> No
     result = score_translations(write(list(SLOVAK.items())), system="Sys", on=sentences, limit=2)
     assert len(result.scores) == 2
     assert result.manifest.models[0].details["unmatched"] == 0
-    with pytest.raises(UsageError, match="A limit of 0 items"):
+    with raises_mentioning(UsageError, "0 items", "--limit"):
         score_translations(write(list(SLOVAK.items())), system="Sys", on=sentences, limit=0)
 
 
@@ -205,7 +206,7 @@ def test_evaluate_a_translator(sentences: str, tmp_path: Path) -> None:
     assert len(named.scores) == 3
 
 
-def test_sentences_that_a_system_gives_no_translation_of_are_listed(sentences: str) -> None:
+def test_untranslated_sentences_are_listed(sentences: str) -> None:
     given = {**SLOVAK, "I led the meeting.": None, "I carried the piano.": ""}
     result = evaluate_translator(FakeTranslator(say=given.__getitem__), on=sentences)  # type: ignore[arg-type]
     assert set(result.scores["item"]) == {"a", "b", "d", "f"}
@@ -213,13 +214,13 @@ def test_sentences_that_a_system_gives_no_translation_of_are_listed(sentences: s
         ("c", module.NO_TRANSLATION),
         ("e", module.NO_TRANSLATION),
     }
-    with pytest.raises(DataError, match="None of the 6 items can be scored, because the system gave no translation"):
+    with raises_mentioning(DataError, "6 items", "system returned no translation"):
         evaluate_translator(FakeTranslator(key="mute", say=lambda _text: ""), on=sentences)
 
 
 def test_a_failed_translation_run_resumes(sentences: str) -> None:
     broken = FakeTranslator(say=SLOVAK.__getitem__, breaks_at="I led the meeting.")
-    with pytest.raises(ModelError, match="the same command goes on from there"):
+    with raises_mentioning(ModelError, "The line went dead.", "same command"):
         evaluate_translator(broken, on=sentences)
     mended = FakeTranslator(say=SLOVAK.__getitem__)
     evaluate_translator(mended, on=sentences)
@@ -238,9 +239,9 @@ def test_several_languages(sentences: str) -> None:
 
 def test_errors_come_before_anything_is_sent(sentences: str) -> None:
     translator = FakeTranslator(price=Price(20.0, "USD", "a list"), say=SLOVAK.__getitem__)
-    with pytest.raises(UsageError, match="pass --yes to go on"):
+    with raises_mentioning(UsageError, "--yes"):
         evaluate_translator(translator, on=sentences)
-    with pytest.raises(UsageError, match="'de' is not known to rules"):
+    with raises_mentioning(UsageError, "--gender-from rules", "'de'"):
         evaluate_translator(translator, on=sentences.replace(":sk", ":de"), yes=True)
     assert not translator.sent
     evaluate_translator(translator, on=sentences, yes=True)
@@ -257,26 +258,26 @@ def test_the_command_scores_a_file(
     assert command(monkeypatch, *options) == 0
     printed = capsys.readouterr()
     assert "f_s" in printed.out
-    assert "1 sources of made.csv are none of its sentences" in printed.err
+    assert_mentions(printed.err, "1 sources in made.csv")
     assert (tmp_path / "run" / "scores.parquet").is_file()
     assert command(monkeypatch, "show", str(tmp_path / "run")) == 0
-    assert "1 sources of made.csv are none of its sentences" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "1 sources in made.csv")
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "part"),
     [
-        (["--on", "gest-mt:sk"], "gest-mt:sk is for translation systems; name one with --translator"),
-        (["--translations", "x.csv", "--on", "gest-mt:sk"], "--system is missing"),
+        (["--on", "gest-mt:sk"], "--translator"),
+        (["--translations", "x.csv", "--on", "gest-mt:sk"], "--system"),
         (["--translator", "deepl", "--translations", "x.csv", "--on", "gest-mt:sk"], "but not both"),
-        (["gpt2", "--translator", "deepl", "--on", "gest-mt:sk"], "leave out gpt2"),
+        (["gpt2", "--translator", "deepl", "--on", "gest-mt:sk"], "gpt2"),
         (["--translator", "deepl"], "on one benchmark"),
         (["--translator", "bing", "--on", "gest-mt:sk"], "not a translation system"),
-        (["--translator", "fake", "--on", "starter-gest-mt:sk"], "characters, to fake, .* pass --yes to go on"),
+        (["--translator", "fake", "--on", "starter-gest-mt:sk"], "--yes"),
     ],
 )
 def test_errors_are_one_sentence(
-    words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     real: Any = module.open_translator
     fake = FakeTranslator(price=Price(20.0, "USD", "a list"))
@@ -285,9 +286,7 @@ def test_errors_are_one_sentence(
     printed = capsys.readouterr()
     assert not printed.out
     (line,) = printed.err.strip().splitlines()
-    import re
-
-    assert re.search(message, line)
+    assert part in line
     assert line.endswith(".")
     assert not fake.sent
 

@@ -1,4 +1,4 @@
-"""WinoMT: how the gender of a noun is found in a translation, and runs on made items."""
+"""WinoMT: the gender of nouns in translations, and runs on synthetic items."""
 
 import json
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import command
+from tests.support.messages import raises_mentioning
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.forms.winomt import WinoMTItem
@@ -80,7 +81,7 @@ def test_a_rare_word_gives_way_to_a_usual_one() -> None:
     assert read_gender(item, target, wrong, rules).gender == "feminine"
     assert read_gender(item, target, wrong, rules, {"cocin"}).gender == "masculine"
     right = replace(wrong, forward=frozenset({(3, 4)}), reverse=frozenset({(3, 4)}))
-    # A word that is linked and usual, and one that is not there, change nothing.
+    # Usual words that are already linked, or do not occur, change nothing.
     assert read_gender(item, target, right, rules, {"cocin", "gorra"}).gender == "masculine"
     assert read_gender(item, target, wrong, rules, {"cocin", "gorra"}).gender == "feminine"
     assert read_gender(item, target, wrong, rules, {"chef"}).gender == "feminine"
@@ -117,30 +118,30 @@ def test_a_run_of_a_system(items: str, tmp_path: Path) -> None:
     fake = FakeTranslator(say=SPANISH.__getitem__, key=f"fake {tmp_path}")
     result = evaluate_translator(fake, on=items, out=tmp_path / "run")
     values = {record.measure: record.value for record in result.records if record.view == "all"}
-    # Right: the man who gardens, the woman who sells flowers. "Su chef" is not told, and counts as wrong.
+    # Correct: the male gardener and the female florist. The gender of "Su chef" is unknown and counts as wrong.
     assert values["WinoMT acc"] == pytest.approx(40)
     assert values["delta_S"] == 100
     assert values["untold"] == 20
     assert values["delta_G"] == 0
     cues = dict(zip(result.scores["item"], result.scores["candidate"], strict=True))
     assert cues["0"] == "El jardinero"
-    assert any("words are not aligned reliably" in note for note in result.manifest.notes)
+    assert any("aligned" in note for note in result.manifest.notes)
     assert result.manifest.data[0].item_language == "en"
 
 
-def test_a_language_without_rules_and_another_way_are_refused(items: str) -> None:
+def test_languages_without_rules_and_other_methods_are_rejected(items: str) -> None:
     fake = FakeTranslator()
-    with pytest.raises(UsageError, match="in Ukrainian a masculine noun"):
+    with raises_mentioning(UsageError, "Ukrainian"):
         evaluate_translator(fake, on=items.replace(":es", ":uk"))
-    with pytest.raises(UsageError, match="by rules only; leave out --gender-from"):
+    with raises_mentioning(UsageError, "WinoMT", "remove --gender-from"):
         evaluate_translator(fake, on=items, gender_from="stanza")
     assert not fake.sent
 
 
-def test_no_aligner_is_said_before_anything_is_sent(items: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_aligner_is_reported_before_anything_is_sent(items: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(winomt, "find_aligner", lambda: None)
     fake = FakeTranslator()
-    with pytest.raises(ModelError, match=r"pip install 'tiltmeter\[align\]'"):
+    with raises_mentioning(ModelError, "pip install 'tiltmeter[align]'"):
         evaluate_translator(fake, on=items)
     assert not fake.sent
 
@@ -163,5 +164,5 @@ def test_the_command_line_with_lines_as_released(
 def test_a_line_without_a_divider(items: str, tmp_path: Path) -> None:
     path = tmp_path / "en-es.txt"
     path.write_text("One. ||| Uno.\n\nTwo. Dos.\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"en-es.txt, line 3: should be a sentence, \|\|\| and its translation"):
+    with raises_mentioning(DataError, "en-es.txt, line 3", "|||"):
         score_translations(path, system="Sys", on=items)

@@ -145,7 +145,7 @@ def test_a_report_that_cannot_be_made_says_why(client: TestClient, work: Path, s
     room._SHELVES[studio].reports._making[work / "gpt"].exception(60)
     state = client.get("/runs/state?run=gpt").text
     assert "The report cannot be made." in state
-    assert "Make it again" in state
+    assert "Repeat the run" in state
     assert "hx-get" not in state  # nothing asks again by itself
 
 

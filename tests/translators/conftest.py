@@ -72,5 +72,5 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses before retries, which are not waited for."""
+    """Return a list that records the pauses before retries, without waiting."""
     return record_pauses(monkeypatch)

@@ -2,6 +2,7 @@ import shutil
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.translators import open_translator
 from tiltmeter.translators.apertium import ApertiumTranslator
@@ -40,12 +41,12 @@ def test_texts_do_not_influence_each_other(apertium: ApertiumTranslator) -> None
     ]
 
 
-def test_the_direction_must_lead_there(apertium: ApertiumTranslator) -> None:
+def test_the_direction_must_fit_the_languages(apertium: ApertiumTranslator) -> None:
     apertium.check("es")
     apertium.check("spa")
-    with pytest.raises(UsageError, match="eng-spa does not lead from English to 'sk'"):
+    with raises_mentioning(UsageError, "eng-spa", "English to 'sk'"):
         apertium.check("sk")
-    with pytest.raises(UsageError, match="does not lead from English"):
+    with raises_mentioning(UsageError, "spa-eng", "English"):
         open_translator("apertium:spa-eng").check("en")
 
 
@@ -55,12 +56,12 @@ def test_the_key_names_the_version(apertium: ApertiumTranslator) -> None:
     assert apertium.price is None
 
 
-def test_a_direction_that_is_not_there(apertium: ApertiumTranslator) -> None:
-    with pytest.raises(UsageError, match=r"no direction 'eng-xyz' here; it has .*eng-spa"):
+def test_a_direction_that_is_not_installed(apertium: ApertiumTranslator) -> None:
+    with raises_mentioning(UsageError, "'eng-xyz'", "eng-spa"):
         open_translator("apertium:eng-xyz")
 
 
 def test_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(UsageError, match="apt install apertium apertium-eng-spa"):
+    with raises_mentioning(UsageError, "apt install apertium apertium-eng-spa"):
         open_translator("apertium:eng-spa")

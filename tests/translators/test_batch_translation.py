@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from tests.support.messages import raises_mentioning
 from tests.support.patience import PATIENCE
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import ModelError, UsageError
@@ -33,7 +34,7 @@ def test_each_sentence_is_sent_once(store: TranslationStore) -> None:
     assert len(translator.sent) == 5
 
 
-def test_what_a_translation_depends_on_keeps_it_apart(store: TranslationStore) -> None:
+def test_translations_are_stored_by_system_and_language(store: TranslationStore) -> None:
     for translator, language in ((FakeTranslator(), "sk"), (FakeTranslator(), "uk"), (FakeTranslator(key="2"), "sk")):
         assert list_pending(translator, TEXTS, language, store) == list(dict.fromkeys(TEXTS))
         translate_all(translator, TEXTS, language, store)
@@ -44,7 +45,7 @@ def test_what_a_translation_depends_on_keeps_it_apart(store: TranslationStore) -
 
 def test_a_failure_loses_nothing(store: TranslationStore) -> None:
     broken = FakeTranslator(breaks_at="I ran.")
-    with pytest.raises(ModelError, match=r"^The line went dead\. 2 of 4 sentences are translated and kept; the same"):
+    with raises_mentioning(ModelError, "The line went dead.", "2 of 4 translations", "same command"):
         translate_all(broken, TEXTS, "sk", store)
     mended = FakeTranslator()
     assert len(translate_all(mended, TEXTS, "sk", store)) == 4
@@ -73,7 +74,7 @@ def test_two_runs_at_once_pay_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return lock(store, system, language)
 
     def slowly(text: str) -> str:
-        # The first run goes on when the other has come to the lock.
+        # The first run continues when the other one has reached the lock.
         for _ in range(2):
             assert both.acquire(timeout=PATIENCE)
         both.release(2)
@@ -107,17 +108,17 @@ def test_the_first_translation_stays(store: TranslationStore) -> None:
     assert store.get("s", "sk", many) == many
 
 
-def test_too_few_translations_are_refused(store: TranslationStore) -> None:
+def test_too_few_translations_are_an_error(store: TranslationStore) -> None:
     class Lossy(FakeTranslator):
         def translate(self, texts, language):
             return super().translate(texts, language)[1:]
 
-    with pytest.raises(ModelError, match="fake was sent 2 sentences and gave 1 translations"):
+    with raises_mentioning(ModelError, "fake", "1 translations", "2 sentences"):
         translate_all(Lossy(), TEXTS, "sk", store)
     assert len(list_pending(FakeTranslator(), TEXTS, "sk", store)) == 4
 
 
-def test_a_file_that_is_no_store_is_set_aside(tmp_path: Path) -> None:
+def test_a_damaged_store_is_set_aside(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite"
     path.write_text("This is a text, and long enough not to be taken for an empty data base." * 10)
     with TranslationStore(path) as store:
@@ -130,26 +131,22 @@ def test_the_cost_is_reported_before_anything_is_sent() -> None:
     translator = FakeTranslator(name="deepl", price=Price(25.0, "USD", "price list of 2024"))
     left = {"sk": ["I sang."] * 2000, "uk": ["I ran."] * 1000, "pl": []}
     assert count_characters(left) == 20_000
-    with pytest.raises(UsageError) as refused:
+    cost = ("about 0.50 USD", "25 USD per million", "price list of 2024")
+    with raises_mentioning(UsageError, "3,000 sentences", "20,000 characters", "deepl", "into sk, uk:", *cost, "--yes"):
         require_consent(False, translator, left)
-    assert str(refused.value) == (
-        "This would send 3,000 sentences, 20,000 characters, to deepl, for translations into sk, uk: about 0.50 USD at "
-        "25 USD per million characters (price list of 2024; your plan may differ). Nothing was sent; pass --yes to go "
-        "on."
-    )
     require_consent(True, translator, left)
     require_consent(False, translator, {"sk": []})
     require_consent(False, FakeTranslator(), left)
 
 
-def test_what_is_no_translation_is_not_taken_for_one(store: TranslationStore) -> None:
-    """A service may answer null, or nothing: the sentence stays untranslated, and the next run sends it again."""
+def test_empty_translations_are_not_stored(store: TranslationStore) -> None:
+    """If a service returns null or an empty text, the sentence stays untranslated, and the next run sends it again."""
     given = {"I sang.": None, "I ran.": "", "I baked bread.": " \n"}
     translator = FakeTranslator(say=lambda text: given.get(text, text.upper()))  # type: ignore[arg-type, return-value]
     assert translate_all(translator, TEXTS, "sk", store) == {"I waited for the bus.": "I WAITED FOR THE BUS."}
     assert set(list_pending(translator, TEXTS, "sk", store)) == set(given)
     assert len(translate_all(FakeTranslator(), TEXTS, "sk", store)) == 4
-    with pytest.raises(ModelError, match="fake gave int '7' for a translation, which is no text"):
+    with raises_mentioning(ModelError, "fake", "int '7'"):
         translate_all(FakeTranslator(say=lambda _text: 7), TEXTS, "pl", store)  # type: ignore[arg-type, return-value]
 
 

@@ -2,6 +2,7 @@ from base64 import b64encode
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tests.translators.conftest import Asked, Failure, Service
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.translators import open_translator
@@ -38,7 +39,7 @@ def test_a_name_and_password_in_the_address_are_sent_and_not_shown(service: Serv
     translator.translate(TEXTS, "sk")
     assert service.asked[0].headers["authorization"] == f"Basic {b64encode(b'ada:secret').decode()}"
     service.failures = [Failure(302, headers={"Location": service.url})]
-    with pytest.raises(ModelError, match=r"at http://127[^@]* refuses .* 302 \(Found\); redirects are not followed"):
+    with raises_mentioning(ModelError, f"at {service.url}", "302"):
         translator.translate(TEXTS, "sk")
     assert len(service.asked) == 2
 
@@ -52,14 +53,14 @@ def test_a_login_from_the_environment(kind: str, service: Service, monkeypatch: 
     assert service.asked[0].headers["authorization"] == f"Basic {b64encode(b'ada:s:e/c@ret-word').decode()}"
     assert translator.name == translator.key == f"{kind}:{service.url}"
     service.failures = [Failure(403, {"error": "not s:e/c@ret-word"})]
-    with pytest.raises(ModelError, match=r"403 \(not \*\*\*\)"):
+    with raises_mentioning(ModelError, "403 (not ***)"):
         translator.translate(TEXTS[:1], "sk")
 
 
 def test_the_api_key_is_in_no_message(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIBRETRANSLATE_API_KEY", "abc1")
     service.failures = [Failure(403, {"error": "abc1 is no key"})]
-    with pytest.raises(ModelError, match=r"403 \(\*\*\* is no key\)"):
+    with raises_mentioning(ModelError, "403 (***"):
         open_translator(f"libretranslate:{service.url}").translate(TEXTS, "sk")
 
 
@@ -72,7 +73,7 @@ def test_apy(service: Service) -> None:
 
 
 @pytest.mark.parametrize("kind", ["apy", "libretranslate"])
-def test_failures_that_pass(kind: str, service: Service, slept: list[float]) -> None:
+def test_temporary_failures_are_retried(kind: str, service: Service, slept: list[float]) -> None:
     service.answer = {"apy": apy, "libretranslate": libre}[kind]
     service.failures = [Failure(429, headers={"Retry-After": "2"}), Failure(500)]
     assert len(open_translator(f"{kind}:{service.url}").translate(TEXTS[:1], "sk")) == 1
@@ -81,33 +82,33 @@ def test_failures_that_pass(kind: str, service: Service, slept: list[float]) -> 
 
 
 @pytest.mark.parametrize("kind", ["apy", "libretranslate"])
-def test_failures_that_do_not_pass(kind: str, service: Service, slept: list[float]) -> None:
+def test_other_failures_are_errors(kind: str, service: Service, slept: list[float]) -> None:
     translator = open_translator(f"{kind}:{service.url}")
     service.failures = [Failure(400, {"error": "sk is not supported"})]
-    with pytest.raises(ModelError, match=r"400 \(sk is not supported\)"):
+    with raises_mentioning(ModelError, "400 (sk"):
         translator.translate(TEXTS, "sk")
     service.answer = lambda _asked: "<html>"
-    with pytest.raises(ModelError, match="does not answer with JSON"):
+    with raises_mentioning(ModelError, "JSON"):
         translator.translate(TEXTS, "sk")
     service.answer = lambda _asked: {"hello": "world"}
-    with pytest.raises(ModelError, match=r"gave no .*check that it is"):
+    with raises_mentioning(ModelError, f"{kind}:{service.url}", "check that it is"):
         translator.translate(TEXTS, "sk")
     assert not slept
 
 
-def test_a_dead_server_is_given_time(slept: list[float]) -> None:
-    with pytest.raises(ModelError, match=r"^LibreTranslate at http://127\.0\.0\.1:9 failed 6 times in a row"):
+def test_a_dead_server_is_retried(slept: list[float]) -> None:
+    with raises_mentioning(ModelError, "LibreTranslate at http://127.0.0.1:9", "6 times"):
         open_translator("libretranslate:http://ada:secret@127.0.0.1:9").translate(TEXTS, "sk")
     assert len(slept) == 5
 
 
 @pytest.mark.parametrize("name", ["apy:localhost:2737", "libretranslate:ftp://example.org", "apy:http://"])
-def test_what_is_no_address(name: str) -> None:
-    with pytest.raises(UsageError, match=r"is not an http\(s\) address"):
+def test_invalid_addresses(name: str) -> None:
+    with raises_mentioning(UsageError, "http(s) address", "http://localhost"):
         open_translator(name)
 
 
 @pytest.mark.parametrize("name", ["", "bing", "nllb", "nllb:", "deepl:pro", "apertium", "libretranslate"])
-def test_what_is_no_system(name: str) -> None:
-    with pytest.raises(UsageError, match=r"is not a translation system; choose nllb:MODEL, amazon, "):
+def test_unknown_systems(name: str) -> None:
+    with raises_mentioning(UsageError, f"{name!r}", "nllb:MODEL, amazon,"):
         open_translator(name)

@@ -7,6 +7,7 @@ import pytest
 import torch
 import transformers as t
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.translators import nllb as module
 from tiltmeter.translators import open_translator
@@ -65,7 +66,7 @@ def opened(name: str, **options: Any) -> NllbTranslator:
 
 
 def generated(name: str, text: str, token: str, beams: int, source: str) -> str:
-    """A translation as in the documentation of transformers."""
+    """Return a translation, computed as in the documentation of transformers."""
     tokenizer = t.AutoTokenizer.from_pretrained(name, src_lang=source)
     network = t.AutoModelForSeq2SeqLM.from_pretrained(name).eval()
     ids = network.generate(
@@ -79,7 +80,7 @@ def generated(name: str, text: str, token: str, beams: int, source: str) -> str:
 
 
 @pytest.mark.parametrize("beams", [1, 3])
-def test_a_batch_gives_what_single_sentences_give(nllb: str, beams: int) -> None:
+def test_a_batch_has_the_translations_of_single_sentences(nllb: str, beams: int) -> None:
     translator = opened(nllb, beams=beams)
     for language, token in (("sk", "slk_Latn"), ("uk", "ukr_Cyrl")):
         expected = [generated(nllb, text, token, beams, "eng_Latn") for text in TEXTS]
@@ -114,13 +115,13 @@ def test_the_key_names_weights_and_search(nllb: str, tmp_path: Path) -> None:
     assert opened(name).key not in keys
 
 
-def test_languages_go_by_the_models_own_codes_too(nllb: str) -> None:
+def test_languages_may_be_given_by_the_codes_of_the_model(nllb: str) -> None:
     translator = opened(nllb)
     translator.check("be")
     translator.check("spa_Latn")
-    with pytest.raises(UsageError, match="does not translate into 'xx': it has no token xx"):
+    with raises_mentioning(UsageError, "'xx'", "no token xx"):
         translator.check("xx")
-    with pytest.raises(UsageError, match="at least 1"):
+    with raises_mentioning(UsageError, "--beams", "at least 1"):
         opened(nllb, beams=0)
 
 
@@ -129,7 +130,7 @@ def test_mbart(tmp_path: Path) -> None:
     name = saved(tmp_path / "mbart", tokenizer, model(len(tokenizer) + 1, tokenizer.pad_token_id))
     translator = opened(name, beams=1)
     assert translator.translate(TEXTS[:1], "cs") == [generated(name, TEXTS[0], "cs_CZ", 1, "en_XX")]
-    with pytest.raises(UsageError, match="does not translate into 'sk'"):
+    with raises_mentioning(UsageError, "into 'sk'"):
         translator.check("sk")
 
 
@@ -153,10 +154,10 @@ def test_m2m100(tmp_path: Path) -> None:
     assert translator.translate(TEXTS[:1], "sk") == [generated(name, TEXTS[0], "__sk__", 1, "en")]
 
 
-def test_a_model_without_languages_is_refused(tmp_path: Path) -> None:
+def test_a_model_without_language_tokens_is_rejected(tmp_path: Path) -> None:
     from tests.models.tiny import SEQ2SEQ, made
     from tests.models.tiny_tokenizers import word_level
 
     name = saved(tmp_path / "t5", word_level(pad_token="<pad>", eos_token="</s>"), made(SEQ2SEQ["t5"]))
-    with pytest.raises(ModelError, match=r"no token for English \(eng_Latn, __en__, en_XX\)"):
+    with raises_mentioning(ModelError, "for English", "(eng_Latn, __en__, en_XX)"):
         opened(name)

@@ -1,4 +1,4 @@
-"""Benchmarks: one module per form of item, discovered in this package and in entry points `tiltmeter.benchmarks`."""
+"""Benchmarks: one module per form of item, found in this package and by entry points `tiltmeter.benchmarks`."""
 
 from functools import cache
 
@@ -9,14 +9,14 @@ from tiltmeter.registry import find_package_objects, load_components
 
 @cache
 def get_benchmarks() -> dict[str, Benchmark]:
-    """All benchmarks, by the form of their items."""
+    """Return all benchmarks by the form of their items."""
     builtin = find_package_objects(__name__, "BENCHMARK")
     return load_components("benchmarks", builtin, Benchmark, lambda benchmark: str(benchmark.form))
 
 
 def get_benchmark(form: str) -> Benchmark:
-    """The benchmark for items of this form."""
+    """Return the benchmark for items of a form; raise a UsageError if there is none."""
     try:
         return get_benchmarks()[form]
     except KeyError:
-        raise UsageError(f"No benchmark asks about items of the form {form!r}.") from None
+        raise UsageError(f"There is no benchmark for items of the form {form!r}.") from None

@@ -7,9 +7,9 @@ depends on the kind of model; `docs/explanation/stereoset.md` has the formulas. 
 - `in-context`: the candidate's tokens are located by character offsets in the tokenised sentence, so that byte-level
   and SentencePiece tokenizers split candidates as in running text; causal models get a start token.
 
-Intrasentence items whose candidates are whole sentences have no word to fill in. They are asked by `whole-sentence`,
-whatever the protocol: a causal model as by `published`; a masked model by the pseudo-log-likelihood of the sentence,
-each token masked in turn (Salazar et al. 2020), as a geometric mean.
+Intrasentence items whose candidates are whole sentences have no word to fill in. Both protocols score them by
+`whole-sentence`: causal models as in `published`, masked models by the pseudo-log-likelihood of the sentence, with each
+token masked in turn (Salazar et al. 2020), as a geometric mean.
 """
 
 import math
@@ -37,10 +37,10 @@ from tiltmeter.questions import Answer, Choice, EncodedText, Ids, Option, Questi
 Case = Literal["orig", "b", "c", "d", "e", "f"]
 DEFAULT_CASE: Case = "d"
 PROTOCOLS = {
-    "published": "as the released code of Öztürk et al. (2023), which tokenises candidates apart from their sentence",
-    "in-context": "candidates have the tokens that they have in the sentence; causal models get a start token",
+    "published": "as in the released code of Öztürk et al. (2023): candidates are tokenised without their sentence",
+    "in-context": "tokenises candidates within their sentence; causal models get a start token",
     **{
-        f"published/{case}": f"the same, causal models after a context by case {case} of Öztürk (2022), Table 3.4"
+        f"published/{case}": f"`published`, for causal models between sentences by case {case} of Öztürk (2022)"
         for case in get_args(Case)
         if case != DEFAULT_CASE
     },
@@ -59,12 +59,12 @@ class AssociationProtocol:
 
     @classmethod
     def parse(cls, text: str) -> "AssociationProtocol":
-        """Parse `published`, `in-context`, or one of them with a case: `published/c`."""
+        """Parse `published`, `in-context`, or one of them with a case, for example `published/c`."""
         name, _, case = text.partition("/")
         if name not in _NAMES or (case and case not in get_args(Case)):
             raise UsageError(
-                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(_NAMES)}, for causal models followed "
-                f"by a case if it is not to be {DEFAULT_CASE}: published/{', published/'.join(get_args(Case))}."
+                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(_NAMES)}. For causal models, a case can "
+                f"be added (default {DEFAULT_CASE}): published/{', published/'.join(get_args(Case))}."
             )
         return cls(name, cast(Case, case or DEFAULT_CASE))
 
@@ -83,27 +83,27 @@ def ask(part: str, items: Sequence[AssociationItem], text: Tokenizer, *, protoco
     """Turn the items of one part into questions for a model with this tokenizer."""
     chosen = AssociationProtocol.parse(protocol)
     if part not in PARTS:
-        raise UsageError(f"StereoSet has no part {part!r}; its parts are {' and '.join(PARTS)}.")
+        raise UsageError(f"StereoSet has no part {part!r}; choose {' or '.join(PARTS)}.")
     if part == "intersentence":
         return _ask_intersentence(items, text, chosen)
     if any(item.whole for item in items):
         return _ask_whole(items, text, chosen)
     if chosen.in_context:
         _require_offsets(text)
-    asked = PartTrials(text.kind, chosen.name)
+    result = PartTrials(text.kind, chosen.name)
     if text.kind == "causal":
-        _ask_causal_sentences(asked, items, text, chosen)
+        _ask_causal_sentences(result, items, text, chosen)
     elif chosen.in_context:
-        _ask_blank_in_context(asked, items, text)
+        _ask_blank_in_context(result, items, text)
     else:
-        _ask_blank(asked, items, text)
-    return asked
+        _ask_blank(result, items, text)
+    return result
 
 
 # Intrasentence
 
 
-def _ask_blank(asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
+def _ask_blank(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
     """Unmask the tokens of the candidate word from left to right; the score is the mean of their probabilities."""
     mask, mask_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
@@ -115,11 +115,11 @@ def _ask_blank(asked: PartTrials, items: Sequence[AssociationItem], text: Tokeni
     ]
     sentences = iter(text.encode_whole(steps))
     unmasked = ([(next(sentences).ids, piece) for piece in word.ids] for word in words)
-    _add_blanks(asked, items, unmasked, text, mask)
+    _add_blanks(result, items, unmasked, text, mask)
 
 
-def _ask_blank_in_context(asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """The same, with the candidate's tokens taken from the tokenised filled sentence."""
+def _ask_blank_in_context(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
+    """As `_ask_blank`, with the candidate's tokens taken from the tokenised filled sentence."""
     mask, _ = _find_blank_token(text)
     single = [item for item in items if item.context.count(BLANK) == 1]
     candidates = [(item, candidate) for item in single for candidate in item.candidates]
@@ -134,20 +134,20 @@ def _ask_blank_in_context(asked: PartTrials, items: Sequence[AssociationItem], t
             [((*whole.ids[:index], mask, *whole.ids[last:]), whole.ids[index]) for index in range(first, last)]
         )
     twice = {item.id for item in items} - {item.id for item in single}
-    asked.skipped += [SkippedItem(i, f"{BLANK} stands in the context more than once") for i in sorted(twice)]
-    _add_blanks(asked, single, unmasked, text, mask)
+    result.skipped += [SkippedItem(i, f"{BLANK} occurs more than once in the context") for i in sorted(twice)]
+    _add_blanks(result, single, unmasked, text, mask)
 
 
 def _add_blanks(
-    asked: PartTrials,
+    result: PartTrials,
     items: Sequence[AssociationItem],
     unmasked: Iterable[list[tuple[Ids, int]]],
     text: Tokenizer,
     mask: int,
 ) -> None:
-    """Add one trial for each item; `unmasked` has for each candidate its (input ids with mask, token) steps.
+    """Add one trial for each item; `unmasked` has (input ids with mask, token) steps for each candidate.
 
-    Candidates of an item often share an input, mostly the first: steps with the same input are one question.
+    Candidates of an item often share an input, so steps with the same input become one question.
     """
     steps_of = iter(unmasked)
     for item in items:
@@ -165,14 +165,14 @@ def _add_blanks(
             piece_indices.append(indices)
         if all(piece_indices):
             questions = [_build_blank_question(text, ids, mask, pieces) for ids, (_, pieces) in inputs.items()]
-            asked.trials.append(Trial(item, tuple(questions), MeanTokenScorer(item.candidates, piece_indices)))
+            result.trials.append(Trial(item, tuple(questions), MeanTokenScorer(item.candidates, piece_indices)))
         else:
-            asked.skipped.append(SkippedItem(item.id, "a candidate word has no token"))
+            result.skipped.append(SkippedItem(item.id, "a candidate word has no token"))
 
 
 @dataclass(slots=True)
 class MeanTokenScorer:
-    """Scores each candidate of an item by the mean probability of its tokens.
+    """Score each candidate of an item by the mean probability of its tokens.
 
     `piece_indices` has for each candidate the indices of its tokens: (answer, element of the answer).
     """
@@ -181,8 +181,8 @@ class MeanTokenScorer:
     piece_indices: Sequence[Sequence[tuple[int, int]]]
 
     def __call__(self, answers: Sequence[Answer]) -> list[Score]:
-        """One score for each candidate."""
-        # A word has few tokens: Python floats are faster here than arrays.
+        """Return one score for each candidate."""
+        # Python floats are faster than arrays here, because a word has few tokens.
         probabilities = [[math.exp(value) for value in answer.tolist()] for answer in answers]
         return [
             Score(candidate.id, candidate.role, sum([probabilities[a][b] for a, b in indices]) / len(indices))
@@ -191,14 +191,14 @@ class MeanTokenScorer:
 
 
 def _find_blank_token(text: Tokenizer) -> tuple[int, str]:
-    """The token for the missing word: the mask, or an encoder-decoder's first sentinel."""
+    """Return the token for the missing word: the mask, or the first sentinel of an encoder-decoder."""
     if text.kind == "masked":
         if text.mask is None:
-            raise UnsupportedPart("The tokenizer has no mask token, so nothing can be left blank in a sentence.")
+            raise UnsupportedPart("The tokenizer has no mask token, so no word of a sentence can be masked.")
         return text.mask, text.mask_text
     if text.sentinel is None or text.decoder_start is None:
         raise UnsupportedPart(
-            "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill blanks as T5 was."
+            "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill blanks like T5."
         )
     return text.sentinel, text.sentinel_text
 
@@ -212,7 +212,7 @@ def _build_blank_question(text: Tokenizer, ids: Ids, mask: int, pieces: Sequence
 
 
 def _ask_causal_sentences(
-    asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
+    result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
     """Score by the geometric mean of the probabilities of all tokens of the candidate's sentence."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
@@ -221,14 +221,14 @@ def _ask_causal_sentences(
     for (item, candidate), sentence in zip(candidates, sentences, strict=True):
         questions = tuple(_build_likelihood_questions(text, sentence.ids, protocol.in_context)) if sentence.ids else ()
         trials.setdefault(item.id, []).append(Trial(item, questions, _build_scorer(candidate, _compute_geometric_mean)))
-    _add_complete_items(asked, items, trials, "a candidate sentence has no token that can be scored")
+    _add_complete_items(result, items, trials, "a candidate sentence has no token that can be scored")
 
 
 def _build_likelihood_questions(text: Tokenizer, ids: tuple[int, ...], start_in_front: bool) -> Iterator[Question]:
-    """Questions whose answers together are the log-probabilities of every token of `ids`.
+    """Yield questions whose answers together are the log-probabilities of every token of `ids`.
 
-    With `start_in_front` all tokens are conditioned on the start token; otherwise (published) only the first one is. A
-    model without a start token leaves the first token out.
+    With `start_in_front` all tokens are conditioned on the start token; otherwise (published) only the first token is.
+    Without a start token, the first token is not scored.
     """
     if text.start is None:
         yield from _build_next_token_questions(ids)
@@ -240,19 +240,19 @@ def _build_likelihood_questions(text: Tokenizer, ids: tuple[int, ...], start_in_
 
 
 def _build_next_token_questions(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
-    """A question for the log-probabilities of the tokens from index `first` on, if there are any."""
+    """Yield a question for the log-probabilities of the tokens from index `first` on, if there are any."""
     if wanted := tuple(zip(range(first - 1, len(ids) - 1), ids[first:], strict=True)):
         yield Question(ids, wanted)
 
 
 def _ask_whole(items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol) -> PartTrials:
     """Score whole sentences by the geometric mean of the probabilities of all their tokens."""
-    asked = PartTrials(text.kind, WHOLE_SENTENCE)
+    result = PartTrials(text.kind, WHOLE_SENTENCE)
     if text.kind == "causal":
-        _ask_causal_sentences(asked, items, text, protocol)
-        return asked
+        _ask_causal_sentences(result, items, text, protocol)
+        return result
     if text.kind != "masked":
-        raise UnsupportedPart("Whole sentences are asked of masked and causal models; encoder-decoders fill in a word.")
+        raise UnsupportedPart("Whole sentences have no protocol for encoder-decoders; use a masked or causal model.")
     mask, _ = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sentences = [candidate.sentence for _, candidate in candidates]
@@ -265,8 +265,8 @@ def _ask_whole(items: Sequence[AssociationItem], text: Tokenizer, protocol: Asso
             for index in find_text_positions(whole, own)
         )
         trials.setdefault(item.id, []).append(Trial(item, questions, _build_scorer(candidate, _compute_geometric_mean)))
-    _add_complete_items(asked, items, trials, "a candidate sentence has no token")
-    return asked
+    _add_complete_items(result, items, trials, "a candidate sentence has no token")
+    return result
 
 
 # Intersentence
@@ -274,33 +274,33 @@ def _ask_whole(items: Sequence[AssociationItem], text: Tokenizer, protocol: Asso
 
 def _ask_intersentence(items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol) -> PartTrials:
     if text.next_sentence:
-        asked = PartTrials("next-sentence", protocol.name)
-        _ask_next_sentence(asked, items, text)
+        result = PartTrials("next-sentence", protocol.name)
+        _ask_next_sentence(result, items, text)
     elif text.kind == "masked":
         raise UnsupportedPart(
-            "The model has no next-sentence head, so it cannot be asked what follows a sentence; `tiltmeter train "
-            "next-sentence` can train one."
+            "The model has no next-sentence head, so it cannot score sentences that follow another one; train a head "
+            "with `tiltmeter train next-sentence`."
         )
     elif text.kind == "causal":
-        asked = PartTrials("causal", protocol.full_name)
-        _ask_causal_pairs(asked, items, text, protocol)
+        result = PartTrials("causal", protocol.full_name)
+        _ask_causal_pairs(result, items, text, protocol)
     else:
-        asked = PartTrials("seq2seq", protocol.name)
-        _ask_teacher_forced(asked, items, text, protocol)
-    return asked
+        result = PartTrials("seq2seq", protocol.name)
+        _ask_teacher_forced(result, items, text, protocol)
+    return result
 
 
-def _ask_next_sentence(asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
+def _ask_next_sentence(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
     """Score by the probability that the candidate is the next sentence."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     pairs = text.encode_pairs([(item.context, candidate.sentence) for item, candidate in candidates])
     for (item, candidate), pair in zip(candidates, pairs, strict=True):
         question = Question(pair.ids, ((0, 0),), segments=pair.segments)
-        asked.trials.append(Trial(item, (question,), _build_scorer(candidate, _compute_probability)))
+        result.trials.append(Trial(item, (question,), _build_scorer(candidate, _compute_probability)))
 
 
 def _ask_causal_pairs(
-    asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
+    result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
     """Score by one of the six cases: ratios of geometric means over the candidate, the context or both."""
     if protocol.in_context:
@@ -320,7 +320,7 @@ def _ask_causal_pairs(
         if protocol.in_context:
             length, _ = find_tokens_between(whole, len(context) + 1, len(context) + 1 + len(candidate.sentence))
         trials.setdefault(item.id, []).append(_build_ratio_trial(item, candidate, whole, only, length, text, protocol))
-    _add_complete_items(asked, items, trials, "the context or a candidate has no token that can be scored")
+    _add_complete_items(result, items, trials, "the context or a candidate has no token that can be scored")
 
 
 def _build_ratio_trial(
@@ -332,7 +332,7 @@ def _build_ratio_trial(
     text: Tokenizer,
     protocol: AssociationProtocol,
 ) -> Trial:
-    """The trial of one case: the questions of the numerator first, then those of the denominator."""
+    """Return the trial of one case: first the questions of the numerator, then those of the denominator."""
     in_front = protocol.in_context
     lead = (text.start,) if in_front and text.start is not None else ()
     ids = (*lead, *whole.ids)
@@ -370,9 +370,9 @@ def _build_ratio_trial(
 
 
 def _ask_teacher_forced(
-    asked: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
+    result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
-    """Score by the geometric mean of the probabilities of the candidate's tokens, as the filling of a sentinel."""
+    """Score by the geometric mean of the probabilities of the candidate's tokens as the filling of a sentinel."""
     sentinel, sentinel_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sources = text.encode_whole([f"{_with_final_mark(item.context)} {sentinel_text}" for item, _ in candidates])
@@ -382,7 +382,7 @@ def _ask_teacher_forced(
             for encoded in text.encode([candidate.sentence for _, candidate in candidates])
         ]
     else:
-        # As in the released code: special tokens are written as text, and the final </s> counts as a candidate token.
+        # As in the released code, special tokens are written as text, and the final </s> counts as a candidate token.
         written = [f"{text.pad_text} {sentinel_text} {candidate.sentence}" for _, candidate in candidates]
         targets = [encoded.ids for encoded in text.encode_whole(written)]
     trials: dict[str, list[Trial]] = {}
@@ -392,11 +392,11 @@ def _ask_teacher_forced(
             for question in _build_next_token_questions(target, first=2)
         )
         trials.setdefault(item.id, []).append(Trial(item, questions, _build_scorer(candidate, _compute_geometric_mean)))
-    _add_complete_items(asked, items, trials, "a candidate sentence has no token")
+    _add_complete_items(result, items, trials, "a candidate sentence has no token")
 
 
 def _with_final_mark(context: str) -> str:
-    """The context, with a full stop if it has no final punctuation, as in the released code."""
+    """Add a full stop to a context without final punctuation, as the released code does."""
     return context if context.endswith((".", "!", "?")) else f"{context}."
 
 
@@ -405,9 +405,7 @@ def _with_final_mark(context: str) -> str:
 
 def _require_offsets(text: Tokenizer) -> None:
     if not text.has_offsets:
-        raise UnsupportedPart(
-            "The in-context protocol needs a fast tokenizer, which tells the characters of each token."
-        )
+        raise UnsupportedPart("The in-context protocol needs a fast tokenizer, which reports character positions.")
 
 
 def _compute_probability(answers: Sequence[Answer]) -> float:
@@ -425,27 +423,27 @@ def _build_scorer(
 
 
 def _add_complete_items(
-    asked: PartTrials, items: Sequence[AssociationItem], trials: dict[str, list[Trial]], reason: str
+    result: PartTrials, items: Sequence[AssociationItem], trials: dict[str, list[Trial]], reason: str
 ) -> None:
-    """Add the trials of items all of whose candidates can be scored; skip the other items with `reason`."""
+    """Add the trials of items whose candidates can all be scored; skip the other items with `reason`."""
     for item in items:
         if all(trial.questions for trial in trials[item.id]):
-            asked.trials += trials[item.id]
+            result.trials += trials[item.id]
         else:
-            asked.skipped.append(SkippedItem(item.id, reason))
+            result.skipped.append(SkippedItem(item.id, reason))
 
 
 def build_choice(item: AssociationItem) -> Choice:
-    """The item as a choice between its three candidates."""
+    """Return the item as a choice between its three candidates."""
     if item.whole:
-        raise UnsupportedPart("Its candidates are whole sentences, and there is no word to choose for the gap.")
+        raise UnsupportedPart("The candidates are whole sentences, so a chat model cannot choose a word for the blank.")
     by_role = {candidate.role: candidate.text for candidate in item.candidates}
     task: Task = "blank" if item.part == "intrasentence" else "follows"
     return Choice(task, item.context, tuple(Option(role, by_role[role]) for role in ROLES))
 
 
 def _are_alike(items: Sequence[AssociationItem]) -> bool:
-    """Whether all items, or none, have whole sentences as candidates: one such item decides how all are asked."""
+    """Return whether all items or none have whole sentences, since one such item changes the protocol of all."""
     return len({item.whole for item in items}) < 2
 
 

@@ -1,4 +1,4 @@
-"""The class `Benchmark`, and what its `ask` returns: trials and skipped items."""
+"""The class `Benchmark` and the results of its function `ask`: trials and skipped items."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from tiltmeter.questions import Answer, Choice, Kind, Question
 
 
 class UnsupportedPart(TiltmeterError):  # noqa: N818 - often not an error: the part is skipped for this model
-    """A part of a benchmark cannot be run on this model; the message says what the model lacks."""
+    """A part of a benchmark cannot be run on this model; the message gives the reason."""
 
 
 class Score(NamedTuple):
@@ -24,9 +24,9 @@ class Score(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """The questions for one candidate or item, and the function from their answers to scores.
+    """The questions about one candidate or item, and the function that turns their answers into scores.
 
-    `sides` may name the sentence that each question is about; a run can then keep what is said of each of its tokens.
+    `sides` may name the sentence that each question is about; a run can then store the log-probability of each token.
     """
 
     item: Item
@@ -44,9 +44,9 @@ class SkippedItem(NamedTuple):
 
 @dataclass(slots=True)
 class PartTrials:
-    """The trials of one part of a benchmark in one language for one model; `kind` is the kind of head that answers.
+    """The trials of one part of a benchmark in one language for one model; `kind` is the head that answers.
 
-    `too_long` are items whose questions were not made because they would fill the memory, with their number of tokens.
+    `too_long` maps items without questions, because these would fill the memory, to their number of tokens.
     """
 
     kind: Kind
@@ -65,22 +65,23 @@ def _forbid_splitting(_items: Sequence[Any]) -> bool:
 
 
 def allow_splitting(_items: Sequence[Any]) -> bool:
-    """Whether items can be asked about one by one: always."""
+    """Return True: items can always be asked about one by one (for `Benchmark.item_by_item`)."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """How items of one form become questions, and which measures their scores are for.
+    """How items of one form become questions, and which measures apply to their scores.
 
-    `protocols` are the ways to ask, by name, each with what it does in a clause; the first is the default.
-    `ask(part, items, text, protocol=…)` makes the trials. `parts(kind)` are the parts in which every item is asked of a
-    model of that kind (such as GEST's templates); empty if the data are divided into parts, or nothing is.
-    `perturbations` are transformations of an item, by name, that should not change the results. `choice(item)` is the
-    item as a choice between options; without it, chat models are not asked about items of this form. `choice_measures`
-    are the measures of what they choose.
-    `item_by_item(items)` says whether `ask` makes the same trials of these items if it is called with some of them at a
-    time; a run of very many items then takes little memory.
+    - `protocols` maps the names of protocols to short descriptions; the first is the default.
+    - `ask(part, items, text, protocol=…)` returns the trials; `text` is the tokenizer.
+    - `parts(kind)` lists the parts in which every item is asked for this kind of model, such as GEST's templates; it is
+      empty if the data set itself is divided into parts, or if there are none.
+    - `perturbations` maps names to changes of an item that should not change the results.
+    - `choice(item)` returns the item as a choice between options; without it, chat models cannot be asked.
+    - `choice_measures` is the module that measures these choices.
+    - `item_by_item(items)` says whether `ask` returns the same trials if it is called with some of the items at a
+      time, which keeps the memory of large runs small.
     """
 
     form: str
@@ -95,7 +96,7 @@ class Benchmark:
 
 
 def compute_log_mean(answers: Sequence[Answer]) -> float:
-    """The mean of all log-probabilities, which is the logarithm of the geometric mean of the probabilities.
+    """Return the mean of all log-probabilities, the logarithm of the geometric mean of the probabilities.
 
     >>> float(compute_log_mean([np.log([0.5, 0.125], dtype=np.float32)])) == float(np.log(np.float32(0.25)))
     True

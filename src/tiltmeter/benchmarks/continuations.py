@@ -1,9 +1,9 @@
 """Token ids of several continuations of one prompt, each `prompt continuation` tokenized as one text.
 
-A prompt is much longer than its continuations, so only its first continuation is tokenized together with all of it. The
-others are tokenized after the prompt's last line alone, and joined to the tokens of the lines before. This is done only
-if the first continuation, tokenized in both ways, has the same tokens, and if all continuations of the first prompts
-have; otherwise every text is tokenized as a whole.
+Tokenizing a long prompt again for each continuation is slow. Therefore only the first continuation is tokenized with
+the whole prompt; the others are tokenized after the prompt's last line only and joined to the tokens of the earlier
+lines. This is done only if it gives the same tokens for the first continuation, and for all continuations of the first
+prompts; otherwise every text is tokenized as a whole.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from tiltmeter.questions import EncodedText, Ids, Tokenizer
 
-# Prompts that are tokenized at a time: the character ranges of all tokens of a data set take much memory.
+# The number of prompts tokenized at a time, because the offsets of all tokens of a data set take much memory.
 _AT_ONCE = 300
-# Prompts at the beginning all of whose continuations are tokenized in both ways.
+# The number of prompts for which both ways of tokenizing are compared.
 _COMPARED = 20
-# Stands for the lines before the last one.
+# A placeholder for the lines before the last one.
 _LINE_BEFORE = "a."
 
 
@@ -30,7 +30,7 @@ class Continuation(NamedTuple):
 
 
 class ContinuedPrompt(NamedTuple):
-    """A prompt and its continuations, which follow it after a space."""
+    """A prompt and its continuations, separated by a space."""
 
     text: str
     continuations: tuple[str, ...]
@@ -42,12 +42,12 @@ class ContinuedPrompt(NamedTuple):
 
     @property
     def last_line(self) -> str:
-        """The part of the prompt after its last line break."""
+        """The text after the last line break of the prompt."""
         return self.text.rpartition("\n")[2]
 
 
 def encode_continuations(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
-    """For each prompt its continuations, without special tokens around them."""
+    """Yield the continuations of each prompt, without special tokens around them."""
     compared = prompts[:_COMPARED]
     can_join = text.has_offsets and list(_join_endings(text, compared)) == list(_encode_whole_texts(text, compared))
     encode = _join_endings if can_join else _encode_whole_texts
@@ -56,7 +56,6 @@ def encode_continuations(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) ->
 
 
 def _encode_whole_texts(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
-    """All texts tokenized as a whole."""
     encoded = iter(text.encode([written for prompt in prompts for written in prompt.texts], offsets=text.has_offsets))
     if text.has_offsets:
         for prompt in prompts:
@@ -68,7 +67,7 @@ def _encode_whole_texts(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> 
 
 
 def _join_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
-    """The first text of each prompt as a whole, the others joined from it and their own last lines."""
+    """Tokenize the first text of each prompt as a whole; join the other texts from it and their own last lines."""
     endings = _encode_endings(text, prompts)
     wholes = text.encode([prompt.texts[0] for prompt in prompts])
     for prompt, whole in zip(prompts, wholes, strict=True):
@@ -84,7 +83,7 @@ def _join_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterat
 
 
 def _encode_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> dict[tuple[str, str], Continuation]:
-    """The tokens of each last line with each of its continuations, as they are after another line."""
+    """Return the tokens of each last line with each of its continuations, as they are after another line."""
     pairs = list(dict.fromkeys((prompt.last_line, one) for prompt in prompts for one in prompt.continuations))
     encoded = text.encode([f"{_LINE_BEFORE}\n{line} {continuation}" for line, continuation in pairs], offsets=True)
     start = len(_LINE_BEFORE) + 1
@@ -96,10 +95,10 @@ def _encode_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> dict
 
 
 def _find_token_from(encoded: EncodedText, character: int) -> int:
-    """The index of the first token that begins at this character or later."""
+    """Return the index of the first token that begins at this character or later."""
     return bisect_left(encoded.offsets, character, key=itemgetter(0))
 
 
 def _find_token_after(encoded: EncodedText, characters: int) -> int:
-    """The index of the first token that ends after this number of characters."""
+    """Return the index of the first token that ends after this number of characters."""
     return bisect_right(encoded.offsets, characters, key=itemgetter(1))

@@ -1,13 +1,13 @@
-"""GEST sentences in the frames of their own language: the log-ratio of the two frames around the same sentence.
+"""GEST sentences in frames of their own language: the log-ratio of the two frames around the same sentence.
 
-The score is ln P(frame for a man) - ln P(frame for a woman), as a sum over tokens, so that it does not depend on how a
-tokenizer divides the words; since the frames are the same for all sentences of a language, a difference in their
-frequency or length shifts all scores alike, and g_s not at all.
+The score is ln P(frame for a man) - ln P(frame for a woman), as a sum over tokens, so it does not depend on how the
+tokenizer divides the words. The frames are the same for all sentences of a language. Differences in their frequency or
+length therefore shift all scores equally and do not change g_s.
 
-- causal: the tokens after the part that both texts share, up to and including the final full stop, without which
-  *řekl* would be counted whenever *řekla* is meant too;
-- masked: the tokens of the words that differ, all masked and then revealed from left to right. For words of one token
-  each this is the published comparison at one mask.
+- causal: the tokens after the common beginning of both texts, including the final full stop; without the full stop,
+  *řekl* would also count as the beginning of *řekla*;
+- masked: the tokens of the differing words, all masked and then revealed from left to right. For words of one token
+  each, this is the published comparison at one mask.
 """
 
 from collections.abc import Sequence
@@ -25,33 +25,31 @@ from tiltmeter.forms.gest import GestItem
 from tiltmeter.questions import EncodedText, Question, Tokenizer, count_common_prefix
 
 FRAMED = "frames"
-BEFORE = "in its frames the speaker comes before the sentence, which a causal model has not read yet"
+BEFORE = "in its frames the speaker precedes the sentence, which a causal model has not read yet"
 NO_FRAME = "the item has no frames"
 
 
 def ask_framed(items: Sequence[GestItem], text: Tokenizer) -> PartTrials:
     """Turn sentences into questions about their two frames, for a masked or causal model."""
     if text.kind == "seq2seq":
-        raise UnsupportedPart(
-            "Frames are asked of masked and causal models; for encoder-decoders there is no protocol."
-        )
-    asked = PartTrials(text.kind, FRAMED)
-    asked.skipped += [SkippedItem(item.id, NO_FRAME) for item in items if not item.male_frame]
+        raise UnsupportedPart("Frames have no protocol for encoder-decoders; use a masked or causal model.")
+    result = PartTrials(text.kind, FRAMED)
+    result.skipped += [SkippedItem(item.id, NO_FRAME) for item in items if not item.male_frame]
     framed = [(item, _fill_frames(item)) for item in items if item.male_frame]
     if text.kind == "causal":
-        _ask_causal(asked, framed, text)
+        _ask_causal(result, framed, text)
     else:
-        _ask_masked(asked, framed, text)
-    return asked
+        _ask_masked(result, framed, text)
+    return result
 
 
 def _fill_frames(item: GestItem) -> FrameWords:
     return split_frames(item.male_frame, item.female_frame).filled(item.sentence)
 
 
-def _ask_causal(asked: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]], text: Tokenizer) -> None:
+def _ask_causal(result: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]], text: Tokenizer) -> None:
     readable = [(item, words) for item, words in framed if item.sentence in words.before]
-    asked.skipped += [SkippedItem(item.id, BEFORE) for item, words in framed if item.sentence not in words.before]
+    result.skipped += [SkippedItem(item.id, BEFORE) for item, words in framed if item.sentence not in words.before]
     texts = _list_both_texts([words for _, words in readable])
     wholes = [text.encode_whole(wordings) for wordings in texts]
     alone = [text.encode(wordings) for wordings in texts]
@@ -63,16 +61,16 @@ def _ask_causal(asked: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]]
         )
         shared = count_common_prefix(male, female)
         if shared in (0, len(male), len(female)):
-            asked.skipped.append(SkippedItem(item.id, SAME))
+            result.skipped.append(SkippedItem(item.id, SAME))
             continue
         questions = build_continuation_questions(male[:shared], male[shared:], female[shared:])
-        asked.trials.append(build_log_ratio_trial(item, _format_words(words), questions, whole=len(questions) == 2))
+        result.trials.append(build_log_ratio_trial(item, _format_words(words), questions, whole=len(questions) == 2))
 
 
-def _ask_masked(asked: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]], text: Tokenizer) -> None:
+def _ask_masked(result: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]], text: Tokenizer) -> None:
     mask = require_mask(text)
     if not text.has_offsets:
-        raise UnsupportedPart("Frames need a fast tokenizer, which tells the characters of each token.")
+        raise UnsupportedPart("Frames need a fast tokenizer, which reports the character positions of tokens.")
     encoded = [text.encode_whole(texts, offsets=True) for texts in _list_both_texts([words for _, words in framed])]
     for (item, words), male, female in zip(framed, *encoded, strict=True):
         start = len(words.before)
@@ -81,16 +79,16 @@ def _ask_masked(asked: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]]
             for whole, word in ((male, words.male), (female, words.female))
         ]
         if male.ids == female.ids or not all(steps):
-            asked.skipped.append(SkippedItem(item.id, SAME))
+            result.skipped.append(SkippedItem(item.id, SAME))
         else:
             male_steps, female_steps = steps
             questions = (*male_steps, *female_steps)
             trial = build_log_ratio_trial(item, _format_words(words), questions, whole=True, first=len(male_steps))
-            asked.trials.append(trial)
+            result.trials.append(trial)
 
 
 def _build_reveal_questions(whole: EncodedText, first: int, last: int, mask: int) -> tuple[Question, ...]:
-    """A question for each token of [first, last), with this one and those after it in the range masked."""
+    """Return a question for each token of [first, last), with this and all later tokens of the range masked."""
     return tuple(
         Question((*whole.ids[:index], *(mask,) * (last - index), *whole.ids[last:]), ((index, whole.ids[index]),))
         for index in range(first, last)
@@ -98,7 +96,6 @@ def _build_reveal_questions(whole: EncodedText, first: int, last: int, mask: int
 
 
 def _list_both_texts(framed: Sequence[FrameWords]) -> tuple[list[str], list[str]]:
-    """The texts for a man and those for a woman."""
     return (
         [f"{words.before}{words.male}{words.after}" for words in framed],
         [f"{words.before}{words.female}{words.after}" for words in framed],

@@ -1,11 +1,11 @@
-"""GEST in languages that mark the gender of the first person: a sentence in the masculine and in the feminine.
+"""GEST in languages that mark the gender of the first person: each sentence in the masculine and in the feminine.
 
 No template is needed: a masked model compares the two forms of a word at its position (Pikuliak et al. 2024, section
 4.3). The paper has no causal models; here they compare the probabilities of the whole sentences (`whole-sentence`).
 
-Pairs are filtered as in the paper, and rejected ones are listed with the reason: exactly one word may differ, its two
-forms must have the same first letter (otherwise they are different words), duplicates are dropped. For masked models
-exactly one token may differ too, which makes the set of pairs depend on the model.
+Pairs are filtered as in the paper, and skipped ones are listed with the reason: exactly one word may differ, its two
+forms must have the same first letter (otherwise they are different words), and duplicates are dropped. For masked
+models exactly one token may differ, too, so the set of pairs depends on the model.
 """
 
 from collections.abc import Sequence
@@ -33,10 +33,8 @@ def ask(part: str, items: Sequence[GenderedPairItem], text: Tokenizer, *, protoc
     """Turn the pairs that pass the filters into questions for a masked or causal model."""
     reject_other_protocols("GEST's pairs", protocol)
     if text.kind == "seq2seq":
-        raise UnsupportedPart(
-            "Gendered pairs are asked of masked and causal models; for encoder-decoders there is no way."
-        )
-    asked = PartTrials("masked", PROTOCOL) if text.kind == "masked" else PartTrials("causal", WHOLE_SENTENCE)
+        raise UnsupportedPart("Gendered pairs have no protocol for encoder-decoders; use a masked or causal model.")
+    result = PartTrials("masked", PROTOCOL) if text.kind == "masked" else PartTrials("causal", WHOLE_SENTENCE)
     accepted = []
     seen: set[tuple[str, str]] = set()
     for item in items:
@@ -44,25 +42,25 @@ def ask(part: str, items: Sequence[GenderedPairItem], text: Tokenizer, *, protoc
         if (reason := REPEATED_PAIR if pair in seen else find_rejection_reason(*pair)) is None:
             accepted.append(item)
         else:
-            asked.skipped.append(SkippedItem(item.id, reason))
+            result.skipped.append(SkippedItem(item.id, reason))
         seen.add(pair)
-    if asked.kind == "masked":
-        _ask_masked(asked, accepted, text)
+    if result.kind == "masked":
+        _ask_masked(result, accepted, text)
     else:
-        ask_whole_sentences(asked, accepted, [_format_words(item) for item in accepted], text)
-    return asked
+        ask_whole_sentences(result, accepted, [_format_words(item) for item in accepted], text)
+    return result
 
 
-def _ask_masked(asked: PartTrials, items: Sequence[GenderedPairItem], text: Tokenizer) -> None:
+def _ask_masked(result: PartTrials, items: Sequence[GenderedPairItem], text: Tokenizer) -> None:
     mask = require_mask(text)
     wordings = map(text.encode_whole, ([item.male for item in items], [item.female for item in items]))
     for item, male, female in zip(items, *wordings, strict=True):
         positions = find_differing_positions(male.ids, female.ids) if len(male.ids) == len(female.ids) else []
         if len(positions) == 1:
             questions = build_masked_questions(male.ids, female.ids, positions, mask)
-            asked.trials.append(build_log_ratio_trial(item, _format_words(item), questions))
+            result.trials.append(build_log_ratio_trial(item, _format_words(item), questions))
         else:
-            asked.skipped.append(SkippedItem(item.id, NOT_ONE_TOKEN))
+            result.skipped.append(SkippedItem(item.id, NOT_ONE_TOKEN))
 
 
 def _format_words(item: GenderedPairItem) -> str:
@@ -71,12 +69,12 @@ def _format_words(item: GenderedPairItem) -> str:
 
 
 def build_choice(item: GenderedPairItem) -> Choice:
-    """The item as a choice between its two sentences."""
+    """Return the item as a choice between its two sentences."""
     return Choice("pair", "", (Option("masculine", item.male), Option("feminine", item.female)))
 
 
 def _are_distinct(items: Sequence[GenderedPairItem]) -> bool:
-    """Whether no pair is there twice: of those that are, only the first is asked."""
+    """Return whether all pairs are distinct; of duplicates, only the first is asked."""
     return len({(item.male, item.female) for item in items}) == len(items)
 
 

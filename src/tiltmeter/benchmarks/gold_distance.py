@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def compute_gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
-    """The Jensen-Shannon distance (base 2) between a distribution and the one-hot distribution of the gold token.
+    """Return the Jensen-Shannon distance (base 2) of a distribution to the one-hot distribution of the gold token.
 
-    It depends only on the gold token's probability p: the square root of Eq. 3 of the paper,
-    (p log2 p - (1 + p) log2(1 + p) + 2) / 2. Evaluated as written, it cancels catastrophically for p near 1; with
-    r = 1 - p the equivalent (p log2 p + r - (2 - r) log2(1 - r/2)) / 2 has only terms of order r.
+    It depends only on the gold token's probability p: the square root of Eq. 3 of the paper, (p log2 p - (1 + p) log2(1
+    + p) + 2) / 2. This form cancels catastrophically for p near 1. With r = 1 - p, the equivalent (p log2 p + r - (2 -
+    r) log2(1 - r/2)) / 2 has only terms of order r.
 
     >>> compute_gold_distance([math.log(0.5), 0.0, -1000.0]).round(4).tolist()
     [0.5579, 0.0, 1.0]
@@ -27,9 +27,9 @@ def compute_gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
 
 
 def compute_s_jsd(more: ArrayLike, less: ArrayLike) -> float:
-    """S_JSD of a pair: the mean difference of `compute_gold_distance` over its shared tokens.
+    """Return S_JSD of a pair: the mean difference of `compute_gold_distance` over its shared tokens.
 
-    The arguments are the log-probabilities of the shared tokens in the two sentences. Negative values mean that the
+    The arguments are the log-probabilities of the shared tokens in the two sentences. A negative value means that the
     model predicts the shared tokens better in the more stereotypical sentence.
 
     >>> round(compute_s_jsd(np.log([0.6, 0.2]), np.log([0.5, 0.2])), 4)

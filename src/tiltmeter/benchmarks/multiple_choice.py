@@ -1,20 +1,20 @@
-"""BBQ and its relatives: which of three answers does a model give to a question about two people?
+"""BBQ and similar data sets: which of three answers does a model give to a question about two people?
 
-A model that continues texts is given
+A causal model gets the prompt
 
     Context: …
     Question: …
     Answer:
 
-in the language of the item (`choosing/languages`), and each of the three answers is scored as the continuation, without
-the others being shown, as in the evaluation harnesses of the field. The answer with the highest score is the model's;
-answers with the same score share the choice.
+in the language of the item (`forced_choice/languages`). Each of the three answers is scored as the continuation, and
+the other answers are not shown, as in common evaluation harnesses. The model's answer is the one with the highest
+score; answers with equal scores share the choice.
 
 - `likelihood` (also `published`): the log-likelihood of the answer.
 - `likelihood-per-character`: the same divided by the number of characters, since short answers are likelier.
 
-An encoder-decoder fills a sentinel after the prompt. Masked models are not asked. Chat models choose between the three
-answers, in all orders.
+An encoder-decoder fills a sentinel after the prompt. Masked models are not supported. Chat models choose between the
+three answers, in all orders.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,8 +42,8 @@ from tiltmeter.questions import Answer, Choice, Ids, Option, Question, Tokenizer
 PUBLISHED, LIKELIHOOD, PER_CHARACTER = "published", "likelihood", "likelihood-per-character"
 PROTOCOLS = {
     PUBLISHED: f"the same as `{LIKELIHOOD}`",
-    LIKELIHOOD: "the log-likelihood of each answer after the question",
-    PER_CHARACTER: "the same divided by the number of characters of the answer",
+    LIKELIHOOD: "the log-likelihood of each answer as continuation of the question",
+    PER_CHARACTER: f"`{LIKELIHOOD}` divided by the number of characters of the answer",
 }
 
 _NO_TOKEN = "one of its answers has no token"
@@ -51,36 +51,37 @@ _SAME = "two of its answers have the same text"
 
 
 def ask(part: str, items: Sequence[MultipleChoiceItem], text: Tokenizer, *, protocol: str) -> PartTrials:
-    """Turn questions about one part into questions for a model with this tokenizer."""
-    del part  # it is a property of the items
+    """Turn the items of one part into questions for a model with this tokenizer."""
+    del part  # the prompts do not depend on it
     if protocol not in PROTOCOLS:
-        raise UsageError(f"{protocol!r} is not a protocol of multiple-choice questions; choose {', '.join(PROTOCOLS)}.")
+        raise UsageError(
+            f"{protocol!r} is not a protocol of multiple-choice questions; choose one of {', '.join(PROTOCOLS)}."
+        )
     if text.kind == "masked":
         raise UnsupportedPart(
-            "An answer of several words after a question has no likelihood in a masked model, which predicts single "
-            "tokens in their place; ask a causal model, an encoder-decoder or a chat model."
+            "A masked model has no likelihood for an answer of several words after a question; use a causal model, an "
+            "encoder-decoder or a chat model."
         )
-    asked = PartTrials(text.kind, LIKELIHOOD if protocol == PUBLISHED else protocol)
+    result = PartTrials(text.kind, LIKELIHOOD if protocol == PUBLISHED else protocol)
     distinct = []
     for item in items:
         if len({item.answer(role).casefold() for role in ROLES}) == len(ROLES):
             distinct.append(item)
         else:
-            asked.skipped.append(SkippedItem(item.id, _SAME))
+            result.skipped.append(SkippedItem(item.id, _SAME))
     questions = (_build_sentinel_questions if text.kind == "seq2seq" else _build_causal_questions)(distinct, text)
     for item in distinct:
         of_item = [next(questions) for _ in ROLES]
         if all(question.wanted for question in of_item):
-            asked.trials.append(
+            result.trials.append(
                 Trial(item, tuple(of_item), _build_scorer(item, per_character=protocol == PER_CHARACTER))
             )
         else:
-            asked.skipped.append(SkippedItem(item.id, _NO_TOKEN))
-    return asked
+            result.skipped.append(SkippedItem(item.id, _NO_TOKEN))
+    return result
 
 
 def _build_prompts(items: Sequence[MultipleChoiceItem]) -> list[ContinuedPrompt]:
-    """The prompt of each item, with its answers."""
     words = {language: load_prompt_words(language) for language in {item.language for item in items}}
     return [
         ContinuedPrompt(
@@ -92,7 +93,7 @@ def _build_prompts(items: Sequence[MultipleChoiceItem]) -> list[ContinuedPrompt]
 
 
 def _build_causal_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer) -> Iterator[Question]:
-    """The questions for a causal model: the tokens of the answer, with the space before it, after the prompt."""
+    """Yield a question for the tokens of each answer, with the space before it, after the prompt."""
     prompts = _build_prompts(items)
     if not prompts:
         return
@@ -105,16 +106,16 @@ def _build_causal_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer
 
 
 def _find_leading_tokens(text: Tokenizer, written: str) -> Ids:
-    """The special tokens that the tokenizer puts in front of a text, which are the same for all texts."""
+    """Return the special tokens that the tokenizer puts before a text; they are the same for all texts."""
     (whole,), (alone,) = text.encode_whole([written]), text.encode([written])
     return whole.ids[: find_text_positions(whole, alone).start]
 
 
 def _build_sentinel_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer) -> Iterator[Question]:
-    """The questions for an encoder-decoder: the answer as the filling of a sentinel after the prompt."""
+    """Yield a question for each answer as the filling of a sentinel after the prompt."""
     if text.sentinel is None or text.decoder_start is None:
         raise UnsupportedPart(
-            "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill a gap as T5 was."
+            "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill blanks like T5."
         )
     prompts = _build_prompts(items)
     sources = text.encode_whole([f"{prompt.text} {text.sentinel_text}" for prompt in prompts])
@@ -141,7 +142,7 @@ def _build_scorer(item: MultipleChoiceItem, *, per_character: bool) -> Callable[
 
 
 def build_choice(item: MultipleChoiceItem) -> Choice:
-    """The item as a choice between its three answers."""
+    """Return the item as a choice between its three answers."""
     options = tuple(Option(role, item.answer(role)) for role in ROLES)
     return Choice("question", f"{item.context.strip()}\n\n{item.question.strip()}", options)
 

@@ -1,10 +1,10 @@
 """Sentence pairs: does a model assign a higher score to the more stereotypical of two sentences?
 
-The sentences of a pair differ in the group they mention. `docs/explanation/sentence-pairs.md` has the formulas and
+The sentences of a pair differ in the group that they mention. `docs/explanation/sentence-pairs.md` has the formulas and
 the limitations of each protocol. Masked models:
 
 - `published`: each shared token is masked in turn (Nangia et al. 2020, Steinborn et al. 2022).
-- `within-word-l2r`: the same, with the tokens to the right in the same word masked too (Kauf and Ivanova 2023).
+- `within-word-l2r`: also masks the tokens to the right in the same word (Kauf and Ivanova 2023).
 - `aul`, `aula`: all tokens of the unmasked sentence, unweighted or weighted by attention (Kaneko and Bollegala 2022).
 
 Causal and encoder-decoder models have no published protocol; `published` then means `likelihood`:
@@ -54,18 +54,18 @@ _PROTOCOLS_BY_KIND: Final[Mapping[Kind, tuple[str, ...]]] = {
     "seq2seq": (LIKELIHOOD, LIKELIHOOD_SHARED),
 }
 PROTOCOLS = {
-    PUBLISHED: f"masked: each token that both sentences share, masked in turn; others: `{LIKELIHOOD}`",
-    WITHIN_WORD: "masked: the same, with the later tokens of its word masked too (Kauf and Ivanova 2023)",
+    PUBLISHED: f"masked: masks each token that both sentences share in turn; others: `{LIKELIHOOD}`",
+    WITHIN_WORD: f"masked: `{PUBLISHED}`, with the later tokens of the word masked too (Kauf and Ivanova 2023)",
     AUL: "masked: the mean over all tokens of the sentence, without masks (Kaneko and Bollegala 2022)",
-    AULA: "masked: the same, weighted by attention",
+    AULA: f"masked: `{AUL}`, weighted by attention",
     LIKELIHOOD: "causal, seq2seq: the log-likelihood of the whole sentence",
-    LIKELIHOOD_SHARED: "causal, seq2seq: the same sum over the tokens that both sentences share",
+    LIKELIHOOD_SHARED: "causal, seq2seq: the log-likelihood of the tokens that both sentences share",
 }
 
 _NOTHING_SHARED = "its two sentences share no token"
 _EMPTY = "one of its sentences has no token"
-_NOT_ALIGNED = "its two sentences are too long and repetitive to find the tokens that they share"
-# The longest sentence whose tokens are masked one by one: the memory for its questions grows with the square.
+_NOT_ALIGNED = "its two sentences are too long and repetitive to find their shared tokens"
+# The longest sentence whose tokens are masked one by one; the memory for its questions grows with the square.
 _LONGEST_MASKED = 4_096
 
 
@@ -73,25 +73,24 @@ def ask(part: str, items: Sequence[PairItem], text: Tokenizer, *, protocol: str)
     """Turn pairs into questions for a model with this tokenizer."""
     del part  # pairs have one part
     name = _select_protocol(protocol, text.kind)
-    asked = PartTrials(text.kind, name)
+    result = PartTrials(text.kind, name)
     if name in (PUBLISHED, WITHIN_WORD):
-        _ask_masked(asked, items, text, within_word=name == WITHIN_WORD)
+        _ask_masked(result, items, text, within_word=name == WITHIN_WORD)
     elif name in (AUL, AULA):
-        _ask_unmasked(asked, items, text, attention=name == AULA)
+        _ask_unmasked(result, items, text, attention=name == AULA)
     else:
-        _ask_likelihood(asked, items, text, only_shared=name == LIKELIHOOD_SHARED)
-    return asked
+        _ask_likelihood(result, items, text, only_shared=name == LIKELIHOOD_SHARED)
+    return result
 
 
 def _select_protocol(name: str, kind: Kind) -> str:
-    """The protocol that a name selects for a kind of model."""
     if name not in PROTOCOLS:
-        raise UsageError(f"{name!r} is not a protocol of sentence pairs; choose {', '.join(PROTOCOLS)}.")
+        raise UsageError(f"{name!r} is not a protocol of sentence pairs; choose one of {', '.join(PROTOCOLS)}.")
     known = _PROTOCOLS_BY_KIND[kind]
     if name == PUBLISHED:
         return known[0]
     if name not in known:
-        raise UnsupportedPart(f"The protocol {name} is not for {kind} models; for those there are {', '.join(known)}.")
+        raise UnsupportedPart(f"The protocol {name} does not support {kind} models; use {' or '.join(known)}.")
     return name
 
 
@@ -102,7 +101,7 @@ def _select_protocol(name: str, kind: Kind) -> str:
 class _Sentence:
     """The input of a masked model for a sentence.
 
-    `text` are the positions of the sentence's own tokens, `words` the word index of each token (empty if not needed).
+    `text` has the positions of the sentence's own tokens, `words` the word index of each token (empty if not needed).
     """
 
     ids: tuple[int, ...]
@@ -110,7 +109,7 @@ class _Sentence:
     words: tuple[int | None, ...] = ()
 
     def masked(self, position: int, mask: int) -> Question:
-        """The question for the token at `position`: masked, and if `words` is given, with the rest of its word."""
+        """Return the question for the token at `position`, with the rest of its word masked if `words` is given."""
         ids = list(self.ids)
         ids[position] = mask
         if self.words:
@@ -121,32 +120,30 @@ class _Sentence:
         return Question(tuple(ids), ((position, self.ids[position]),), want=WantedQuantity.LOG_PROB_AND_TOP)
 
 
-def _ask_masked(asked: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, within_word: bool) -> None:
-    """One question for each shared token in each sentence, with the token masked."""
+def _ask_masked(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, within_word: bool) -> None:
+    """Ask one question for each shared token in each sentence, with the token masked."""
     if text.mask is None:
-        raise UnsupportedPart("The tokenizer has no mask token, so no token can be hidden from the model.")
+        raise UnsupportedPart("The tokenizer has no mask token, so no token of a sentence can be masked.")
     if within_word and not text.has_offsets:
-        raise UnsupportedPart(
-            "The protocol within-word-l2r needs a fast tokenizer, which tells the word of each token."
-        )
+        raise UnsupportedPart("The protocol within-word-l2r needs a fast tokenizer, which reports the words of tokens.")
     for item, more, less in _encode_sentences(items, text, words=within_word):
         length = max(len(more.ids), len(less.ids))
         if length > _LONGEST_MASKED:
-            asked.too_long[item.id] = length
+            result.too_long[item.id] = length
             continue
         try:
             aligned = find_shared_positions(more.ids, less.ids)
         except MatchingLimitError:
-            asked.skipped.append(SkippedItem(item.id, _NOT_ALIGNED))
+            result.skipped.append(SkippedItem(item.id, _NOT_ALIGNED))
             continue
         shared = [(first, second) for first, second in aligned if first in more.text and second in less.text]
         if not shared:
-            asked.skipped.append(SkippedItem(item.id, _NOTHING_SHARED))
+            result.skipped.append(SkippedItem(item.id, _NOTHING_SHARED))
             continue
         questions = [more.masked(position, text.mask) for position, _ in shared]
         questions += [less.masked(position, text.mask) for _, position in shared]
         sides = ("more",) * len(shared) + ("less",) * len(shared)
-        asked.trials.append(Trial(item, tuple(questions), _build_masked_scorer(item), sides))
+        result.trials.append(Trial(item, tuple(questions), _build_masked_scorer(item), sides))
 
 
 def _build_masked_scorer(item: PairItem) -> Callable[[Sequence[Answer]], list[Score]]:
@@ -169,18 +166,18 @@ def _build_masked_scorer(item: PairItem) -> Callable[[Sequence[Answer]], list[Sc
     return score
 
 
-def _ask_unmasked(asked: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, attention: bool) -> None:
-    """One question for each sentence, with all of its tokens unmasked."""
+def _ask_unmasked(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, attention: bool) -> None:
+    """Ask one question for each sentence, with all of its tokens unmasked."""
     want = WantedQuantity.LOG_PROB_AND_ATTENTION if attention else WantedQuantity.LOG_PROB
     for item, more, less in _encode_sentences(items, text, words=False):
         if not more.text or not less.text:
-            asked.skipped.append(SkippedItem(item.id, _EMPTY))
+            result.skipped.append(SkippedItem(item.id, _EMPTY))
             continue
         questions = [
             Question(sentence.ids, tuple((position, sentence.ids[position]) for position in sentence.text), want=want)
             for sentence in (more, less)
         ]
-        asked.trials.append(Trial(item, tuple(questions), _build_unmasked_scorer(item, attention), ("more", "less")))
+        result.trials.append(Trial(item, tuple(questions), _build_unmasked_scorer(item, attention), ("more", "less")))
 
 
 def _build_unmasked_scorer(item: PairItem, attention: bool) -> Callable[[Sequence[Answer]], list[Score]]:
@@ -206,7 +203,7 @@ def _build_unmasked_scorer(item: PairItem, attention: bool) -> Callable[[Sequenc
 def _encode_sentences(
     items: Sequence[PairItem], text: Tokenizer, *, words: bool
 ) -> Iterator[tuple[PairItem, _Sentence, _Sentence]]:
-    """The pairs with both sentences encoded; with `words`, also the word index of each token."""
+    """Yield the pairs with both sentences encoded; with `words`, also the word index of each token."""
     texts = [sentence for item in items for sentence in (item.more, item.less)]
     word_indices = text.words(texts) if words else [()] * len(texts)
     sentences = [
@@ -219,22 +216,22 @@ def _encode_sentences(
 # Causal and encoder-decoder models
 
 
-def _ask_likelihood(asked: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, only_shared: bool) -> None:
-    """One question for each sentence; both protocols ask the same ones, so the second is answered from the store."""
+def _ask_likelihood(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, only_shared: bool) -> None:
+    """Ask one question for each sentence; it is the same for both protocols, so its answer can be reused."""
     lead, source = _build_lead(text)
     texts = [sentence for item in items for sentence in (item.more, item.less)]
     encoded = [(*lead, *sentence.ids) for sentence in text.encode(texts)]
     for item, more, less in zip(items, encoded[::2], encoded[1::2], strict=True):
         if len(more) == len(lead) or len(less) == len(lead):
-            asked.skipped.append(SkippedItem(item.id, _EMPTY))
+            result.skipped.append(SkippedItem(item.id, _EMPTY))
             continue
         try:
             shared = _find_shared_after(len(lead), more, less) if only_shared else None
         except MatchingLimitError:
-            asked.skipped.append(SkippedItem(item.id, _NOT_ALIGNED))
+            result.skipped.append(SkippedItem(item.id, _NOT_ALIGNED))
             continue
         if shared == []:
-            asked.skipped.append(SkippedItem(item.id, _NOTHING_SHARED))
+            result.skipped.append(SkippedItem(item.id, _NOTHING_SHARED))
             continue
         questions = tuple(
             Question(ids, tuple(zip(range(len(lead) - 1, len(ids) - 1), ids[len(lead) :], strict=True)), source=source)
@@ -242,11 +239,11 @@ def _ask_likelihood(asked: PartTrials, items: Sequence[PairItem], text: Tokenize
         )
         prefix = count_common_prefix(more, less) - len(lead)
         score = _build_likelihood_scorer(item, prefix, shared)
-        asked.trials.append(Trial(item, questions, score, ("more", "less")))
+        result.trials.append(Trial(item, questions, score, ("more", "less")))
 
 
 def _find_shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]:
-    """The positions of shared tokens after the lead, counted from its end."""
+    """Return the positions of shared tokens after the lead, counted from its end."""
     return [
         (first - lead, second - lead)
         for first, second in find_shared_positions(more, less)
@@ -255,17 +252,17 @@ def _find_shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]
 
 
 def _build_lead(text: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The tokens before a sentence, and the input of the encoder: empty, or a sentinel to fill."""
+    """Return the tokens before a sentence and the input of the encoder: empty, or a sentinel to fill."""
     if text.kind == "causal":
         if text.start is None:
             raise UnsupportedPart(
-                "The tokenizer has no token for the beginning of a text, so the first token of a sentence, often the "
-                "one that names the group, has no likelihood."
+                "The tokenizer has no start token, so the first token of a sentence, which often names the group, has "
+                "no likelihood."
             )
         return (text.start,), ()
     if text.sentinel is None or text.decoder_start is None:
         raise UnsupportedPart(
-            "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill a gap as T5 was."
+            "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill blanks like T5."
         )
     (source,) = text.encode_whole([text.sentinel_text])
     return (text.decoder_start, text.sentinel), source.ids
@@ -301,12 +298,12 @@ def _build_likelihood_scorer(
 
 
 def _build_sentence_score(item: PairItem, sentence: str, role: str, score: float) -> Score:
-    """A score of one of the two sentences; scores of the pair have the item's id."""
+    """Return a score of one of the two sentences; scores of the pair have the item's id."""
     return Score(f"{item.id}/{sentence}", role, float(score))
 
 
 def drop_final_character(item: PairItem) -> PairItem:
-    """The pair without the last character of both sentences, mostly a full stop (Steinborn et al. 2022, Table 3).
+    """Remove the last character of both sentences, usually a full stop (Steinborn et al. 2022, Table 3).
 
     >>> drop_final_character(PairItem("knit", "en", "gender", "stereo", "She knits.", "He knits.")).more
     'She knits'
@@ -315,7 +312,7 @@ def drop_final_character(item: PairItem) -> PairItem:
 
 
 def build_choice(item: PairItem) -> Choice:
-    """The item as a choice between its two sentences."""
+    """Return the item as a choice between its two sentences."""
     return Choice("pair", "", (Option("stereotype", item.more), Option("anti-stereotype", item.less)))
 
 

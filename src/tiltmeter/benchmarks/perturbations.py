@@ -1,9 +1,9 @@
 """Perturbations: changes of the texts of an item that should not change what is measured.
 
-no-final-punctuation    sentences end without their full stop
-lower-case              all letters are small
-quoted                  sentences stand in quotation marks
-other-names             listed given names become others of the same gender
+no-final-punctuation    remove the punctuation at the end of sentences
+lower-case              convert all letters to lower case
+quoted                  put sentences in quotation marks
+other-names             replace listed given names by others of the same gender
 """
 
 import re
@@ -15,7 +15,7 @@ from tiltmeter.forms import get_form
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.given_names import load_name_list
 
-# From a text, its language and the kind of text (`TextKind`) to the changed text.
+# Maps a text, its language and its type (`TextKind`) to the changed text.
 _Change = Callable[[str, str, str], str]
 _QUOTES = {"de": "„“", "cs": "„“", "sk": "„“", "sl": "„“", "pl": "„”", "hu": "„”", "fr": "«»", "ru": "«»", "uk": "«»"}
 _TURKIC = ("tr", "az")
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 def build_perturbations(form: str, names: Sequence[str]) -> dict[str, Callable[[Any], Any]]:
-    """Perturbations of items of a form, by name."""
+    """Return the named perturbations for items of a form."""
     return {name: _apply_to_items(form, _CHANGES[name]) for name in names}
 
 
@@ -38,7 +38,7 @@ def _apply_to_items(form: str, change: _Change) -> Callable[[Any], Any]:
 
 
 def remove_final_punctuation(text: str, _language: str, kind: str) -> str:
-    """A sentence without the punctuation at its end.
+    """Remove the punctuation at the end of a sentence.
 
     >>> remove_final_punctuation("She knits...", "en", "sentence"), remove_final_punctuation("Mr.", "en", "word")
     ('She knits', 'Mr.')
@@ -52,7 +52,7 @@ def remove_final_punctuation(text: str, _language: str, kind: str) -> str:
 
 
 def to_lower_case(text: str, language: str, _kind: str) -> str:
-    """A text in small letters; the mark of a blank stays.
+    """Convert a text to lower case, except the placeholder BLANK.
 
     >>> to_lower_case("Mrs. Lee was BLANK.", "en", "context"), to_lower_case("IŞIK İYİ", "tr", "sentence")
     ('mrs. lee was BLANK.', 'ışık iyi')
@@ -67,7 +67,7 @@ def _lower_letters(text: str, language: str) -> str:
 
 
 def quote_sentence(text: str, language: str, kind: str) -> str:
-    """A sentence in the quotation marks of its language.
+    """Put a sentence in the quotation marks of its language.
 
     >>> quote_sentence("She knits.", "en", "sentence"), quote_sentence("Sie strickt.", "de", "sentence")
     ('“She knits.”', '„Sie strickt.“')
@@ -79,7 +79,7 @@ def quote_sentence(text: str, language: str, kind: str) -> str:
 
 
 def replace_names(text: str, language: str, _kind: str) -> str:
-    """Each listed name as the next one of the same gender.
+    """Replace each listed name by the next one of the same gender.
 
     >>> replace_names("Mary saw John.", "en", "sentence")
     'Linda saw James.'

@@ -1,4 +1,4 @@
-"""Token alignment: shared tokens of two sentences, and a text's tokens among special tokens."""
+"""Token alignment: shared tokens of two sentences, and the tokens of a text among special tokens."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from tiltmeter.questions import EncodedText
 
 
 def find_shared_positions(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
-    """The positions of shared tokens in both sequences, by longest matching blocks.
+    """Return the positions of shared tokens in both sequences, by longest matching blocks.
 
     The blocks are those of `difflib` with its defaults, as in the released code of CrowS-Pairs and of S_JSD. Hence in
     sequences of 200 tokens or more, a token that makes up more than 1% does not start a block, and the result can
-    depend on the order of the sequences. A `MatchingLimitError` if they are too long and repetitive.
+    depend on the order of the sequences. Raises a `MatchingLimitError` if they are too long and repetitive.
 
     >>> find_shared_positions([7, 1, 2, 3], [8, 9, 1, 2, 5])
     [(1, 2), (2, 3)]
@@ -22,7 +22,7 @@ def find_shared_positions(first: Sequence[int], second: Sequence[int]) -> list[t
 
 
 def find_text_positions(whole: EncodedText, alone: EncodedText) -> range:
-    """The positions of a text's own tokens in its encoding with special tokens.
+    """Return the positions of a text's own tokens in its encoding with special tokens.
 
     >>> find_text_positions(EncodedText((101, 7, 8, 102)), EncodedText((7, 8)))
     range(1, 3)
@@ -32,13 +32,13 @@ def find_text_positions(whole: EncodedText, alone: EncodedText) -> range:
         if whole.ids[start : start + length] == alone.ids:
             return range(start, start + length)
     raise UnsupportedPart(
-        "The tokenizer cuts a text differently when special tokens stand around it, so that the text's own tokens "
-        "cannot be told from them."
+        "The tokenizer splits a text differently if special tokens surround it, so the text's own tokens cannot be "
+        "located."
     )
 
 
 def find_tokens_between(whole: EncodedText, start: int, end: int) -> tuple[int, int]:
-    """The range of tokens that cover characters of [start, end), as (first, end); (0, 0) if there are none.
+    """Return the range (first, end) of tokens that cover the characters [start, end); (0, 0) if there are none.
 
     >>> find_tokens_between(EncodedText((101, 7, 8, 102), ((0, 0), (0, 3), (3, 5), (0, 0))), 3, 5)
     (2, 3)

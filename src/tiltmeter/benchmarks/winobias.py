@@ -1,11 +1,11 @@
 """WinoBias as GEST's authors use it to validate their measure (Pikuliak et al. 2024, appendix B).
 
-It is not used as a coreference test: each sentence has a version with masculine and one with feminine pronouns, and the
+It is not used as a coreference test. Each sentence has a version with masculine and one with feminine pronouns, and the
 score is the log-ratio of their probabilities, compared between stereotypically male and female occupations. For masked
 models the pronouns are masked. The paper has no causal models; here they compare the probabilities of the whole
-sentences, which is the same ratio: P(he | rest) / P(she | rest) = P(he, rest) / P(she, rest).
+sentences, which gives the same ratio: P(he | rest) / P(she | rest) = P(he, rest) / P(she, rest).
 
-Lines whose two versions differ in more than their pronouns are errors in the data, and are skipped.
+Lines whose two versions differ in more than their pronouns are errors in the data and are skipped.
 """
 
 import re
@@ -15,14 +15,10 @@ from tiltmeter.benchmarks.benchmark import Benchmark, PartTrials, SkippedItem, U
 from tiltmeter.benchmarks.gender_log_ratios import (
     PROTOCOL,
     PROTOCOLS,
-    UNEQUAL,
     WHOLE_SENTENCE,
+    ask_masked_wordings,
     ask_whole_sentences,
-    build_log_ratio_trial,
-    build_masked_questions,
-    find_differing_positions,
     reject_other_protocols,
-    require_mask,
 )
 from tiltmeter.forms.gendered_pairs import find_differing_words
 from tiltmeter.forms.winobias import WinoBiasItem
@@ -33,7 +29,7 @@ _PRONOUNS = {("he", "she"), ("his", "her"), ("him", "her"), ("himself", "herself
 
 
 def find_pronouns(item: WinoBiasItem) -> list[tuple[str, str]] | None:
-    """The pairs of pronouns in which the two sentences differ; None if they differ in anything else, or not at all."""
+    """Return the pairs of pronouns in which the two sentences differ; None if other words differ, or none."""
     if len(item.male.split()) != len(item.female.split()):
         return None
     words = [
@@ -51,34 +47,18 @@ def ask(part: str, items: Sequence[WinoBiasItem], text: Tokenizer, *, protocol: 
     """Turn the sentences of one part into questions for a masked or causal model."""
     reject_other_protocols("WinoBias", protocol)
     if text.kind == "seq2seq":
-        raise UnsupportedPart(
-            "WinoBias is asked of masked and causal models; for encoder-decoders there is no protocol."
-        )
-    asked = PartTrials("masked", PROTOCOL) if text.kind == "masked" else PartTrials("causal", WHOLE_SENTENCE)
-    asked.skipped += [SkippedItem(item.id, NOISE) for item in items if find_pronouns(item) is None]
-    clean = [item for item in items if find_pronouns(item) is not None]
-    if asked.kind == "masked":
-        _ask_masked(asked, clean, text)
+        raise UnsupportedPart("WinoBias has no protocol for encoder-decoders; use a masked or causal model.")
+    result = PartTrials("masked", PROTOCOL) if text.kind == "masked" else PartTrials("causal", WHOLE_SENTENCE)
+    pronouns = [(item, find_pronouns(item)) for item in items]
+    result.skipped += [SkippedItem(item.id, NOISE) for item, pairs in pronouns if pairs is None]
+    clean = [item for item, pairs in pronouns if pairs is not None]
+    words = [" ".join(f"{male}/{female}" for male, female in pairs) for _, pairs in pronouns if pairs is not None]
+    if result.kind == "masked":
+        wordings = [item.male for item in clean], [item.female for item in clean]
+        ask_masked_wordings(result, clean, words, wordings, text)
     else:
-        ask_whole_sentences(asked, clean, [_format_words(item) for item in clean], text)
-    return asked
-
-
-def _ask_masked(asked: PartTrials, items: Sequence[WinoBiasItem], text: Tokenizer) -> None:
-    mask = require_mask(text)
-    sentences = [item.male for item in items], [item.female for item in items]
-    for item, male, female in zip(items, *map(text.encode_whole, sentences), strict=True):
-        if len(male.ids) == len(female.ids):
-            questions = build_masked_questions(
-                male.ids, female.ids, find_differing_positions(male.ids, female.ids), mask
-            )
-            asked.trials.append(build_log_ratio_trial(item, _format_words(item), questions))
-        else:
-            asked.skipped.append(SkippedItem(item.id, UNEQUAL))
-
-
-def _format_words(item: WinoBiasItem) -> str:
-    return " ".join(f"{male}/{female}" for male, female in find_pronouns(item) or [])
+        ask_whole_sentences(result, clean, words, text)
+    return result
 
 
 BENCHMARK = Benchmark(form="winobias", protocols=PROTOCOLS, measures="winobias", ask=ask, item_by_item=allow_splitting)

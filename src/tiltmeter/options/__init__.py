@@ -1,6 +1,7 @@
-"""The options of a run, one dataclass per group; command line, plans, checks and the studio are derived from them.
+"""The options of a run, one dataclass per group.
 
-To add an option, add a field with `option(…)` to one of the classes and a keyword to `tiltmeter.evaluate`, and use it.
+Command line, plan files, checks and the studio's form are derived from them. To add an option, add a field with
+`define_option(…)` to one of the classes and a keyword to `tiltmeter.evaluate`, and use it.
 """
 
 from tiltmeter.options.chat_options import ChatOptions

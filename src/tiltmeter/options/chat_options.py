@@ -1,4 +1,4 @@
-"""Options of chat models: how they are asked, and what that may cost."""
+"""Options of chat models: prompts, sampling, and limits of cost."""
 
 import math
 from dataclasses import dataclass
@@ -14,64 +14,72 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
-    """How chat models are asked, and what that may cost.
+    """How chat models are prompted and sampled, and what a run may cost.
 
-    `full`: all wordings in both cycles of orders, without and with a neutral option, instead of two wordings.
-    `temperature` is 0, or 1 for several `samples` of every answer. `max_tokens` is the longest answer. `price_in` and
-    `price_out` are for a million tokens, in any currency; a run that would exceed `max_cost` or `max_requests` is
-    rejected.
+    `full` uses all wordings, each with both cycles of option orders, without and with a neutral option; the default is
+    two wordings. `temperature` defaults to 0, or to 1 if there are several `samples` per message. `max_tokens` limits
+    the length of an answer. `price_in` and `price_out` are prices per million tokens, in any currency. A run that would
+    exceed `max_cost` or `max_requests` is rejected before the first request.
     """
 
     full: bool = define_option(
         False,
-        "Chat models: all orders and wordings, with and without a neutral option.",
+        "Chat models: use all wordings and option orders, without and with a neutral option (more requests).",
         FLAG,
         name="full_design",
         changes_results=True,
     )
-    max_tokens: int = define_option(64, "Chat models: the longest answer.", COUNT, changes_results=True)
-    samples: int = define_option(1, "Chat models: answers to each message.", COUNT, changes_results=True)
+    max_tokens: int = define_option(
+        64, "Chat models: maximum length of an answer in tokens.", COUNT, changes_results=True
+    )
+    samples: int = define_option(1, "Chat models: number of answers to each message.", COUNT, changes_results=True)
     temperature: float | None = define_option(
-        None, "Chat models: 0 by default, 1 for several samples.", NUMBER, changes_results=True
+        None, "Chat models: sampling temperature; default 0, or 1 with several samples.", NUMBER, changes_results=True
     )
     max_requests: int | None = define_option(
-        None, "Chat models: reject a run that sends more.", COUNT, studio="Chat: maximum number of requests"
+        None,
+        "Chat models: reject a run that would send more requests.",
+        COUNT,
+        studio="Chat: maximum number of requests",
     )
-    max_cost: float | None = define_option(None, "Chat models: reject a run that may cost more.", NUMBER)
+    max_cost: float | None = define_option(
+        None, "Chat models: reject a run that could cost more (needs both prices).", NUMBER
+    )
     price_in: float | None = define_option(
-        None, "The price of a million tokens of messages.", NUMBER, studio="Chat: price of a million tokens of messages"
+        None, "Chat models: price per million input tokens.", NUMBER, studio="Chat: price per million input tokens"
     )
     price_out: float | None = define_option(
-        None, "The price of a million tokens of answers.", NUMBER, studio="Chat: price of a million tokens of answers"
+        None, "Chat models: price per million output tokens.", NUMBER, studio="Chat: price per million output tokens"
     )
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.max_tokens < 1:
-            raise UsageError("A chat model gives at least one sample of at least one token.")
+            raise UsageError("--samples and --max-tokens must be at least 1.")
         if self.temperature is not None and not 0 <= self.temperature < math.inf:
-            raise UsageError(f"A temperature of {self.temperature:g} is not a number from 0 upwards.")
+            raise UsageError(f"--temperature {self.temperature:g} must be a finite number of at least 0.")
         for name in ("max_requests", "max_cost", "price_in", "price_out"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
-                raise UsageError(f"--{name.replace('_', '-')} {value:g} is not a number from 0 upwards.")
+                raise UsageError(f"--{name.replace('_', '-')} {value:g} must be a finite number of at least 0.")
         if self.samples > 1 and self.temperature == 0:
-            raise UsageError(f"At temperature 0 all {self.samples} samples are alike; give a --temperature above 0.")
+            raise UsageError(f"At temperature 0 all {self.samples} samples are identical; set --temperature above 0.")
         if self.max_cost is not None and (self.price_in is None or self.price_out is None):
-            raise UsageError("--max-cost needs prices for a million tokens: --price-in and --price-out.")
+            raise UsageError("--max-cost needs prices per million tokens: set --price-in and --price-out.")
 
     def build_sampling(self, *, probabilities: bool) -> "SamplingOptions":
-        """The settings of sampling."""
+        """Return the sampling settings; `probabilities` asks for token probabilities instead of a text."""
         if probabilities and (self.samples > 1 or self.temperature):
-            raise UsageError("Probabilities are exact, so there is nothing to sample; leave out --samples.")
+            raise UsageError("Probabilities are computed without sampling; remove --samples and --temperature.")
         from tiltmeter.questions import SamplingOptions  # numpy takes a moment to import
 
         temperature = self.temperature if self.temperature is not None else float(self.samples > 1)
         return SamplingOptions(temperature, self.max_tokens, probabilities)
 
-    def case(self, sampling: "SamplingOptions") -> str:
-        """What sets this protocol apart from the default one, in a few words.
+    def describe_design(self, sampling: "SamplingOptions") -> str:
+        """Return the differences from the default protocol as text; it becomes part of the protocol's name.
 
-        >>> ChatOptions(full=True, samples=5).case(ChatOptions(samples=5).build_sampling(probabilities=False))
+        >>> options = ChatOptions(full=True, samples=5)
+        >>> options.describe_design(options.build_sampling(probabilities=False))
         'full, temperature 1, 5 samples'
         """
         parts = ["full"] if self.full else []
@@ -80,7 +88,7 @@ class ChatOptions:
         return ", ".join(parts)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
-        """The price of so many tokens; None without prices."""
+        """Return the price of these numbers of tokens; None without prices."""
         if self.price_in is None or self.price_out is None:
             return None
         return (tokens_in * self.price_in + tokens_out * self.price_out) / 1_000_000

@@ -1,4 +1,4 @@
-"""Options of models that are opened by name."""
+"""Options for opening models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from tiltmeter.options.option_values import ABOVE_ZERO, COUNT, DEVICES, FLAG, SI
 if TYPE_CHECKING:
     from tiltmeter.questions import Kind
 
-# The dtypes that weights can be loaded in.
+# The data types in which weights can be loaded.
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
-# Which models an option applies to: the words for them, and the values of `tiltmeter.models.scheme.Source`.
+# The models that an option applies to: their description in messages, and values of `tiltmeter.models.scheme.Source`.
 _LOCAL = {"users": "models on this machine", "sources": ("named",)}
 _COMPUTED_HERE = {"users": "models on this machine", "sources": ("named", "loaded")}
 _TOKENIZED_HERE = {"users": "models whose tokenizer is loaded here", "sources": ("named", "endpoint")}
@@ -30,11 +30,11 @@ def _list_kinds() -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How a model that is given by name is opened.
+    """How a model is opened.
 
     `cache` is a folder for files extracted from GGUF files. `keep_heads` keeps both heads of a model with a
-    next-sentence head in memory, if they fit: for several runs with the same model. The help texts of the command line
-    describe the other fields.
+    next-sentence head in memory if they fit, for several runs with the same model. The help texts describe the other
+    fields.
     """
 
     kind: "Kind | None" = define_option(
@@ -46,10 +46,12 @@ class ModelOptions:
         always_requested=True,
         **_COMPUTED_HERE,
     )
-    device: str = define_option("auto", "`auto`, `cpu`, `cuda`, `cuda:1` …", TEXT, for_translators=True, **_LOCAL)
+    device: str = define_option(
+        "auto", "The device to run on: `auto`, `cpu`, `cuda`, `cuda:1` …", TEXT, for_translators=True, **_LOCAL
+    )
     devices: tuple[str, ...] = define_option(
         (),
-        "Several devices at once: `0,1` for two GPUs, or `cpu,cpu`.",
+        "Use several devices in parallel: `0,1` for two GPUs, or `cpu,cpu`.",
         DEVICES,
         metavar="D,D…",
         in_plan=False,
@@ -57,7 +59,7 @@ class ModelOptions:
     )
     dtype: str = define_option(
         "auto",
-        "`auto`, `float32`, `float16` or `bfloat16`.",
+        "The data type of the weights: `auto`, `float32`, `float16` or `bfloat16`.",
         TEXT,
         choices=lambda: DTYPES,
         changes_results=True,
@@ -66,18 +68,18 @@ class ModelOptions:
         **_LOCAL,
     )
     batch_tokens: int | None = define_option(
-        None, "Tokens per batch; chosen automatically by default.", COUNT, **_COMPUTED_HERE
+        None, "Maximum number of tokens per batch; by default chosen automatically.", COUNT, **_COMPUTED_HERE
     )
     trust_remote_code: bool = define_option(
         False,
-        "Run code that comes with the model; only for models that you trust.",
+        "Run code that comes with the model. Use only with models that you trust.",
         FLAG,
         for_translators=True,
         **_TOKENIZED_HERE,
     )
     quantize: str | None = define_option(
         None,
-        "Quantise the weights while they are loaded.",
+        "Quantise the weights when they are loaded.",
         TEXT,
         metavar="8bit|4bit",
         changes_results=True,
@@ -85,7 +87,7 @@ class ModelOptions:
     )
     tokenizer: str | None = define_option(
         None,
-        "The tokenizer, if it is not the model's own.",
+        "A tokenizer to use instead of the model's own.",
         TEXT,
         metavar="FOLDER_OR_ID",
         changes_results=True,
@@ -93,27 +95,34 @@ class ModelOptions:
         **_TOKENIZED_HERE,
     )
     split: bool = define_option(
-        False, "Split the model over all GPUs, main memory and disk; done if it does not fit.", FLAG, **_LOCAL
+        False,
+        "Split the model over all GPUs, main memory and disk; automatic if it does not fit on one device.",
+        FLAG,
+        **_LOCAL,
     )
     max_memory: Mapping[str, str] | None = define_option(
-        None, "Split it with at most this much on each: `0=10GiB,cpu=4GiB`.", SIZES, metavar="D=SIZE,…", **_LOCAL
+        None,
+        "Split the model and limit the memory on each device: `0=10GiB,cpu=4GiB`.",
+        SIZES,
+        metavar="D=SIZE,…",
+        **_LOCAL,
     )
     plain: bool = define_option(
         False,
-        "Without speed-ups, all answers computed anew: slower, the same numbers up to rounding.",
+        "Disable all speed-ups and recompute all answers: slower, same numbers up to rounding.",
         FLAG,
         changes_results=True,
         **_COMPUTED_HERE,
     )
     chat_template: bool = define_option(
         False,
-        "Put every text into the model's chat template, as the assistant's turn.",
+        "Insert every text into the model's chat template, as the assistant's turn.",
         FLAG,
         changes_results=True,
         **_ANY,
     )
-    concurrency: int = define_option(16, "Servers: parallel requests.", COUNT, **_SERVED)
+    concurrency: int = define_option(16, "Servers: number of parallel requests.", COUNT, **_SERVED)
     per_minute: int | None = define_option(None, "Servers: maximum number of requests per minute.", COUNT, **_SERVED)
-    timeout: float = define_option(300.0, "Servers: seconds to wait for a reply.", ABOVE_ZERO, **_SERVED)
+    timeout: float = define_option(300.0, "Servers: timeout of a request in seconds.", ABOVE_ZERO, **_SERVED)
     cache: Path | None = None
     keep_heads: bool = False

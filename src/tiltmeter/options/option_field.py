@@ -1,4 +1,4 @@
-"""Fields of option classes: help text, kind of value, and where the option can be given."""
+"""Fields of option classes: help text, type of value, and where the option can be used."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -14,14 +14,13 @@ Group = TypeVar("Group")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionField:
-    """An option as people give it.
+    """One option, for the command line, plan files and the studio.
 
-    `name` is that of plans and of the command line, with `-` for `_`; `kind` says which values it takes, and `choices`
-    lists them if they are few. `sources` are the places of models that it applies to
-    (`tiltmeter.models.scheme.Source`), and `users` describes these models in messages. An option that
-    `changes_results` is part of the request of a run, and of the name of a model's folder in a matrix; one that is
-    `always_requested` is in the request with its default, too. `studio` is its label in the form of the studio; without
-    one it is not offered there.
+    `name` is the name in plan files and, with `-` for `_`, on the command line. `kind` is the type of its values, and
+    `choices` lists them if there are few. The option applies to models from `sources` (see
+    `tiltmeter.models.scheme.Source`); `users` describes these models in messages. An option that `changes_results` is
+    part of a run's request and of the folder name of a model in a matrix; `always_requested` options are in the request
+    even with their default. `studio` is the label in the studio's form; options without a label are not shown there.
     """
 
     field: str
@@ -41,23 +40,23 @@ class OptionField:
 
     @property
     def flag(self) -> str:
-        """The option on the command line."""
+        """The option on the command line, for example `--max-tokens`."""
         return f"--{self.name.replace('_', '-')}"
 
     def parse(self, given: Any) -> Any:
-        """The value of the command line's text; a UsageError if it is not one of the choices."""
+        """Convert a value from the command line; raise a UsageError if it is not one of the choices."""
         known = self.choices() if self.choices is not None else ()
         if known and given is not None and given not in known:
-            raise UsageError(f"{self.flag} {given} is not known; choose {', '.join(known)}.")
+            raise UsageError(f"{self.flag} {given} is not a valid value; choose one of {', '.join(known)}.")
         return self.kind.parse(given)
 
     def is_given(self, value: Any) -> bool:
-        """Whether a value differs from the default."""
+        """Return whether a value differs from the default."""
         return bool(value != self.default and value not in ((), {}))
 
 
 def define_option(default: Any, help: str, kind: ValueKind, **settings: Any) -> Any:
-    """A field of an option class; the settings are those of `OptionField`. The default name is that of the field."""
+    """Return a dataclass field for an option; `settings` are fields of `OptionField`."""
     metadata = {_KEY: {"help": help, "kind": kind, **settings}}
     if isinstance(default, dict):
         return dataclasses.field(default_factory=lambda: dict(default), metadata=metadata)
@@ -65,7 +64,7 @@ def define_option(default: Any, help: str, kind: ValueKind, **settings: Any) -> 
 
 
 def list_options(*groups: Any) -> list[OptionField]:
-    """The options of dataclasses, in the order of their fields; fields without `define_option` are internal.
+    """Return the options of dataclasses in the order of their fields; fields without `define_option` are internal.
 
     >>> from tiltmeter.options import ChatOptions
     >>> [option.flag for option in list_options(ChatOptions)][:2]
@@ -80,7 +79,7 @@ def list_options(*groups: Any) -> list[OptionField]:
 
 
 def build_options(group: type[Group], values: Mapping[str, Any], **others: Any) -> Group:
-    """An object of an option class, from the values that are named like its fields; `others` take precedence."""
+    """Create an object of an option class from the values named like its fields; `others` take precedence."""
     names = {field.name for field in dataclasses.fields(group)}  # type: ignore[arg-type]
     return group(**{name: value for name, value in values.items() if name in names} | others)
 

@@ -1,4 +1,4 @@
-"""Kinds of values that options take, in plans and on the command line."""
+"""Types of option values: checks for plan files and conversion from the command line."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,9 +14,10 @@ def _keep(given: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ValueKind:
-    """A kind of value: its description, the check of a value in a plan, and how the command line is read.
+    """A type of option value.
 
-    `type` is that of the command line; `parse` turns what is given there into the value.
+    `words` describes it in messages. `is_valid` checks a value in a plan file. `type` is the parameter type on the
+    command line, and `parse` converts the parameter to the value.
     """
 
     words: str
@@ -26,12 +27,12 @@ class ValueKind:
 
     @property
     def input_mode(self) -> str:
-        """The keyboard that a web form needs: `numeric`, `decimal` or `text`."""
+        """The on-screen keyboard for a web form: `numeric`, `decimal` or `text`."""
         return {int: "numeric", float: "decimal"}.get(self.type, "text")
 
 
 def parse_margins(given: Sequence[str] | None) -> dict[str, float]:
-    """The margins of equivalence by measure.
+    """Parse equivalence margins such as `SS=3`.
 
     >>> parse_margins(["SS=3"])
     {'SS': 3.0}
@@ -42,12 +43,12 @@ def parse_margins(given: Sequence[str] | None) -> dict[str, float]:
         try:
             margins[name.strip()] = float(number)
         except ValueError:
-            raise UsageError(f"--margin {text} is not MEASURE=NUMBER, as in SS=3.") from None
+            raise UsageError(f"--margin {text} does not have the form MEASURE=NUMBER, for example SS=3.") from None
     return margins
 
 
 def _parse_sizes(given: str | None) -> dict[str, str] | None:
-    """Sizes by device, from a text like `0=10GiB,cpu=4GiB`; the model checks names and sizes.
+    """Parse sizes by device; names and sizes are checked when the model is opened.
 
     >>> _parse_sizes("0=10GiB,cpu=4GiB")
     {'0': '10GiB', 'cpu': '4GiB'}
@@ -59,7 +60,7 @@ def _parse_sizes(given: str | None) -> dict[str, str] | None:
 
 
 def _parse_devices(given: str | None) -> tuple[str, ...]:
-    """Devices from a text with commas; a number is a GPU.
+    """Parse a comma-separated list of devices; a number means a GPU.
 
     >>> _parse_devices("0,1"), _parse_devices("cpu,cpu")
     (('cuda:0', 'cuda:1'), ('cpu', 'cpu'))
@@ -94,7 +95,7 @@ NUMBER = ValueKind("a number", _is_number, float)
 ABOVE_ZERO = ValueKind("a number above 0", lambda value: _is_number(value) and value > 0, float)
 FLAG = ValueKind("true or false", lambda value: isinstance(value, bool), bool)
 SIZES = ValueKind(
-    'a table of sizes, as in { "0" = "10GiB", cpu = "4GiB" }',
+    'a table of sizes, for example { "0" = "10GiB", cpu = "4GiB" }',
     lambda value: _is_table_of(value, lambda size: isinstance(size, str)),
     str,
     _parse_sizes,

@@ -1,4 +1,4 @@
-"""Settings of a run: how its models are asked and measured."""
+"""Settings of a run: questions, sampling of items, and measures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from tiltmeter.options.option_values import COUNT, FLAG, MARGINS, TEXT
 class RunSettings:
     """How the models of a run are asked and measured.
 
-    `chat` is for chat models only. `every_item` stops a run at an item that is too long for a model, which is otherwise
-    left out and listed. The help texts of the command line describe the other fields.
+    `chat` applies to chat models only. With `every_item`, an item that is too long for a model stops the run; by
+    default it is skipped and listed. The help texts describe the other fields.
     """
 
     protocol: str = define_option(
         "published",
-        "How models are asked: `published`, `in-context` …; `tiltmeter protocols` lists all.",
+        "The scoring protocol: `published`, `in-context` …; `tiltmeter protocols` lists all.",
         TEXT,
         changes_results=True,
         always_requested=True,
     )
     perturb: str | None = define_option(
         None,
-        "Change all items: `lower-case`, `quoted`, of pairs `drop-final-character` …",
+        "Perturb all items: `lower-case`, `quoted`, for pairs `drop-final-character` …",
         TEXT,
         changes_results=True,
     )
@@ -34,7 +34,7 @@ class RunSettings:
     )
     limit: int | None = define_option(
         None,
-        "The largest number of items of each part and language.",
+        "Maximum number of items of each part and language.",
         COUNT,
         changes_results=True,
         always_requested=True,
@@ -43,7 +43,7 @@ class RunSettings:
     )
     margins: Mapping[str, float] = define_option(
         {},
-        "A margin of equivalence instead of the measure's default: `SS=3`.",
+        "An equivalence margin instead of the measure's default, for example `SS=3`.",
         MARGINS,
         name="margin",
         metavar="MEASURE=NUMBER",

@@ -1,1 +1,1 @@
-"""Progress of long steps: one protocol, and outputs for terminals, logs, notebooks and the studio."""
+"""Progress of long steps: one interface, with outputs for terminals, log files, notebooks and the studio."""

@@ -1,4 +1,4 @@
-"""Progress in a notebook; nothing elsewhere."""
+"""Progress bars in notebooks; other programs see no output."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ _SECONDS_BETWEEN = 0.2
 
 @contextmanager
 def show_in_notebook(label: str) -> Iterator[ReportProgress]:
-    """A progress bar, if this is a notebook; it is plain HTML, updated in place, and needs no widgets."""
+    """Show a progress bar if this process is a notebook kernel. The bar is plain HTML and needs no widgets."""
     display = _find_display()
     if display is None:
         yield ignore_progress
@@ -40,7 +40,7 @@ def _render(label: str, now: Progress | None, text: str) -> dict[str, str]:
 
 
 def _find_display() -> Callable[..., Any] | None:
-    """IPython's `display`, if this process is the kernel of a notebook; IPython is not imported for it."""
+    """Return IPython's `display` if this process is a notebook kernel, without importing IPython otherwise."""
     ipython = sys.modules.get("IPython")
     shell: Any = ipython.get_ipython() if ipython is not None else None
     if shell is None or getattr(shell, "kernel", None) is None:

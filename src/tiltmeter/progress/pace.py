@@ -1,4 +1,4 @@
-"""The speed of a step, and its progress in words."""
+"""The speed and the remaining time of a step, and its progress as text."""
 
 import math
 import time
@@ -10,10 +10,11 @@ from tiltmeter.progress.progress import Progress
 
 @dataclass(slots=True)
 class Pace:
-    """The reports of a step and its speed.
+    """The speed of a step, computed from its progress reports.
 
-    `stored` units were done at the first report. `loaded` is the time of the first new units, when `at_load` were done:
-    the speed is measured from there, since the time before, such as that of loading a model, is spent only once.
+    `stored` units were already done at the first report. `loaded` is the time of the first new units, when `at_load`
+    units were done. The speed is measured from that time, because earlier time, such as loading a model, is spent only
+    once.
     """
 
     label: str = ""
@@ -30,7 +31,7 @@ class Pace:
         self.began = self.ended = self.clock()
 
     def update(self, progress: Progress) -> None:
-        """Take a report into account."""
+        """Record a progress report."""
         self.ended = self.clock()
         if self.stored is None:
             self.stored = progress.done
@@ -40,22 +41,22 @@ class Pace:
 
     @property
     def rate(self) -> float | None:
-        """Units per second; None if not known yet."""
+        """Units per second; None if unknown."""
         if self.loaded is None or self.done <= self.at_load or self.ended <= self.loaded:
             return None
         return (self.done - self.at_load) / (self.ended - self.loaded)
 
     def estimate_remaining(self, now: float | None = None) -> float | None:
-        """Seconds until the step is done, by its speed up to `now` (None: the last report); None if not known yet."""
+        """Return the remaining seconds at the speed up to `now` (default: the last report); None if unknown."""
         if self.loaded is None or self.total is None or self.done <= self.at_load:
             return None
         elapsed = (self.ended if now is None else now) - self.loaded
         return elapsed / (self.done - self.at_load) * (self.total - self.done)
 
     def find_speed_start(self) -> tuple[float, int] | None:
-        """Time and count that a speed of the whole step is measured from; None if there was nothing new.
+        """Return the time and the count at which speed measurement starts; None if no new units were done.
 
-        If all units came in one report, there is no speed after it: loading is then part of the speed.
+        If all units arrived in one report, the measurement starts at the beginning and includes loading.
         """
         if self.loaded is None:
             return None
@@ -65,7 +66,7 @@ class Pace:
 
 
 def describe_progress(progress: Progress, pace: Pace) -> str:
-    """The progress in words, such as `500 of 6,000, 7/s, padding 10.0%, about 14 minutes left`."""
+    """Return the progress as text, for example `500 of 6,000, 7/s, padding 10.0%, about 14 minutes left`."""
     left = pace.estimate_remaining()
     parts = [
         f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total is not None else ""),
@@ -76,7 +77,7 @@ def describe_progress(progress: Progress, pace: Pace) -> str:
 
 
 def describe_speed(progress: Progress, pace: Pace) -> str:
-    """Speed, padding and note of a report, as far as there are any."""
+    """Return speed, padding and note of a report, without those that are unknown."""
     rate = pace.rate
     speed = "" if rate is None else f"{rate:,.0f}/s" if rate >= 1 else f"{60 * rate:,.1f}/min"
     padding = f"padding {progress.padding:.1%}" if progress.padding else ""
@@ -84,7 +85,7 @@ def describe_speed(progress: Progress, pace: Pace) -> str:
 
 
 def describe_duration(seconds: float) -> str:
-    """A duration in words.
+    """Return a duration as text, rounded up to minutes.
 
     >>> describe_duration(40), describe_duration(200), describe_duration(9000)
     ('1 minute', '4 minutes', '2.5 hours')

@@ -1,4 +1,4 @@
-"""The protocol of progress: a step is shown under a label, and reports how much of it is done."""
+"""The interface of progress: a step has a label and reports how many of its units are done."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many units of a step are done, of how many in all (None: unknown).
+    """The number of units of a step that are done, and the total (None if unknown).
 
-    `padding` is the share of padding in a model's batches; `note` is further text, such as the loss of a training.
+    `padding` is the share of padding in a model's batches; `note` is additional text, such as a training loss.
     """
 
     done: int
@@ -19,14 +19,14 @@ class Progress:
 
 
 ReportProgress = Callable[[Progress], None]
-# Called with a label when a step begins; the context manager gives the function that reports its progress.
+# Called with a label when a step begins; the context manager returns the function that receives progress reports.
 ShowProgress = Callable[[str], AbstractContextManager[ReportProgress]]
 
 
 def ignore_progress(_progress: Progress) -> None:
-    """Show nothing of a report."""
+    """Ignore a progress report."""
 
 
 def hide_progress(_label: str) -> AbstractContextManager[ReportProgress]:
-    """Show nothing of a step."""
+    """Show no progress for a step."""
     return nullcontext(ignore_progress)

@@ -1,4 +1,4 @@
-"""Progress in a file, for the studio: a process writes it, at most ten times a second, and others read it."""
+"""Progress in a file, for the studio: one process writes it, at most ten times per second, and others read it."""
 
 import json
 import threading
@@ -15,14 +15,14 @@ from tiltmeter.progress.pace import Pace
 from tiltmeter.progress.progress import Progress, ReportProgress
 
 SECONDS_BETWEEN_WRITES = 0.1
-# The share of a run's time that computing values of answered items may take.
+# The largest share of a run's time that may be spent on interim values.
 _VALUES_SHARE = 0.05
 
 
 class ProgressFile:
-    """The progress of a run: which model, questions answered of how many, and values of the items answered so far.
+    """The progress of a run: model, number of answered questions, and interim values of the answered items.
 
-    Within the context `write_periodically`, a thread writes it to the file when it has changed.
+    Inside the context `write_periodically`, a thread writes the file whenever the progress has changed.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,12 +32,12 @@ class ProgressFile:
         self._phase = "starting"
         self._values: Sequence[Any] = []
         self._next_values = self.began
-        self._told: list[str] = []
+        self._messages: list[str] = []
         self._changed = True
 
     @contextmanager
     def write_periodically(self) -> Iterator[None]:
-        """Write the file as long as the context lasts, and once at its end."""
+        """Write the file periodically inside the context, and once when the context ends."""
         ended = threading.Event()
 
         def write() -> None:
@@ -56,7 +56,7 @@ class ProgressFile:
 
     @contextmanager
     def watch(self, label: str) -> Iterator[ReportProgress]:
-        """Record the stage of one model; the `watch` of `evaluate`."""
+        """Record the stage of one model; pass this method to `evaluate` as `watch`."""
         stage = Pace(label, self._clock)
         self.stages.append(stage)
         self._enter("loading")
@@ -70,7 +70,7 @@ class ProgressFile:
         self._enter("measuring")
 
     def record_interim_values(self, values: Callable[[], Sequence[Any]]) -> None:
-        """Record values of answered items, dataclasses; they are computed rarely enough to take little time."""
+        """Record interim values (dataclasses), unless computing them again so soon would slow down the run."""
         began = self._clock()
         if began < self._next_values:
             return
@@ -80,18 +80,18 @@ class ProgressFile:
         self._changed = True
 
     def tell(self, sentence: str) -> None:
-        """Record a sentence on what the run takes; the `tell` of `evaluate`."""
-        self._told.append(sentence)
+        """Record a message about requests and cost; pass this method to `evaluate` as `tell`."""
+        self._messages.append(sentence)
         self._changed = True
 
     def flush(self) -> None:
-        """Write the file if anything has changed."""
+        """Write the file if the progress has changed."""
         if self._changed:
-            # Set before the values are read: changes in the meantime are written the next time.
+            # Reset before reading the state, so that concurrent changes are written next time.
             self._changed = False
             try:
                 write_text(self._path, json.dumps(self._build_state(), ensure_ascii=False))
-            except (OSError, TiltmeterError):  # Windows replaces no file that is being read; the run must not fail
+            except (OSError, TiltmeterError):  # Windows cannot replace a file that is being read; the run must go on
                 self._changed = True
 
     def _enter(self, phase: str) -> None:
@@ -106,11 +106,11 @@ class ProgressFile:
             "phase": self._phase,
             "seconds": round(now - self.began, 1),
             "label": stage.label if stage else "",
-            # A model with a next-sentence head has two stages.
+            # A model with a next-sentence head has two stages, which count as one model.
             "model": len({known.label.rpartition(" (")[0] for known in self.stages}),
             "answered": stage.done if stage else 0,
             "questions": (stage.total or 0) if stage else 0,
             "remaining": None if remaining is None else round(remaining, 1),
-            "told": list(self._told),
+            "told": list(self._messages),
             "values": [asdict(value) for value in self._values],
         }

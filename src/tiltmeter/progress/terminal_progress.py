@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar in a terminal, and a line every minute in a log."""
+"""Progress on standard error: a bar in a terminal, or a line per minute in a log file."""
 
 import sys
 import time
@@ -14,16 +14,16 @@ if TYPE_CHECKING:  # rich is slow to import, and most commands show no progress
     from rich.console import Console
 
 SECONDS_BETWEEN_BARS = 0.2
-"""The shortest time between two updates of a bar."""
+"""Minimum time between two updates of a bar."""
 SECONDS_BETWEEN_LINES = 60.0
-"""The time between two lines in a log."""
+"""Time between two lines in a log file."""
 MIN_DOWNLOAD = 1_000_000
-"""Bytes; smaller downloads get no bar."""
+"""Bytes; smaller downloads have no progress bar."""
 
 
 @contextmanager
 def show_in_terminal(label: str) -> Iterator[ReportProgress]:
-    """A progress bar if standard error is a terminal, else lines of a log."""
+    """Show a progress bar if standard error is a terminal, otherwise print log lines."""
     console = create_plain_console(stderr=True)
     with _show_bar(label, console) if console.is_terminal else _show_lines(label, console) as report:
         yield report
@@ -31,7 +31,7 @@ def show_in_terminal(label: str) -> Iterator[ReportProgress]:
 
 @contextmanager
 def show_download(label: str) -> Iterator[ReportProgress]:
-    """A progress bar in bytes, if standard error is a terminal and the file is large; nothing otherwise."""
+    """Show a progress bar in bytes if standard error is a terminal and the file is large."""
     with ExitStack() as stack:
         update: ReportProgress | None = None
 
@@ -47,7 +47,6 @@ def show_download(label: str) -> Iterator[ReportProgress]:
 
 @contextmanager
 def _show_bar(label: str, console: "Console", *, in_bytes: bool = False) -> Iterator[ReportProgress]:
-    """A bar with the count, the speed and the remaining time."""
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
@@ -79,7 +78,6 @@ def _show_bar(label: str, console: "Console", *, in_bytes: bool = False) -> Iter
 
 @contextmanager
 def _show_lines(label: str, console: "Console") -> Iterator[ReportProgress]:
-    """A line every minute, as in the log of a cluster."""
     pace, printed = Pace(), time.monotonic()
 
     def report(now: Progress) -> None:

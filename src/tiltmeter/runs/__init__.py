@@ -1,1 +1,1 @@
-"""Runs: evaluate a model or a translation system, or score published predictions or translations."""
+"""Runs: evaluate models or translation systems, or score published predictions or translations."""

@@ -1,11 +1,11 @@
-"""The columns of the answers of chat models."""
+"""The columns of `answers.parquet`: the answers of chat models."""
 
 import pandas as pd
 import pyarrow as pa
 
 from tiltmeter.datasets.dataset_loader import allows_text_export
 
-# Of the table `answers.parquet`: one row for each answer. `shares` are those of the options by place.
+# One row for each answer; `shares` are the shares of the options by place.
 ANSWERS_SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("model", "benchmark", "part", "language", "protocol", "item")),
@@ -21,6 +21,6 @@ ANSWERS_SCHEMA = pa.schema(
 
 
 def without_replies(answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers with empty replies where these may quote texts that a run does not keep."""
+    """Return the answers with empty replies for data sets whose texts may not be stored."""
     quoting = ~answers["benchmark"].map(allows_text_export).astype(bool)
     return answers.assign(reply=answers["reply"].mask(quoting, ""))

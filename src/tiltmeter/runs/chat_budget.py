@@ -1,4 +1,4 @@
-"""What asking a chat model takes: requests, tokens and money, counted before the first request."""
+"""Requests, tokens and cost of asking a chat model: estimated before the first request, and counted during the run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The requests of a run that are not stored yet, and their tokens: of messages, and at most of answers."""
+    """The requests of a run that are not stored yet, with their input tokens and the maximum of output tokens."""
 
     requests: int
     tokens_in: int
@@ -20,11 +20,11 @@ class Budget:
 
     @classmethod
     def create_empty(cls, options: ChatOptions) -> "Budget":
-        """No requests."""
+        """Return a budget without requests."""
         return cls(0, 0, 0, options.cost(0, 0))
 
     @classmethod
-    def of(
+    def estimate(
         cls,
         model: ChatModel,
         questions: Sequence[ChatQuestion],
@@ -32,7 +32,7 @@ class Budget:
         options: ChatOptions,
         probes: int = 0,
     ) -> "Budget":
-        """Count the tokens of these questions, of which so many are asked again, as `probes`; perhaps the longest."""
+        """Estimate the budget of these questions; `probes` of them, perhaps the longest, are asked again."""
         lengths = [model.tokens(question.prompt) for question in questions]
         requests = len(questions) + probes
         tokens_in = sum(lengths) + probes * max(lengths, default=0)
@@ -47,44 +47,44 @@ class Budget:
 
     @property
     def words(self) -> str:
-        """The budget in words.
+        """The budget as text.
 
         >>> Budget(1200, 96_000, 76_800, 0.13).words
-        '1,200 requests, about 96,000 tokens of messages and at most 76,800 of answers: at most about 0.13'
+        '1,200 requests, about 96,000 input tokens and at most 76,800 output tokens, at most about 0.13 in cost'
         """
-        cost = f": at most about {self.cost:,.2f}" if self.cost is not None else ""
+        cost = f", at most about {self.cost:,.2f} in cost" if self.cost is not None else ""
         return (
-            f"{self.requests:,} requests, about {self.tokens_in:,} tokens of messages and at most "
-            f"{self.tokens_out:,} of answers{cost}"
+            f"{self.requests:,} requests, about {self.tokens_in:,} input tokens and at most "
+            f"{self.tokens_out:,} output tokens{cost}"
         )
 
     def reject_excess(self, options: ChatOptions) -> None:
-        """Raise a UsageError if the run would take more than it may."""
+        """Raise a UsageError if the run would exceed --max-requests or --max-cost."""
         if options.max_requests is not None and self.requests > options.max_requests:
             raise UsageError(
-                f"This run would send {self.words}, which is over --max-requests {options.max_requests:,}. Nothing "
-                "was sent; raise the limit, or ask about fewer items with --limit."
+                f"This run would send {self.words}, which exceeds --max-requests {options.max_requests:,}. Nothing was "
+                "sent; raise the limit, or use fewer items with --limit."
             )
         if options.max_cost is not None and self.cost is not None and self.cost > options.max_cost:
             raise UsageError(
-                f"This run would send {self.words}, which is over --max-cost {options.max_cost:g}. Nothing was sent; "
-                "raise the limit, ask about fewer items with --limit, or allow shorter answers with --max-tokens."
+                f"This run would send {self.words}, which exceeds --max-cost {options.max_cost:g}. Nothing was sent; "
+                "raise the limit, use fewer items with --limit, or shorter answers with --max-tokens."
             )
 
 
 class Spending:
-    """The tokens that a server counts, held to the largest cost while a run goes on."""
+    """The tokens and the cost of a run so far, checked against the maximum cost."""
 
     def __init__(self, options: ChatOptions, before: float = 0.0) -> None:
-        """`before` is the cost of the models that were asked before, in the same run."""
+        """Start counting; `before` is the cost of models that were asked earlier in the same run."""
         self._options, self._before = options, before
         self.tokens_in = self.tokens_out = 0
         self.estimated = False
 
     def add(self, reply: Reply, model: ChatModel, prompt: str) -> None:
-        """Count a reply; a ModelError once the cost is over the limit, for estimates may be too low.
+        """Count a reply, and raise a ModelError if the cost now exceeds the limit.
 
-        What a server does not count is estimated.
+        Tokens that the server does not report are estimated.
         """
         self.tokens_in += model.tokens(prompt) if reply.tokens_in is None else reply.tokens_in
         self.tokens_out += model.tokens(reply.text) if reply.tokens_out is None else reply.tokens_out
@@ -92,8 +92,8 @@ class Spending:
         cost, limit = self.cost, self._options.max_cost
         if cost is not None and limit is not None and self._before + cost > limit:
             raise ModelError(
-                f"The server counts more tokens than were estimated, and --max-cost {limit:g} is spent. Answers so far "
-                "are kept; the same command with a higher limit goes on."
+                f"--max-cost {limit:g} is spent, because the server counts more tokens than were estimated. Answers so "
+                "far are stored; run the same command with a higher limit to continue."
             )
 
     @property
@@ -102,6 +102,6 @@ class Spending:
         return self._options.cost(self.tokens_in, self.tokens_out)
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """What the manifest says of it."""
+        """Return the entries for the manifest."""
         counted = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out, "cost": self.cost}
         return {**counted, "tokens_estimated": True} if self.estimated else counted

@@ -1,8 +1,9 @@
-"""Confirmation that a chat server holds the same model from the first reply of a run to the last.
+"""Checks that a chat server serves the same model from the first reply of a run to the last.
 
-Every reply names its model. Besides, randomly chosen messages of the run are asked first, and again after every window
-of messages. At temperature 0 a server is not quite deterministic: a reply counts as changed if it is another one twice,
-and the model as changed if more replies are than noise explains.
+Every reply names its model. In addition, randomly chosen messages of the run are sent first and repeated after every
+window of messages. Servers are not fully deterministic at temperature 0. Therefore a reply counts as changed only if
+two repetitions give the same different reply, and the model counts as changed only if more replies changed than noise
+explains.
 """
 
 import math
@@ -16,26 +17,26 @@ from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 from tiltmeter.runs.chat_budget import Spending
 
-# The number of messages between two confirmations, and of those that each of them asks again: one in 25.
+# The number of messages between two checks, and of messages that each check repeats: one in 25.
 WINDOW = 400
 REPEATED_MESSAGES = 16
 _FEWEST = 4
 _SHARE = 0.04
-# The share of replies that noise changes for two requests in a row, at most, and the largest change of a probability.
+# The largest share of replies that noise changes in two requests in a row, and the largest change of a probability.
 _NOISE = 0.05
 _MOST_CHANGE = 0.1
-# The probability with which noise alone may stop a run, at a confirmation.
+# The probability that noise alone stops a run at a check.
 _FALSE_ALARM = 0.001
-# For these shares of changed replies, the manifest has the probability that a confirmation notices the change.
+# For these shares of changed replies, the manifest reports the probability that a check detects the change.
 _CHANGED_SHARES = (0.3, 0.5, 0.7)
 
 
 class ChatModelChanged(ModelError):  # noqa: N818 - a statement about the server
-    """A chat server that holds another model than before."""
+    """A chat server serves another model than before."""
 
 
 def count_repeated_messages(messages: int) -> int:
-    """The number of messages that a confirmation asks again, of a run with so many; 0 where too few prove nothing.
+    """Return how many messages of a run each check repeats; 0 if the run has too few messages for a check.
 
     >>> count_repeated_messages(90), count_repeated_messages(120), count_repeated_messages(5000)
     (0, 5, 16)
@@ -45,32 +46,34 @@ def count_repeated_messages(messages: int) -> int:
 
 
 def count_probe_requests(messages: int, sampling: SamplingOptions) -> int:
-    """The requests that the confirmations of a run with so many messages add, if no reply changes."""
+    """Return the number of additional requests for the checks of a run with this many messages, if no reply changes."""
     first = 0 if _is_deterministic(sampling) else 1
     return count_repeated_messages(messages) * (math.ceil(messages / WINDOW) + first)
 
 
 def _is_deterministic(sampling: SamplingOptions) -> bool:
-    """Whether the run's own replies can be compared; otherwise messages are asked at temperature 0 besides."""
+    """Return whether the run's own replies can be compared; otherwise extra messages at temperature 0 are needed."""
     return sampling.temperature == 0 or sampling.probabilities
 
 
-def compute_tail_probability(asked: int, share: float, least: int) -> float:
-    """The probability that at least so many of the messages asked have another reply."""
-    return sum(math.comb(asked, n) * share**n * (1 - share) ** (asked - n) for n in range(least, asked + 1))
+def compute_tail_probability(repeated: int, share: float, least: int) -> float:
+    """Return the probability that at least `least` of the repeated messages have another reply."""
+    return sum(math.comb(repeated, n) * share**n * (1 - share) ** (repeated - n) for n in range(least, repeated + 1))
 
 
-def compute_noise_limit(asked: int) -> int:
-    """The largest number of changed replies that noise explains.
+def compute_noise_limit(repeated: int) -> int:
+    """Return the largest number of changed replies that noise explains.
 
     >>> compute_noise_limit(16), compute_noise_limit(4)
     (4, 2)
     """
-    return next(most for most in range(asked + 1) if compute_tail_probability(asked, _NOISE, most + 1) < _FALSE_ALARM)
+    return next(
+        most for most in range(repeated + 1) if compute_tail_probability(repeated, _NOISE, most + 1) < _FALSE_ALARM
+    )
 
 
 def is_same_reply(one: Reply, other: Reply) -> bool:
-    """Whether two replies are the same: the text, or the probabilities of its first token up to noise."""
+    """Return whether two replies have the same text, or the same first-token probabilities up to noise."""
     if one.refused != other.refused:
         return False
     if not (one.first_tokens or other.first_tokens):
@@ -83,7 +86,7 @@ def is_same_reply(one: Reply, other: Reply) -> bool:
 
 
 class ChatConfirmation:
-    """Confirms a chat model during a run; of a model that cannot change, nothing is asked again."""
+    """Checks a chat model during a run; for a model that cannot change, no message is repeated."""
 
     def __init__(
         self, model: ChatModel, sampling: SamplingOptions, spending: Spending, stored: Iterable[Reply] = ()
@@ -95,11 +98,11 @@ class ChatConfirmation:
         self._known: dict[ChatQuestion, Reply] = {}
         self._chosen: list[ChatQuestion] = []
         self._names = {reply.model for reply in stored} - {""}
-        self._random = random.Random()  # not seeded: each run asks other messages again
+        self._random = random.Random()  # not seeded, so that each run repeats other messages
         self._confirmed = self._requests = 0
 
     def windows(self, pending: Sequence[ChatQuestion]) -> Iterator[list[ChatQuestion]]:
-        """The messages in groups of those between two confirmations; chosen ones come first."""
+        """Yield the messages in groups between two checks; the messages that will be repeated come first."""
         if not self.is_needed:
             yield list(pending)
             return
@@ -112,66 +115,68 @@ class ChatConfirmation:
             yield ordered[start : start + WINDOW]
 
     def check_name(self, reply: Reply) -> None:
-        """A ChangedChat if the server calls its model by another name than before."""
+        """Raise ChatModelChanged if the server reports another model name than before."""
         if reply.model and self._names and reply.model not in self._names:
             raise ChatModelChanged(
-                f"{self._model.name} is {reply.model} now, and earlier replies are by "
-                f"{', '.join(sorted(self._names))}: the server changed its model. The run stopped, and earlier replies "
-                "are kept. Name the model by its dated name if the server has one; to ask the new model everything, "
-                "set TILTMETER_CACHE to another folder."
+                f"The server of {self._model.name} changed its model: replies now come from {reply.model}, earlier "
+                f"ones came from {', '.join(sorted(self._names))}. The run stopped, and earlier replies are stored. "
+                "Use the dated name of the model if the server has one; to start again with the new model, set "
+                "TILTMETER_CACHE to another folder."
             )
         if reply.model:
             self._names.add(reply.model)
 
     def confirm(self, replies: Mapping[bytes, Reply], discarded: int) -> None:
-        """Ask the chosen messages again; a ChangedChat if more replies changed than noise explains.
+        """Repeat the chosen messages; raise ChatModelChanged if more replies changed than noise explains.
 
-        `replies` are those of the run, `discarded` is the number of them since the last confirmation.
+        `replies` are those of the run; `discarded` of them came after the last check.
         """
         if self._own:
-            found = ((question, replies.get(question.digest)) for question in self._chosen)
-            self._known = {question: reply for question, reply in found if reply is not None}
+            pairs = ((question, replies.get(question.digest)) for question in self._chosen)
+            self._known = {question: reply for question, reply in pairs if reply is not None}
         self.compare(self._known, discarded)
         self._confirmed += bool(self._known)
 
     def compare(self, known: Mapping[ChatQuestion, Reply], discarded: int) -> None:
-        """Ask messages again; a ChangedChat if more replies changed than noise explains."""
+        """Repeat messages with known replies; raise ChatModelChanged if more changed than noise explains."""
         changed = self._changed(known)
         if len(changed) <= (most := compute_noise_limit(len(known))):
             return
         raise ChatModelChanged(
-            f"{self._model.name} no longer replies as before: {len(changed)} of {len(known)} messages that it was "
-            f"asked again have another reply (at most {most} by noise), so the server changed its model or settings. "
-            f"The run stopped. {discarded:,} replies since the last confirmation were discarded, and earlier ones are "
-            "kept; serve the first model and run the same command again to continue with it."
+            f"The server of {self._model.name} changed its model or settings: {len(changed)} of {len(known)} repeated "
+            f"messages have another reply (noise explains at most {most}). The run stopped. {discarded:,} replies "
+            "since the last check were discarded, and earlier ones are stored; restore the first model and run the "
+            "same command again to continue."
         )
 
     def sample(self, known: Mapping[ChatQuestion, Reply]) -> dict[ChatQuestion, Reply]:
-        """At most as many of the replies as one confirmation asks again."""
+        """Return at most as many of the replies as one check repeats."""
         return {
             question: known[question]
             for question in self._random.sample(list(known), min(REPEATED_MESSAGES, len(known)))
         }
 
     def describe(self) -> dict[str, Any]:
-        """What the manifest says of the confirmations."""
-        asked = len(self._known)
-        least = compute_noise_limit(asked) + 1
-        noticed = {f"{share:.0%}": round(compute_tail_probability(asked, share, least), 3) for share in _CHANGED_SHARES}
-        counts = {"confirmations": self._confirmed, "every": WINDOW, "items": asked, "asked_again": self._requests}
+        """Return the entries about the checks for the manifest."""
+        repeated = len(self._known)
+        least = compute_noise_limit(repeated) + 1
+        noticed = {
+            f"{share:.0%}": round(compute_tail_probability(repeated, share, least), 3) for share in _CHANGED_SHARES
+        }
+        counts = {"confirmations": self._confirmed, "every": WINDOW, "items": repeated, "asked_again": self._requests}
         return {**counts, "noticed": noticed} if self._confirmed else counts
 
     def _ask_reference_messages(self) -> None:
-        """Ask the chosen messages at temperature 0; those that the server does not reply to are not asked again."""
+        """Send the chosen messages at temperature 0; messages without a reply are not repeated."""
         try:
             self._known = {question: reply for question, reply in self._replies(self._chosen) if not reply.too_long}
         except ChatModelChanged:
             raise
-        except ModelError:  # a server that takes no temperature of 0
+        except ModelError:  # the server does not support temperature 0
             self._known = {}
 
     def _changed(self, known: Mapping[ChatQuestion, Reply]) -> list[ChatQuestion]:
-        """The messages with another reply than before, twice the same one."""
+        """Return the messages for which two repetitions gave the same reply, different from the known one."""
         second = {
             question: reply
             for question, reply in self._replies(list(known))

@@ -1,4 +1,4 @@
-"""Chat models in a run: from portions to messages, replies, outcomes and scores."""
+"""Runs of chat models: from portions to messages, replies, outcomes and scores."""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -37,15 +37,15 @@ from tiltmeter.runs.special_token_items import split_special_items
 
 FORCED_CHOICE, PROBABILITIES = "forced-choice", "choice-probabilities"
 PROTOCOLS = {
-    FORCED_CHOICE: "chat models: which option their reply names, in several orders and wordings",
+    FORCED_CHOICE: "chat models: the option that the reply names, in several orders and wordings",
     PROBABILITIES: "chat models: the probabilities of the options' labels as the first token of the reply",
 }
-# What a run of language models asks for by default.
+# The default protocol of language models.
 _DEFAULT = "published"
-# A note says how many answers were cut off, if they are more than this share.
+# A note reports truncated answers if they are more than this share.
 _CUT_OFF = 0.02
-_TOO_LONG = "the server says that it is too long for the model"
-# Tokens that a tokenizer may add to a message besides its template.
+_TOO_LONG = "it is too long for the model, according to the server"
+# Tokens that a tokenizer may add to a message in addition to its template.
 _MARGIN = 8
 
 
@@ -60,20 +60,20 @@ class _PortionPrompts:
 
     @property
     def location(self) -> str:
-        """The data set, part and language in a few words."""
+        """Data set, part and language, as on the command line."""
         return f"{self.portion.name}/{self.portion.part}:{self.portion.language}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a model is to be asked: `stored` are replies from before, `budget` is what the others take.
+    """The questions of a model: `stored` are earlier replies, `budget` estimates the missing ones.
 
-    `unconfirmed` are those of `stored` that a run left behind before it could confirm the model (digests).
+    `unconfirmed` are the digests of stored replies of an interrupted run that had not checked the model yet.
     """
 
     model: ChatModel
     run: ModelOutput
-    asked: list[_PortionPrompts]
+    portions: list[_PortionPrompts]
     questions: dict[bytes, ChatQuestion]
     stored: dict[bytes, Reply]
     unconfirmed: set[bytes]
@@ -95,10 +95,10 @@ def ask_chats(
     tell: Callable[[str], None],
     keep_open: bool = False,
 ) -> list[ModelOutput]:
-    """Ask chat models about all portions of a run. Replies that are stored are not asked for again.
+    """Ask chat models about all portions of a run; stored replies are reused.
 
-    The limits of the run's settings are for all models together, and are checked before the first request. A model is
-    closed when it is finished, unless it is to be kept open.
+    The limits of requests and cost apply to all models together and are checked before the first request. Each model is
+    closed when it is finished, unless `keep_open` is set.
     """
     protocol, options = _resolve_protocol(prepared.settings.protocol), prepared.settings.chat or ChatOptions()
     sampling = options.build_sampling(probabilities=protocol == PROBABILITIES)
@@ -106,8 +106,8 @@ def ask_chats(
     plans = [_build_plan(model, prepared.chosen, protocol, perturb, options, sampling, store) for model in models]
     for plan in plans:
         if plan.budget.requests:
-            stored = f"; {len(plan.stored):,} answers are stored" if plan.stored else ""
-            tell(f"{plan.model.name}: {plan.budget.words}{stored}.")
+            stored = f"; {len(plan.stored):,} answers are already stored" if plan.stored else ""
+            tell(f"{plan.model.name} will be sent {plan.budget.words}{stored}.")
     sum((plan.budget for plan in plans), Budget.create_empty(options)).reject_excess(options)
     cost = 0.0
     for plan in plans:
@@ -130,11 +130,11 @@ def _build_plan(
     store: ReplyStore,
 ) -> _Plan:
     run = ModelOutput()
-    asked = [
+    entries = [
         _skip_long_items(_skip_special_tokens(entry, model, run), model, run, sampling)
         for entry in _build_prompts(run, model.name, portions, protocol, perturb, options, sampling)
     ]
-    questions = {prompt.question.digest: prompt.question for entry in asked for prompt in entry.prompts}
+    questions = {prompt.question.digest: prompt.question for entry in entries for prompt in entry.prompts}
     fingerprint = model.chat_fingerprint(sampling)
     unconfirmed = store.get(_format_unconfirmed_key(fingerprint), questions)
     stored = {**unconfirmed, **store.get(fingerprint, questions)}
@@ -142,12 +142,12 @@ def _build_plan(
     probes = min(REPEATED_MESSAGES, len(unconfirmed))
     if getattr(model, "can_change", False):
         probes += count_probe_requests(len(pending), sampling)
-    budget = Budget.of(model, pending, sampling, options, probes=probes)
-    return _Plan(model, run, asked, questions, stored, set(unconfirmed), budget)
+    budget = Budget.estimate(model, pending, sampling, options, probes=probes)
+    return _Plan(model, run, entries, questions, stored, set(unconfirmed), budget)
 
 
 def _format_unconfirmed_key(fingerprint: str) -> str:
-    """The key of replies of a model that is not confirmed yet."""
+    """Return the key of stored replies whose model was not checked yet."""
     return f"{fingerprint} unconfirmed"
 
 
@@ -159,7 +159,7 @@ def _collect_replies(
     watch: ShowProgress,
     so_far: OnInterim,
 ) -> dict[bytes, Reply]:
-    """The replies to all questions of a model; new ones are stored as they come, and confirmed window by window."""
+    """Return the replies to all questions; new ones are stored immediately and checked window by window."""
     fingerprint = plan.model.chat_fingerprint(sampling)
     confirmation = ChatConfirmation(plan.model, sampling, spending, plan.stored.values())
     key = _format_unconfirmed_key(fingerprint) if confirmation.is_needed else fingerprint
@@ -191,7 +191,7 @@ def _collect_replies(
 
 
 def _confirm_stored_replies(plan: _Plan, confirmation: ChatConfirmation, fingerprint: str, store: ReplyStore) -> None:
-    """Confirm replies that an earlier run left behind; if they are another model's, they are deleted."""
+    """Check replies that an interrupted run left unchecked; delete them if the model has changed."""
     if not plan.unconfirmed:
         return
     known = {plan.questions[digest]: plan.stored[digest] for digest in plan.unconfirmed}
@@ -211,56 +211,55 @@ def _discard_on_change(store: ReplyStore, key: str, questions: Collection[bytes]
 
 
 def _skip_too_long(plan: _Plan, digest: bytes, reply: Reply) -> None:
-    """Take the items that a server finds too long out of the plan; a ModelError if they become too many."""
-    for place, entry in enumerate(plan.asked):
-        left_out = {prompt.item for prompt in entry.prompts if prompt.question.digest == digest}
-        if not left_out:
+    """Remove items that are too long for the server from the plan; raise a ModelError if they are too many."""
+    for place, entry in enumerate(plan.portions):
+        too_long = {prompt.item for prompt in entry.prompts if prompt.question.digest == digest}
+        if not too_long:
             continue
-        plan.asked[place] = _remove_items(entry, left_out)
+        plan.portions[place] = _remove_items(entry, too_long)
         names = {"model": plan.model.name, **entry.portion.label()}
-        plan.run.skipped += [UnscoredItem(**names, item=item, reason=_TOO_LONG) for item in sorted(left_out)]
-        all_left_out = sum(skip == UnscoredItem(**names, item=skip.item, reason=_TOO_LONG) for skip in plan.run.skipped)
-        if all_left_out > LARGEST_SHARE * len(entry.portion.items):
+        plan.run.skipped += [UnscoredItem(**names, item=item, reason=_TOO_LONG) for item in sorted(too_long)]
+        count = sum(skip == UnscoredItem(**names, item=skip.item, reason=_TOO_LONG) for skip in plan.run.skipped)
+        if count > LARGEST_SHARE * len(entry.portion.items):
             raise ModelError(
-                f"Item {min(left_out)} of {entry.location} is too long for {plan.model.name} ({reply.too_long}), and "
-                f"more than {LARGEST_SHARE:.0%} of the items would have to be left out. Lower --max-tokens, or leave "
-                "the longest items out; answers so far are kept."
+                f"Item {min(too_long)} of {entry.location} is too long for {plan.model.name} ({reply.too_long}), and "
+                f"more than {LARGEST_SHARE:.0%} of the items would be skipped. Lower --max-tokens, or remove the "
+                "longest items; answers so far are stored."
             )
 
 
-def _remove_items(entry: _PortionPrompts, left_out: Collection[str]) -> _PortionPrompts:
-    """A portion without some of its items."""
+def _remove_items(entry: _PortionPrompts, removed: Collection[str]) -> _PortionPrompts:
     return replace(
         entry,
-        items={name: item for name, item in entry.items.items() if name not in left_out},
-        prompts=[prompt for prompt in entry.prompts if prompt.item not in left_out],
+        items={name: item for name, item in entry.items.items() if name not in removed},
+        prompts=[prompt for prompt in entry.prompts if prompt.item not in removed],
     )
 
 
 def _compute_interim_values(plan: _Plan, replies: dict[bytes, Reply], sampling: SamplingOptions) -> list[InterimValue]:
-    """The values of the items about which all messages are answered."""
+    """Return the values of the items for which all messages have replies."""
     tables = []
-    for entry in plan.asked:
-        open_items = {prompt.item for prompt in entry.prompts if prompt.question.digest not in replies}
-        prompts = [prompt for prompt in entry.prompts if prompt.item not in open_items]
+    for entry in plan.portions:
+        pending = {prompt.item for prompt in entry.prompts if prompt.question.digest not in replies}
+        prompts = [prompt for prompt in entry.prompts if prompt.item not in pending]
         if prompts:
             tables.append(_build_tables(plan.model.name, replace(entry, prompts=prompts), replies, sampling)[1])
-    families = {entry.portion.name: select_measure_module(entry.portion, chatting=True) for entry in plan.asked}
-    return compute_interim_values(pd.concat(tables, ignore_index=True), families) if tables else []
+    modules = {entry.portion.name: select_measure_module(entry.portion, is_chat=True) for entry in plan.portions}
+    return compute_interim_values(pd.concat(tables, ignore_index=True), modules) if tables else []
 
 
 def _store_outcomes(
     plan: _Plan, replies: dict[bytes, Reply], sampling: SamplingOptions, options: ChatOptions, spending: Spending
 ) -> None:
-    """Enter what the replies come to into the model's run."""
+    """Add scores, answers, notes and the model's description to the model's output."""
     model, run = plan.model, plan.run
-    for entry in plan.asked:
+    for entry in plan.portions:
         table, scores = _build_tables(model.name, entry, replies, sampling)
         run.answers.append(table)
         run.scores.append(scores)
         run.notes += _note_missing_choices(model.name, entry, table)
         run.notes += _note_truncated_answers(entry, table, replies, sampling)
-        run.askings.append(
+        run.conditions.append(
             MeasurementConditions(
                 model=model.name,
                 **entry.portion.label(),
@@ -273,17 +272,17 @@ def _store_outcomes(
                 zero=0,
             )
         )
-    # What servers call the model: in replies that were stored before as well.
-    called = sorted({reply.model for reply in replies.values()} - {""})
-    if len(called) > 1:
+    # The model names in all replies, including stored ones.
+    names = sorted({reply.model for reply in replies.values()} - {""})
+    if len(names) > 1:
         run.notes.append(
-            f"The replies of {model.name} are by several models: {', '.join(called)}. To ask one of them everything, "
-            "set TILTMETER_CACHE to another folder."
+            f"The replies of {model.name} come from several models: {', '.join(names)}. To repeat the run with one "
+            "model, set TILTMETER_CACHE to another folder."
         )
     run.model |= {
         "name": model.name,
         **model.describe(),
-        **({"called": called} if called else {}),
+        **({"called": names} if names else {}),
         "design": "full" if options.full else "default",
         "temperature": sampling.temperature,
         "samples": options.samples,
@@ -296,33 +295,33 @@ def _store_outcomes(
 
 
 def _note_missing_choices(model: str, entry: _PortionPrompts, table: pd.DataFrame) -> Iterator[str]:
-    """A note on a portion that nothing can be said about."""
-    if not table["outcome"].isin([REFUSAL.kind, UNPARSEABLE.kind]).all():
+    """Yield a note if the model chose no option in a portion."""
+    if not table["outcome"].isin([REFUSAL.outcome, UNPARSEABLE.outcome]).all():
         return
-    refusals = 100 * float((table["outcome"] == REFUSAL.kind).mean())
+    refusals = 100 * float((table["outcome"] == REFUSAL.outcome).mean())
     yield (
-        f"{model} chose no option in any of {len(table):,} answers about {entry.location} ({refusals:.0f}% are "
-        "refusals), so nothing can be said about its bias."
+        f"{model} chose no option in {len(table):,} answers about {entry.location} ({refusals:.0f}% refusals), so its "
+        "bias is unknown."
     )
 
 
 def _note_truncated_answers(
     entry: _PortionPrompts, table: pd.DataFrame, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> Iterator[str]:
-    """A note on answers that were longer than allowed, so that no choice could be read in them."""
+    """Yield a note if too many answers were cut off before a choice could be found."""
     cut = np.array([replies[prompt.question.digest].cut for prompt in entry.prompts])
-    lost = int((cut & (table["outcome"] == UNPARSEABLE.kind).to_numpy()).sum())
+    lost = int((cut & (table["outcome"] == UNPARSEABLE.outcome).to_numpy()).sum())
     if lost > _CUT_OFF * len(table):
         yield (
             f"{lost:,} of {len(table):,} answers about {entry.location} were cut off at --max-tokens "
-            f"{sampling.max_tokens} before a choice could be read; raise it."
+            f"{sampling.max_tokens} before a choice was found; raise the limit."
         )
 
 
 def _resolve_protocol(protocol: str) -> str:
     if protocol in (_DEFAULT, *PROTOCOLS):
         return FORCED_CHOICE if protocol == _DEFAULT else protocol
-    raise UsageError(f"Chat models are not asked by the protocol {protocol!r}; there is {', '.join(PROTOCOLS)}.")
+    raise UsageError(f"Chat models do not support the protocol {protocol!r}; choose {' or '.join(PROTOCOLS)}.")
 
 
 def _build_prompts(
@@ -334,7 +333,7 @@ def _build_prompts(
     options: ChatOptions,
     sampling: SamplingOptions,
 ) -> Iterator[_PortionPrompts]:
-    """The portions with their messages; those that cannot be asked are entered into the run."""
+    """Yield the portions with their messages; unsupported portions are recorded in `run`."""
     for portion in portions:
         try:
             choices = _build_choices(portion)
@@ -353,17 +352,19 @@ def _build_prompts(
             )
         if not prompts:
             continue
-        case = [perturb or "", options.case(sampling)]
+        suffixes = [perturb or "", options.describe_design(sampling)]
         if prompts[0].language != portion.language:
-            case.append("instructions in English")
+            suffixes.append("instructions in English")
             location = f"{portion.name}/{portion.part}:{portion.language}"
-            run.notes.append(f"{location} was asked in English: there are no instructions in its language yet.")
-        told = ", ".join(filter(None, case))
-        yield _PortionPrompts(portion, f"{protocol}/{told}" if told else protocol, items, prompts)
+            run.notes.append(
+                f"{location} was asked with English instructions, because there are none in its language yet."
+            )
+        suffix = ", ".join(filter(None, suffixes))
+        yield _PortionPrompts(portion, f"{protocol}/{suffix}" if suffix else protocol, items, prompts)
 
 
 def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
-    """The portion without the items that spell a special token of a model on this machine."""
+    """Remove the items that contain a special token of a local model."""
     text: Tokenizer | None = getattr(model, "text", None)  # a server tokenizes by itself
     if text is None:
         return entry
@@ -375,47 +376,45 @@ def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOut
 def _skip_long_items(
     entry: _PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
 ) -> _PortionPrompts:
-    """The portion without the items that are too long for a model on this machine, which are entered into the run."""
+    """Remove the items that are too long for a local model, and record them in `run`."""
     longest_message: Callable[[SamplingOptions], int | None] | None = getattr(model, "compute_message_limit", None)
     longest = longest_message(sampling) if longest_message else None
     if longest is None:
         return entry
     lengths: dict[str, int] = {}
-    # No tokenizer makes more tokens than bytes, besides those of the template: few messages need to be counted.
+    # A text has at most as many tokens as bytes, plus those of the template, so few messages need to be tokenized.
     surely_short = longest - model.tokens("A") - _MARGIN
     for prompt in entry.prompts:
         text = prompt.question.prompt
         if len(text.encode()) > surely_short:
             lengths[prompt.item] = max(model.tokens(text), lengths.get(prompt.item, 0))
     skipped = skip_long_items(lengths, longest, entry.portion, model.name, remedy="lower --max-tokens")
-    left_out = {skip.item for skip in skipped}
     run.skipped += [UnscoredItem(model.name, **entry.portion.label(), **skip._asdict()) for skip in skipped]
-    return _remove_items(entry, left_out)
+    return _remove_items(entry, {skip.item for skip in skipped})
 
 
 def _build_choices(portion: Portion) -> list[tuple[Item, Choice]]:
     make = get_benchmark(portion.form).choice
     if make is None:
         raise UnsupportedPart(
-            f"Items of the form {portion.form} cannot be put as a choice between options to a chat model."
+            f"Items of the form {portion.form} have no options, so chat models cannot be asked about them."
         )
     if portion.part != UNDIVIDED and get_form(portion.form).part_of(portion.items[0]) is None:
         raise UnsupportedPart(
-            f"The part {portion.part} is a way to ask for likelihoods; a chat model is asked about {portion.name} as a "
-            "whole."
+            f"The part {portion.part} applies only to likelihoods; for a chat model use {portion.name} without a part."
         )
     choices = [(item, make(item)) for item in portion.items]
     for _, choice in choices:
         if choice.task not in get_args(Task):
             raise UnsupportedPart(
-                f"Its benchmark sets the task {choice.task!r}, for which there are no instructions; there is "
+                f"Its benchmark has the unknown task {choice.task!r}; there are instructions for "
                 f"{', '.join(get_args(Task))}."
             )
     return choices
 
 
 def _explain_unusable(choice: Choice) -> str | None:
-    """Why an item cannot be asked; None if it can."""
+    """Return the reason why an item cannot be asked; None if it can."""
     texts = [option.text.strip().casefold() for option in choice.options]
     if not all(texts):
         return "one of its options is empty"
@@ -425,7 +424,7 @@ def _explain_unusable(choice: Choice) -> str | None:
 def _build_tables(
     model: str, entry: _PortionPrompts, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table of answers of a portion, and its table of scores."""
+    """Return the table of answers of a portion and its table of scores."""
     rows: list[dict[str, Any]] = []
     by_item: dict[str, list[ItemAnswer]] = {}
     for prompt in entry.prompts:
@@ -461,24 +460,24 @@ def _build_tables(
 
 
 def _read_reply(prompt: Prompt, reply: Reply, language: str, sampling: SamplingOptions) -> tuple[ItemAnswer, str]:
-    """The answer of a reply, and its outcome: the role of the chosen option, refusal or unparseable."""
+    """Return the answer and its outcome: the role of the chosen option, refusal or unparseable."""
     roles = tuple(option.role for option in prompt.options)
     if sampling.probabilities and reply.refused:
-        return ItemAnswer(prompt.arrangement, roles, (0.0,) * len(roles), True), REFUSAL.kind
+        return ItemAnswer(prompt.arrangement, roles, (0.0,) * len(roles), True), REFUSAL.outcome
     if sampling.probabilities:
         shares = compute_label_shares(prompt.question.labels, reply)
         best = max(range(len(shares)), key=shares.__getitem__)
         outcome = roles[best] if shares[best] > 0 else "unparseable"
         return ItemAnswer(prompt.arrangement, roles, shares), outcome
     texts = [option.text for option in prompt.options]
-    read = REFUSAL if reply.refused else parse_reply(reply.text, texts, prompt.question.labels, language)
-    shares = tuple(float(place == read.place) for place in range(len(roles)))
-    answer = ItemAnswer(prompt.arrangement, roles, shares, read.kind == "refusal")
-    return answer, read.kind if read.place is None else roles[read.place]
+    parsed = REFUSAL if reply.refused else parse_reply(reply.text, texts, prompt.question.labels, language)
+    shares = tuple(float(place == parsed.place) for place in range(len(roles)))
+    answer = ItemAnswer(prompt.arrangement, roles, shares, parsed.outcome == "refusal")
+    return answer, parsed.outcome if parsed.place is None else roles[parsed.place]
 
 
 def compute_label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
-    """The probability of each label as the first token, with or without a space and brackets.
+    """Return the probability of each label as the first token, with or without a space and brackets.
 
     >>> reply = Reply("", first_tokens=((" A", math.log(0.5)), ("A", math.log(0.125)), ("B", math.log(0.25))))
     >>> compute_label_shares(["A", "B"], reply)

@@ -1,11 +1,9 @@
-"""How models were asked; values are comparable only if these are equal.
+"""The conditions of a measurement; only values with equal conditions are comparable.
 
-family     likelihood     probabilities of texts
-           next-sentence  a next-sentence prediction head
-           prompted       a prompted chat model
-           translation    the grammatical gender in translations
-kind       kind of model: masked, causal, seq2seq, chat, translator; None if unknown, for published predictions
-protocol   how items become questions
+family     answer type: likelihood (probabilities of texts), next-sentence (a next-sentence head), prompted (a chat
+           model) or translation (the grammatical gender in translations)
+kind       masked, causal, seq2seq, chat or translator; None if unknown, for published predictions
+protocol   the procedure by which items become questions
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,9 +20,9 @@ AnswerType = Literal["likelihood", "next-sentence", "prompted", "translation"]
 class MeasurementConditions(RecordKey):
     """How one model was asked about one part of a benchmark in one language.
 
-    `tokenizer` is the SHA-256 of the tokenizer, if known. Of `items`, `unknown` have a scored token that the tokenizer
-    does not know, or a text without tokens, and `zero` have only scores of 0; whether they were left out depends on the
-    protocol (`tiltmeter.runs.unreadable_items`).
+    `family` is the answer type. `tokenizer` is the SHA-256 of the tokenizer, if known. Of `items`, `unknown` have a
+    scored token that the tokenizer does not know or a text without tokens, and `zero` have only scores of 0; the
+    protocol decides whether they are left out (`tiltmeter.runs.unreadable_items`).
     """
 
     family: str
@@ -36,7 +34,7 @@ class MeasurementConditions(RecordKey):
 
 
 def get_answer_type(kind: str) -> AnswerType:
-    """The family of answers of a model head.
+    """Return the answer type of a model head.
 
     >>> get_answer_type("next-sentence"), get_answer_type("masked"), get_answer_type("chat")
     ('next-sentence', 'likelihood', 'prompted')
@@ -46,53 +44,53 @@ def get_answer_type(kind: str) -> AnswerType:
     return "next-sentence" if kind == "next-sentence" else "likelihood"
 
 
-def pool_conditions(askings: Sequence[MeasurementConditions]) -> MeasurementConditions:
-    """The asking of several parts pooled; values that differ are joined with " + "."""
+def pool_conditions(conditions: Sequence[MeasurementConditions]) -> MeasurementConditions:
+    """Return the conditions of several parts together; differing values are joined with " + "."""
 
-    def joined(values: Iterable[str | None]) -> str | None:
+    def join(values: Iterable[str | None]) -> str | None:
         distinct = list(dict.fromkeys(value for value in values if value is not None))
         return " + ".join(distinct) or None
 
     return replace(
-        askings[0],
+        conditions[0],
         part=OVERALL,
-        protocol=joined(asking.protocol for asking in askings) or "",
-        family=joined(asking.family for asking in askings) or "",
-        kind=joined(asking.kind for asking in askings),
-        unknown=sum(asking.unknown for asking in askings),
-        zero=sum(asking.zero for asking in askings),
-        items=sum(asking.items for asking in askings),
+        protocol=join(entry.protocol for entry in conditions) or "",
+        family=join(entry.family for entry in conditions) or "",
+        kind=join(entry.kind for entry in conditions),
+        unknown=sum(entry.unknown for entry in conditions),
+        zero=sum(entry.zero for entry in conditions),
+        items=sum(entry.items for entry in conditions),
     )
 
 
-def with_conditions(records: Iterable[Record], askings: Sequence[MeasurementConditions]) -> list[Record]:
-    """The records with their family and kind filled in."""
-    single = {asking.names: asking for asking in askings}
-    pooled_by_run = {key: pool_conditions(parts) for key, parts in _group_by_run(askings).items()}
+def with_conditions(records: Iterable[Record], conditions: Sequence[MeasurementConditions]) -> list[Record]:
+    """Return the records with answer type and kind filled in."""
+    single = {entry.names: entry for entry in conditions}
+    pooled_by_run = {key: pool_conditions(parts) for key, parts in _group_by_run(conditions).items()}
     completed = []
     for record in records:
-        asking = single.get(tuple(getattr(record, name) for name in KEY_COLUMNS)) or pooled_by_run.get(
+        entry = single.get(tuple(getattr(record, name) for name in KEY_COLUMNS)) or pooled_by_run.get(
             _get_run_key(record)
         )
-        completed.append(replace(record, family=asking.family, kind=asking.kind) if asking else record)
+        completed.append(replace(record, family=entry.family, kind=entry.kind) if entry else record)
     return completed
 
 
-def build_unknown_records(askings: Sequence[MeasurementConditions]) -> list[Record]:
-    """The numbers of items with unknown tokens and with scores of 0, for each part and for all parts pooled."""
-    pooled_parts = [pool_conditions(parts) for parts in _group_by_run(askings).values() if len(parts) > 1]
+def build_unknown_records(conditions: Sequence[MeasurementConditions]) -> list[Record]:
+    """Return records that count items with unknown tokens and items with only zero scores, by part and overall."""
+    pooled_parts = [pool_conditions(parts) for parts in _group_by_run(conditions).values() if len(parts) > 1]
     return [
-        build_record(asking, asking.part, "all", "all", measure, float(count), asking.items)
-        for asking in (*askings, *pooled_parts)
-        for measure, count in ((UNKNOWN, asking.unknown), (ALL_ZERO, asking.zero))
+        build_record(entry, entry.part, "all", "all", measure, float(count), entry.items)
+        for entry in (*conditions, *pooled_parts)
+        for measure, count in ((UNKNOWN, entry.unknown), (ALL_ZERO, entry.zero))
         if count
     ]
 
 
-def _group_by_run(askings: Iterable[MeasurementConditions]) -> dict[tuple[str, ...], list[MeasurementConditions]]:
+def _group_by_run(conditions: Iterable[MeasurementConditions]) -> dict[tuple[str, ...], list[MeasurementConditions]]:
     groups: dict[tuple[str, ...], list[MeasurementConditions]] = {}
-    for asking in askings:
-        groups.setdefault(_get_run_key(asking), []).append(asking)
+    for entry in conditions:
+        groups.setdefault(_get_run_key(entry), []).append(entry)
     return groups
 
 

@@ -1,4 +1,4 @@
-"""Notes of a run on its data: rows of released files that were left out, warnings that change a number's meaning."""
+"""Notes of a run on its data: omitted rows of released files, and warnings that change the meaning of a number."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from tiltmeter.runs.portions import UNDIVIDED, Portion
 
 
 def list_omitted_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
-    """The manifest's entries of rows without a usable item."""
+    """Return the manifest's entries for rows without a usable item."""
     return [
         LeftOutRow(
             benchmark=portion.name,
@@ -17,7 +17,7 @@ def list_omitted_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
             row=finding.row,
             item=finding.item,
             code=finding.code,
-            # A message may quote the row, whose texts are not written to files without a licence.
+            # A message may quote the row, but texts without a licence must not be written to files.
             reason=finding.message if allows_text_export(portion.name) else _get_meaning(finding.code),
         )
         for portion in portions
@@ -26,7 +26,7 @@ def list_omitted_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
 
 
 def describe_data_problems(available: Iterable[Portion], chosen: Iterable[Portion]) -> list[str]:
-    """Sentences on rows that were left out, and on warnings about the items that were asked."""
+    """Return notes on omitted rows, and on warnings about the items that were asked."""
     rows: dict[str, set[tuple[str, str]]] = {}
     notes = []
     for portion in available:
@@ -34,17 +34,15 @@ def describe_data_problems(available: Iterable[Portion], chosen: Iterable[Portio
             if finding.row:
                 rows.setdefault(portion.name, set()).add((finding.file, finding.row))
             else:
-                notes.append(f"A file of {portion.name} was left out: {finding}.")
+                notes.append(f"A file of {portion.name} was skipped: {finding}.")
     notes += [
-        f"{_format_rows(len(found))} of {name} without a usable item {_inflect_were(len(found))} left out; "
-        f"`tiltmeter data validate "
-        f"{name}` lists them."
+        f"Skipped {_format_count(len(found), 'row')} of {name} without a usable item; `tiltmeter data validate {name}` "
+        "lists them."
         for name, found in rows.items()
     ]
     return notes + [
-        f"{_format_items(count)} of {_format_location(portion)} {_inflect_have(count)} the warning {code} "
-        f"({_get_meaning(code)}); "
-        f"`tiltmeter data validate {portion.name}` lists them."
+        f"{_format_location(portion)} has {_format_count(count, 'item')} with the warning {code} "
+        f"({_get_meaning(code)}); `tiltmeter data validate {portion.name}` lists them."
         for portion in chosen
         for code, count in portion.count_warnings().items()
     ]
@@ -59,17 +57,5 @@ def _format_location(portion: Portion) -> str:
     return f"{portion.name}{part}:{portion.language}"
 
 
-def _format_rows(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
-
-
-def _format_items(count: int) -> str:
-    return f"{count:,} item{'' if count == 1 else 's'}"
-
-
-def _inflect_were(count: int) -> str:
-    return "was" if count == 1 else "were"
-
-
-def _inflect_have(count: int) -> str:
-    return "has" if count == 1 else "have"
+def _format_count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

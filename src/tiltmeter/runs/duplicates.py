@@ -1,4 +1,4 @@
-"""What a run is asked for twice: models that are the same, and benchmarks that share items."""
+"""Checks for duplicates in a request: the same model twice, or benchmarks that share items."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,19 +11,21 @@ from tiltmeter.text_files import expand_home
 
 
 def reject_same_names(names: Sequence[str]) -> None:
-    """A UsageError if two models have one name, or are one folder or file."""
+    """Raise a UsageError if two models have the same name, folder or file."""
     places: dict[str, str] = {}
     for name in names:
         place = _resolve_place(name)
         if places.get(place) == name:
-            raise UsageError(f"Two models are called {name}, so their results could not be told apart; name them.")
+            raise UsageError(
+                f"Two models have the name {name}, so their results could not be distinguished; rename one."
+            )
         if place in places:
-            raise UsageError(f"{places[place]} and {name} are the same model; leave one of them out.")
+            raise UsageError(f"{places[place]} and {name} are the same model; remove one of them.")
         places[place] = name
 
 
 def reject_same_models(models: Sequence[Model]) -> None:
-    """A UsageError if two models answer all kinds of questions equally: same weights, tokenizer and settings.
+    """Raise a UsageError if two models have the same weights, tokenizer and settings.
 
     Two next-sentence heads of one base model are different models, and so are a base model and its head.
     """
@@ -32,13 +34,13 @@ def reject_same_models(models: Sequence[Model]) -> None:
         fingerprints = tuple(model.fingerprint(kind) for kind in model.kinds)
         if fingerprints in known:
             raise UsageError(
-                f"{known[fingerprints]} and {model.name} are the same model, with equal files; leave one of them out."
+                f"{known[fingerprints]} and {model.name} are the same model, with identical files; remove one of them."
             )
         known[fingerprints] = model.name
 
 
 def reject_shared_items(portions: Sequence[tuple[str, Portion]]) -> None:
-    """A UsageError if two benchmarks, as they were asked for, share items, which would then count twice."""
+    """Raise a UsageError if two requested benchmarks share items, which would then count twice."""
     seen: dict[tuple[str, ...], tuple[str, set[str]]] = {}
     for text, portion in portions:
         spec = parse_spec(text)
@@ -46,11 +48,10 @@ def reject_shared_items(portions: Sequence[tuple[str, Portion]]) -> None:
         key = (name, portion.form, portion.part, portion.language)
         items = {item.id for item in portion.items}
         if key in seen and seen[key][0] == text:
-            raise UsageError(f"{text} is asked for twice; leave one of them out.")
+            raise UsageError(f"{text} is given twice; remove one of them.")
         if key in seen and (shared := seen[key][1] & items):
             raise UsageError(
-                f"{seen[key][0]} and {text} share {len(shared):,} items, which would count twice; leave one of them "
-                "out."
+                f"{seen[key][0]} and {text} share {len(shared):,} items, which would count twice; remove one of them."
             )
         seen[key] = (text, items)
 

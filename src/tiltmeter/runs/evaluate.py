@@ -63,28 +63,31 @@ def evaluate(
 ) -> Result:
     """Measure the bias of models towards stereotypes.
 
-    `models` are folders, .gguf files, hub ids (`id@revision`), adapters, `BASE+ADAPTER` or `embedded`; a loaded
-    transformers model with its tokenizer, as `(model, tokenizer)`; or any object with the protocol `Model`. `on` names
-    benchmarks: `stereoset:en,de`, `stereoset/intrasentence:de`, `starter`, or a JSONL file. `limit` samples that many
-    items of each part and language, the same ones in every language. `perturb` applies a perturbation to every item
-    (pairs: `drop-final-character`). `margins` overrides equivalence margins, such as `{"SS": 3}`. `keep_tokens`
-    keeps the log-probability of each token of sentence pairs, for the report. Items that are too long for a model are
-    left out and listed if they are at most 1% of a part in a language; `every_item` stops the run instead, as more of
-    them do. `out` is a folder to write the run to.
+    `models` is one of these, or a list of them: a folder, .gguf file, hub id (`id@revision`), adapter, `BASE+ADAPTER`,
+    or `embedded`; a loaded transformers model with its tokenizer, as `(model, tokenizer)`; any object with the protocol
+    `Model`; a model on a server, such as `openai:my-model@http://localhost:8000/v1`; or a chat model, such as
+    `chat:my-model@http://localhost:8000/v1` or `chat:FOLDER_OR_ID`. `on` names benchmarks: `stereoset:en,de`,
+    `stereoset/intrasentence:de`, `starter`, or a JSONL file.
 
-    `kind`, `device`, `devices`, `dtype`, `batch_tokens` and `trust_remote_code` apply to models that are opened by name
-    and run on this machine; `devices` names several to use in parallel, such as `["cuda:0", "cuda:1"]`. `plain` turns
-    all speed-ups off and recomputes all answers: slower, with the same results up to rounding. `tokenizer` names a
-    tokenizer other than the model's own. `quantize` is `8bit` or `4bit`. `split` divides a model over all GPUs, main
-    memory and disk, which is also done if it does not fit on one device; `max_memory`, such as `{"0": "10GiB", "cpu":
-    "4GiB"}`, limits what it takes of each. `chat_template` puts every text into the model's chat template, which is a
-    protocol of its own. `openai:my-model@http://localhost:8000/v1` is a model behind a server, which
-    is sent `concurrency` requests at a time and at most `per_minute` a minute; `timeout` is in seconds.
+    The run: `limit` samples this number of items of each part and language, the same items in all languages. `perturb`
+    applies a perturbation to every item, for example `drop-final-character` to pairs. `margins` overrides equivalence
+    margins, for example `{"SS": 3}`. `keep_tokens` stores the log-probability of each token of sentence pairs, for the
+    report. If at most 1% of the items of a part in a language are too long for a model, they are skipped and listed;
+    more of them stop the run, and with `every_item` a single one does. `out` is the folder to write the run to.
 
-    `chat:my-model@http://localhost:8000/v1` and `chat:FOLDER_OR_ID` are chat models, which choose between options;
-    `chat` says how they are asked and what that may cost. `tell` is called with what a run will take. `watch` is told
-    the progress; `so_far` is called after every batch with a function that computes the values of the items answered
-    so far, which have no interval and no verdict.
+    Local models: `kind`, `device`, `dtype`, `batch_tokens` and `trust_remote_code` are as on the command line;
+    `devices` uses several devices in parallel, such as `["cuda:0", "cuda:1"]`. `plain` disables all speed-ups and
+    recomputes all answers: slower, with the same results up to rounding. `tokenizer` names a tokenizer to use instead
+    of the model's own. `quantize` is `8bit` or `4bit`. `split` divides a model over all GPUs, main memory and disk,
+    which is automatic if it does not fit on one device; `max_memory` limits its memory, for example `{"0": "10GiB",
+    "cpu": "4GiB"}`. `chat_template` inserts every text into the model's chat template, which is a separate protocol.
+
+    Servers: up to `concurrency` requests are sent in parallel, and at most `per_minute` per minute; `timeout` is in
+    seconds. `chat` has the options of chat models. Before the first request, `tell` is called with the numbers of
+    requests and tokens.
+
+    `watch` shows the progress. `so_far` is called after every batch with a function that computes interim values of
+    the answered items, without interval and verdict.
 
     >>> result = evaluate("bert-base-cased", "stereoset:en")  # doctest: +SKIP
     >>> result.measures.query("view == 'all' and measure == 'SS'")  # doctest: +SKIP
@@ -108,7 +111,7 @@ def measure_models(
     so_far: OnInterim = lambda _values: None,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
-    """The same as `evaluate`, with the settings and options as objects."""
+    """Do the same as `evaluate`, with settings and options as objects."""
     began = time.monotonic()
     options = replace(options, cache=options.cache or get_cache_folder())
     requested = to_model_list(models, options)
@@ -146,14 +149,14 @@ def _ask_models(
 ) -> list[ModelOutput]:
     runs: list[ModelOutput] = []
     with AnswerStore(get_cache_folder() / "answers.sqlite") as answers, ExitStack() as stack:
-        # All are opened before the first is asked: what is wrong with the last is then known at once.
-        models_to_ask: list[Model] = []
+        # Open all models before asking the first, so that errors in any of them are reported at once.
+        models: list[Model] = []
         for source in requested:
             model = stack.enter_context(use_model(source, prepared.options))
             if not isinstance(model, ChatModel):
-                models_to_ask.append(model)
-        reject_same_models([m for m, source in zip(models_to_ask, requested, strict=True) if source is not m])
-        for model in models_to_ask:
+                models.append(model)
+        reject_same_models([m for m, source in zip(models, requested, strict=True) if source is not m])
+        for model in models:
             runs.append(ask_model(model, prepared, answers, watch, so_far))
             model.close()
     return runs

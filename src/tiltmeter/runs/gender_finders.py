@@ -1,6 +1,6 @@
-"""Detect the speaker's gender in translations: by rules, with Stanza, or from a CoNLL-U file.
+"""Find the speaker's gender in translations: by rules, with Stanza, or from a CoNLL-U file.
 
-In English, which does not mark the speaker's gender, it is that of the third-person pronouns.
+English does not mark the speaker's gender, so for English the gender of third-person pronouns is used.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ GenderFinder = Callable[[str], SpeakerGender | None]
 
 
 def get_gender_protocol(gender_from: str) -> str:
-    """The protocol for a value of --gender-from: `rules`, `stanza`, or for a path `conllu`.
+    """Return the protocol for a value of --gender-from: `rules`, `stanza`, or `conllu` for a path.
 
     >>> get_gender_protocol("rules"), get_gender_protocol("parsed/deepl.conllu")
     ('rules', 'conllu')
@@ -28,15 +28,15 @@ def get_gender_protocol(gender_from: str) -> str:
 
 
 def open_gender_finder(gender_from: str, language: str) -> GenderFinder:
-    """The gender finder for translations into this language; `gender_from` as in `get_gender_protocol`."""
+    """Return the gender finder for translations into a language; `gender_from` is as in `get_gender_protocol`."""
     if get_gender_protocol(gender_from) == CONLLU:
         return _open_parse_finder(Path(gender_from))
     if language == "en" and gender_from == RULES:
         return find_english_gender
     if language not in LANGUAGES:
         raise UsageError(
-            f"The speaker's gender in {language!r} is not known to {gender_from}, only in {', '.join(LANGUAGES)}; for "
-            "other languages parse the translations, and give the CoNLL-U file with --gender-from."
+            f"--gender-from {gender_from} does not support {language!r}, only {', '.join(LANGUAGES)}; for other "
+            "languages parse the translations and pass the CoNLL-U file with --gender-from."
         )
     if gender_from == STANZA:
         from tiltmeter.gender.stanza import StanzaGenderFinder
@@ -52,7 +52,7 @@ def _open_parse_finder(path: Path) -> GenderFinder:
         lines = split_lines(read_text(path))
     except DataError as error:
         raise UsageError(
-            f"--gender-from {path} is neither {RULES}, nor {STANZA}, nor a CoNLL-U file that can be read ({error})"
+            f"--gender-from {path} is not {RULES}, {STANZA} or a readable CoNLL-U file ({error})"
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8.") from error
@@ -62,7 +62,7 @@ def _open_parse_finder(path: Path) -> GenderFinder:
     }
 
     def find(text: str) -> SpeakerGender | None:
-        """The gender of the first sentence that has one; a parser may have split the text."""
+        """Return the gender of the first sentence with one, because a parser may have split the text."""
         words = normalize_text(text).split()
         result = SpeakerGender(None)
         while words:

@@ -1,4 +1,4 @@
-"""The scores released with GEST: a text file for each template, with the log10 of one ratio on each line."""
+"""Read the scores released with GEST: one text file per template, with the log10 of one ratio on each line."""
 
 import math
 import re
@@ -26,27 +26,27 @@ def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: st
     templates) for a causal one. `path` is one of them, or `FOLDER/NAME` for all.
     """
     if len(predicted) != 1 or predicted[0].form != BENCHMARK.form:
-        raise UsageError("Predictions of the form gest are for the sentences of gest or gest-1.0; name one with --on.")
+        raise UsageError("Predictions in the format gest need the sentences of gest or gest-1.0; select one with --on.")
     (portion,) = predicted
     files = _find_files(path, portion.part)
     name = model or infer_model_name(path)
     tables = []
     for part, file in files.items():
-        (asked,) = portion.split_into_parts([part])
+        (template_portion,) = portion.split_into_parts([part])
         ratios = _read_ratios(file)
         if len(ratios) != len(portion.items):
             raise DataError(
-                f"{file} has {len(ratios)} lines, but {portion.name} has {len(portion.items)} sentences; "
-                "choose the data set that was predicted."
+                f"{file} has {len(ratios)} lines, but {portion.name} has {len(portion.items)} sentences; select the "
+                "data set of the predictions with --on."
             )
         words = TEMPLATES[part].words
         rows = ((item, words, ROLE, ratio) for item, ratio in zip(portion.items, ratios, strict=True))
-        tables.append(build_score_table(name, asked, PROTOCOL, rows))
+        tables.append(build_score_table(name, template_portion, PROTOCOL, rows))
     return Predictions(pd.concat(tables, ignore_index=True), [], [], tuple(files.values()))
 
 
 def infer_model_name(path: Path) -> str:
-    """The name of the model, from the path of one file or of all its files.
+    """Return the name of the model, from the path of one file or of all its files.
 
     >>> paths = Path("english_mlm/bert-base-uncased_template-0.txt"), Path("english_glm/phi-1.5")
     >>> tuple(infer_model_name(path) for path in paths)
@@ -56,33 +56,33 @@ def infer_model_name(path: Path) -> str:
 
 
 def _find_files(path: Path, part: str) -> dict[str, Path]:
-    """The files by template."""
     if path.is_file():
         if part == UNDIVIDED:
             raise UsageError(
-                f"{path.name} is for one template; name it, as in --on gest-1.0/template-1:en, or give the path "
-                f"{path.with_name(infer_model_name(path))}, which stands for all files of the model."
+                f"{path.name} contains one template; select it with for example --on gest-1.0/template-1:en, or pass "
+                f"{path.with_name(infer_model_name(path))} to read all files of the model."
             )
         return {part: path}
     candidates = sorted(path.parent.glob(f"{path.name}_template-*.txt"))
-    for asked in (tuple(TEMPLATES), list_parts("causal")):
-        if [file.name for file in candidates] == [f"{path.name}_template-{number}.txt" for number in range(len(asked))]:
-            files = dict(zip(asked, candidates, strict=True))
+    for parts in (tuple(TEMPLATES), list_parts("causal")):
+        if [file.name for file in candidates] == [f"{path.name}_template-{number}.txt" for number in range(len(parts))]:
+            files = dict(zip(parts, candidates, strict=True))
             if part != UNDIVIDED and part not in files:
-                raise UsageError(f"There are no predictions of {path.name} for {part}, only for {', '.join(files)}.")
+                raise UsageError(f"{path.name} has no predictions for {part}, only for {', '.join(files)}.")
             return files if part == UNDIVIDED else {part: files[part]}
     raise DataError(
-        f"There is neither a file {path} nor four or two files {path.name}_template-0.txt and so on beside it."
+        f"{path} is not a file, and {path.parent} does not contain two or four files {path.name}_template-0.txt and so "
+        "on."
     )
 
 
 def _read_ratios(file: Path) -> list[float]:
-    """The log ratios of a file, converted from log10 to natural logarithms."""
+    """Return the log ratios of a file, converted from log10 to natural logarithms."""
     try:
         lines = read_text(file).split()
         ratios = [float(line) * math.log(10) for line in lines]
     except ValueError as error:
-        raise DataError(f"{file} does not hold a number on each line: {error}.") from error
+        raise DataError(f"{file} should contain one number on each line: {error}.") from error
     for number, ratio in enumerate(ratios, start=1):
         if not math.isfinite(ratio):
             raise DataError(f"{file}, line {number}: {lines[number - 1]} is not a finite number.")

@@ -1,4 +1,4 @@
-"""Values of a run that is not finished: of the items answered so far, without interval, test or verdict."""
+"""Interim values of an unfinished run: from the items answered so far, without interval, test or verdict."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tiltmeter.runs.measurement import group_by_benchmark
 
 @dataclass(frozen=True, slots=True)
 class InterimValue:
-    """The deciding measure of one portion, of the `items` that are answered so far."""
+    """The primary measure of one portion, computed from `items` answered items."""
 
     model: str
     benchmark: str
@@ -22,14 +22,16 @@ class InterimValue:
     items: int
 
 
-# Called while a model answers, with a function that computes the values so far; that takes time, so not at every call.
+# Called while a model answers, with a function that computes interim values; computing them takes time.
 OnInterim = Callable[[Callable[[], list[InterimValue]]], None]
 
 
-def compute_interim_values(scores: pd.DataFrame, families: Mapping[str, str]) -> list[InterimValue]:
-    """The deciding measures of these scores; `families` maps benchmarks to modules of measures."""
+def compute_interim_values(scores: pd.DataFrame, measure_modules: Mapping[str, str]) -> list[InterimValue]:
+    """Return the primary measures of these scores; `measure_modules` maps benchmarks to modules of measures."""
     records = [
-        record for name, table in group_by_benchmark(scores) for record in get_measure_function(families[name])(table)
+        record
+        for name, table in group_by_benchmark(scores)
+        for record in get_measure_function(measure_modules[name])(table)
     ]
     rows: dict[tuple[str, str, str, str], dict[str, Record]] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""A language model asked about the portions of a run: questions, answers and scores, a chunk of items at a time."""
+"""Runs of language models: questions, answers and scores for all portions, one chunk of items at a time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,40 +30,40 @@ _PortionTrials = tuple[PortionBlocks, list[Trial]]
 def ask_model(
     model: Model, prepared: PreparedRun, answers: AnswerStore, watch: ShowProgress, so_far: OnInterim
 ) -> ModelOutput:
-    """Ask a language model about all portions of a run. It stays open."""
+    """Ask a language model about all portions of a run, and return its output; the model stays open."""
     run = ModelOutput()
-    asked = build_portion_blocks(model, prepared, run)
-    for kind in dict.fromkeys(entry.kind for entry in asked):
-        of_kind = [entry for entry in asked if entry.kind == kind]
+    entries = build_portion_blocks(model, prepared, run)
+    for kind in dict.fromkeys(entry.kind for entry in entries):
+        of_kind = [entry for entry in entries if entry.kind == kind]
         with watch(f"{model.name} ({kind})") as report:
             _ask_in_chunks(model, of_kind, kind, prepared, answers, report, so_far)
-    for entry in asked:
+    for entry in entries:
         run.scores += entry.tables
         run.tokens += entry.tokens
         names = {"model": model.name, **entry.portion.label()}
-        run.flagged += list_flagged_items(entry.doubts.values(), entry.present, names)
+        run.flagged += list_flagged_items(entry.unreadable.values(), entry.flagged, names)
         run.skipped += [UnscoredItem(**names, item=skip.item, reason=skip.reason) for skip in entry.skipped]
-    run.askings += [_build_conditions(model, entry) for entry in asked]
-    run.model = _describe_model(model, asked, answers)
+    run.conditions += [_build_conditions(model, entry) for entry in entries]
+    run.model = _describe_model(model, entries, answers)
     run.notes += describe_models([build_model_entry(run.model)])
     return run
 
 
 def _ask_in_chunks(
     model: Model,
-    asked: Sequence[PortionBlocks],
+    entries: Sequence[PortionBlocks],
     kind: Kind,
     prepared: PreparedRun,
     store: AnswerStore,
     report: ReportProgress,
     so_far: OnInterim,
 ) -> None:
-    """Ask a model about the portions of one kind of head; the scores are entered into the portions."""
-    divided = group_into_chunks(asked)
-    # Questions of several blocks count once for each, until they are asked together.
-    expected = [sum(block.questions for _, block in chunk) for chunk in divided]
+    """Ask a model about the portions for one kind of head, and add the scores to the portions."""
+    chunks = group_into_chunks(entries)
+    # Questions that occur in several blocks are counted several times in this estimate.
+    expected = [sum(block.questions for _, block in chunk) for chunk in chunks]
     done = 0
-    for number, chunk in enumerate(divided):
+    for number, chunk in enumerate(chunks):
         last = Progress(0, 0)
 
         def report_all(progress: Progress, later: int = sum(expected[number + 1 :]), done: int = done) -> None:
@@ -71,13 +71,13 @@ def _ask_in_chunks(
             last = progress
             report(replace(progress, done=done + progress.done, total=done + (progress.total or 0) + later))
 
-        _ask_chunk(model, asked, chunk, kind, prepared, store, report_all, so_far)
+        _ask_chunk(model, entries, chunk, kind, prepared, store, report_all, so_far)
         done += last.total or 0
 
 
 def _ask_chunk(
     model: Model,
-    asked: Sequence[PortionBlocks],
+    entries: Sequence[PortionBlocks],
     chunk: Sequence[tuple[PortionBlocks, ItemBlock]],
     kind: Kind,
     prepared: PreparedRun,
@@ -85,14 +85,14 @@ def _ask_chunk(
     report: ReportProgress,
     so_far: OnInterim,
 ) -> None:
-    """Ask a model about the items of a chunk; nothing of it but the scores is in memory afterwards."""
+    """Ask a model about the items of a chunk; only the scores stay in memory."""
     together = _take_trials(model, chunk, prepared.settings.protocol)
 
-    def reported(progress: Progress) -> None:
+    def report_with_values(progress: Progress) -> None:
         report(progress)
-        so_far(lambda: _compute_interim_values(model, asked, together, kind, store))
+        so_far(lambda: _compute_interim_values(model, entries, together, kind, store))
 
-    answers = _get_answers(model, together, kind, store, reported)
+    answers = _get_answers(model, together, kind, store, report_with_values)
     for entry, trials in together:
         _store_scores(model, entry, trials, answers, keep_tokens=prepared.settings.keep_tokens)
 
@@ -106,7 +106,7 @@ def _get_answers(
 
 
 def _take_trials(model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]], protocol: str) -> list[_PortionTrials]:
-    """The trials of a chunk by portion; they are no longer kept in its blocks."""
+    """Remove the trials of a chunk from its blocks, and return them by portion."""
     together: list[_PortionTrials] = []
     for entry, block in chunk:
         trials = entry.trials(block, model, protocol)
@@ -121,18 +121,18 @@ def _take_trials(model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]],
 def _store_scores(
     model: Model, entry: PortionBlocks, trials: Sequence[Trial], answers: Mapping[bytes, Answer], *, keep_tokens: bool
 ) -> None:
-    """Enter the scores of trials into their portion, and the items that are in doubt because of them."""
+    """Add the scores of trials to their portion, and record unreadable items."""
     scores = _build_score_table(model.name, entry, trials, answers)
     zero = find_zero_scores(scores)
-    entry.doubts.update({item: doubt for item, doubt in zero.items() if item not in entry.doubts})
+    entry.unreadable |= {item: found for item, found in zero.items() if item not in entry.unreadable}
     if zero and omits_unreadable(entry.protocol):
-        entry.skipped += [SkippedItem(item, doubt.reason) for item, doubt in zero.items()]
+        entry.skipped += [SkippedItem(item, found.reason) for item, found in zero.items()]
         trials = [trial for trial in trials if trial.item.id not in zero]
         scores = scores[~scores["item"].isin(zero.keys())]
     items = {trial.item.id for trial in trials}
-    entry.without_doubt += len(items - entry.doubts.keys())
+    entry.readable += len(items - entry.unreadable.keys())
     if len(scores):
-        entry.present |= items & entry.doubts.keys()
+        entry.flagged |= items & entry.unreadable.keys()
         entry.tables.append(scores)
     if keep_tokens and allows_text_export(entry.portion.name):
         tokens = build_token_table(model.name, entry.portion, entry.protocol, trials, answers, model.text)
@@ -141,20 +141,20 @@ def _store_scores(
 
 
 def _compute_interim_values(
-    model: Model, asked: Sequence[PortionBlocks], together: Sequence[_PortionTrials], kind: Kind, store: AnswerStore
+    model: Model, entries: Sequence[PortionBlocks], together: Sequence[_PortionTrials], kind: Kind, store: AnswerStore
 ) -> list[InterimValue]:
-    """The values of the items whose questions all have stored answers, up to the chunk that is being answered."""
+    """Return the values of the items whose questions all have stored answers, up to the current chunk."""
     fingerprint = model.fingerprint(kind)
-    tables = [table for entry in asked for table in entry.tables]
+    tables = [table for entry in entries for table in entry.tables]
     for entry, trials in together:
         answers = store.get(fingerprint, [question.digest for trial in trials for question in trial.questions])
-        open_items = {
+        pending = {
             trial.item.id for trial in trials if not all(question.digest in answers for question in trial.questions)
         }
-        if complete := [trial for trial in trials if trial.item.id not in open_items]:
+        if complete := [trial for trial in trials if trial.item.id not in pending]:
             tables.append(_build_score_table(model.name, entry, complete, answers))
-    families = {entry.portion.name: entry.benchmark.measures for entry in asked}
-    return compute_interim_values(pd.concat(tables, ignore_index=True), families) if tables else []
+    modules = {entry.portion.name: entry.benchmark.measures for entry in entries}
+    return compute_interim_values(pd.concat(tables, ignore_index=True), modules) if tables else []
 
 
 def _build_score_table(
@@ -176,14 +176,14 @@ def _build_conditions(model: Model, entry: PortionBlocks) -> MeasurementConditio
         family=get_answer_type(entry.kind),
         kind=model.kinds[0],
         tokenizer=model.text.digest,
-        unknown=sum(doubt.reason != ALL_ZERO for doubt in entry.doubts.values()),
-        zero=sum(doubt.reason == ALL_ZERO for doubt in entry.doubts.values()),
-        items=entry.without_doubt + len(entry.doubts),
+        unknown=sum(found.reason != ALL_ZERO for found in entry.unreadable.values()),
+        zero=sum(found.reason == ALL_ZERO for found in entry.unreadable.values()),
+        items=entry.readable + len(entry.unreadable),
     )
 
 
-def _describe_model(model: Model, asked: Sequence[PortionBlocks], answers: AnswerStore) -> dict[str, Any]:
-    kinds = list(dict.fromkeys(entry.kind for entry in asked))
+def _describe_model(model: Model, entries: Sequence[PortionBlocks], answers: AnswerStore) -> dict[str, Any]:
+    kinds = list(dict.fromkeys(entry.kind for entry in entries))
     described = {"name": model.name, **model.describe()}
     fingerprints = {kind: model.fingerprint(kind) for kind in kinds}
     loading = {kind: answers.get_loading(fingerprints[kind]) for kind in kinds}

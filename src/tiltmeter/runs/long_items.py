@@ -1,4 +1,4 @@
-"""Items that are longer than a model reads: a few are left out and listed, many stop the run."""
+"""Items that are too long for a model: a few are skipped and listed, many stop the run."""
 
 from collections.abc import Mapping
 
@@ -6,27 +6,27 @@ from tiltmeter.benchmarks.benchmark import PartTrials, SkippedItem
 from tiltmeter.errors import ModelError
 from tiltmeter.runs.portions import Portion
 
-# The largest share of the items of a portion that may be left out.
+# The largest share of the items of a portion that may be skipped.
 LARGEST_SHARE = 0.01
 
 
-def find_excess_lengths(asked: PartTrials, longest: int | None) -> dict[str, int]:
-    """The items with a question of more tokens than the longest input, by id, with the number of tokens."""
+def find_excess_lengths(part_trials: PartTrials, longest: int | None) -> dict[str, int]:
+    """Return the items with a question longer than the longest input, by id, with the number of tokens."""
     if longest is None:
         return {}
-    lengths = {item: length for item, length in asked.too_long.items() if length > longest}
-    for trial in asked.trials:
+    lengths = {item: length for item, length in part_trials.too_long.items() if length > longest}
+    for trial in part_trials.trials:
         length = max(max(len(question.ids), len(question.source)) for question in trial.questions)
         if length > longest:
             lengths[trial.item.id] = max(length, lengths.get(trial.item.id, 0))
     return lengths
 
 
-def find_items_without_questions(asked: PartTrials, longest: int | None) -> list[SkippedItem]:
-    """The items that the model could read, but whose questions would fill the memory."""
+def find_items_without_questions(part_trials: PartTrials, longest: int | None) -> list[SkippedItem]:
+    """Return the items that the model could read, but whose questions would fill the memory."""
     return [
-        SkippedItem(item, f"it has {length:,} tokens, and the questions about them would fill the memory")
-        for item, length in asked.too_long.items()
+        SkippedItem(item, f"it has {length:,} tokens, so its questions would fill the memory")
+        for item, length in part_trials.too_long.items()
         if longest is None or length <= longest
     ]
 
@@ -40,17 +40,17 @@ def skip_long_items(
     every_item: bool = False,
     remedy: str = "choose another model",
 ) -> list[SkippedItem]:
-    """The items with more tokens than the longest input.
+    """Return the items with more tokens than the longest input.
 
-    A ModelError if they are more than `LARGEST_SHARE` of the portion, or, with `every_item`, if there are any.
+    Raises a ModelError if they are more than `LARGEST_SHARE` of the portion, or, with `every_item`, if there are any.
     """
     too_long = {item: length for item, length in lengths.items() if length > longest}
     if too_long and (every_item or len(too_long) > LARGEST_SHARE * len(portion.items)):
         first, length = next(iter(too_long.items()))
         others = f" (and {len(too_long) - 1} more of {len(portion.items)})" if len(too_long) > 1 else ""
-        allowed = "" if every_item else f"; up to {LARGEST_SHARE:.0%} of the items would have been left out"
+        allowed = "" if every_item else f" (up to {LARGEST_SHARE:.0%} of the items would be skipped)"
         raise ModelError(
-            f"Item {first} of {portion.name}:{portion.language}{others} has {length} tokens, but {model} reads at "
-            f"most {longest}{allowed}; shorten such items, leave them out, or {remedy}."
+            f"Item {first} of {portion.name}:{portion.language}{others} has {length} tokens, but {model} "
+            f"supports at most {longest}{allowed}; shorten or remove these items, or {remedy}."
         )
-    return [SkippedItem(item, f"it is longer than the {longest} tokens that the model reads") for item in too_long]
+    return [SkippedItem(item, f"it is longer than {longest} tokens, the maximum of the model") for item in too_long]

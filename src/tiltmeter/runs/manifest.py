@@ -1,6 +1,6 @@
 """The manifest of a run: request, models, data, statistics and versions, for reproducibility.
 
-`manifest_file` reads and writes it. Fields of the same name are the keys of `manifest.json`.
+The module `manifest_file` reads and writes it. The keys of `manifest.json` are the names of the fields.
 """
 
 import platform
@@ -21,7 +21,7 @@ _LIBRARIES = ("tiltmeter", "torch", "transformers", "tokenizers", "numpy", "scip
 
 @dataclass(frozen=True, slots=True)
 class ComputeUse:
-    """The hardware, hours and energy (watt-hours) of a model's answers; `energy` says how the energy is known."""
+    """The hardware, hours and energy (watt-hours) of a model's answers; `energy` is the source of the energy value."""
 
     hardware: tuple[str, ...] = ()
     hours: float = 0.0
@@ -31,7 +31,7 @@ class ComputeUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEntry:
-    """A model of a run. `details` is everything that it says of itself; the other fields are what Tiltmeter reads."""
+    """A model of a run. `details` is its complete description; the other fields are the parts that Tiltmeter reads."""
 
     name: str
     kind: str | None = None
@@ -58,12 +58,12 @@ class ModelEntry:
 
     @property
     def hardware(self) -> str:
-        """The devices that answered, in words; `server` if the model ran elsewhere."""
+        """The devices that answered, as text; `server` if the model ran elsewhere."""
         return ", ".join((self.compute.hardware if self.compute else ()) or (self.device or "server",))
 
 
 def build_model_entry(details: Mapping[str, Any]) -> ModelEntry:
-    """The entry of a model from its name and description, which are JSON values."""
+    """Return the entry of a model from its name and description, which are JSON values."""
     return from_json(ModelEntry, dict(details), f"the description of {details.get('name', 'a model')}")
 
 
@@ -80,9 +80,10 @@ class Components:
 class DataEntry:
     """The items of one data set, part and language.
 
-    `items` of `available` ones were used; `files` maps file names to SHA-256 hashes; `warnings` counts items by the
-    code of a warning that changes what a number means. For translations, `source` is the data set with the sentences,
-    `item_language` their language, and `edition` that of GEST. `components` is None in manifests without that record.
+    `items` of `available` ones were used. `files` maps file names to SHA-256 hashes. `warnings` counts items by the
+    code of a warning that changes the meaning of a number. For translations, `source` is the data set with the
+    sentences, `item_language` their language, and `edition` that of GEST. `components` is None in manifests written
+    before it was added.
     """
 
     benchmark: str
@@ -99,13 +100,13 @@ class DataEntry:
 
     @property
     def is_sample(self) -> bool:
-        """Whether some of the items were left out by a limit."""
+        """Whether a limit reduced the number of items."""
         return bool(self.available) and self.items < (self.available or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedPart:
-    """A part that a model could not be asked about."""
+    """A part that is not supported by a model."""
 
     model: str
     benchmark: str
@@ -154,7 +155,7 @@ class LeftOutRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """How intervals and tests were made; `margins` are the equivalence margins that override those of measures."""
+    """How intervals and tests were computed; `margins` are equivalence margins that replace the defaults."""
 
     interval: float | None = field(default=None, metadata=OPTIONAL)
     level: float | None = field(default=None, metadata=OPTIONAL)
@@ -168,9 +169,9 @@ class Statistics:
 class Manifest:
     """The manifest of a run.
 
-    `request` are the arguments that made the run, as they were given; `asked` says how models were asked, `refused`
-    which parts they could not be asked about. `digests` are SHA-256 hashes of the run's files; `is_edited` says whether
-    `manifest.json` has another content than the one that its own digest is of. `other` are unknown keys.
+    `request` has the arguments of the run, `asked` the conditions of each measurement, and `refused` the parts that a
+    model does not support. `digests` are SHA-256 hashes of the run's files; `is_edited` says whether `manifest.json`
+    differs from its own digest. `other` has the unknown keys.
     """
 
     request: Mapping[str, Any]
@@ -193,19 +194,19 @@ class Manifest:
     is_edited: bool = field(default=False, compare=False, metadata=NOT_IN_JSON)
 
     def find_model(self, name: str) -> ModelEntry | None:
-        """The entry of a model; None if there is none."""
+        """Return the entry of a model; None if there is none."""
         return next((entry for entry in self.models if entry.name == name), None)
 
     def list_forms(self) -> list[str]:
-        """The forms of the items, sorted."""
+        """Return the forms of the items, sorted."""
         return sorted({entry.components.form.name for entry in self.data if entry.components is not None})
 
     def get_measure_modules(self) -> dict[str, str]:
-        """The recorded module of measures of each benchmark."""
+        """Return the recorded module of measures of each benchmark."""
         return {entry.benchmark: entry.components.measures.name for entry in self.data if entry.components is not None}
 
     def index_data_sets(self) -> "dict[tuple[str, str], DataSetFiles]":
-        """The files of each data set, by its name and language."""
+        """Return the files of each data set, by name and language."""
         found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
         for entry in self.data:
             found.setdefault((entry.benchmark, entry.language), {})[entry.part] = entry.files
@@ -219,7 +220,7 @@ class DataSetFiles:
     parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def get_edition(self, part: str) -> frozenset[str]:
-        """The hashes of the files of a part, or of all parts if it is none of them, regardless of file names."""
+        """Return the hashes of the files of a part, or of all parts if it is unknown, regardless of file names."""
         files = self.parts.get(part) or {name: digest for own in self.parts.values() for name, digest in own.items()}
         return frozenset(files.values())
 
@@ -238,7 +239,7 @@ def build_manifest(
     margins: Mapping[str, float] | None = None,
     seconds: float,
 ) -> Manifest:
-    """The manifest of a run that ends now and took `seconds`."""
+    """Return the manifest of a run that ends now and took `seconds`."""
     return Manifest(
         request=dict(request),
         models=tuple(models),

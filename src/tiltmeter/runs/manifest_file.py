@@ -1,4 +1,4 @@
-"""Reading and writing of `manifest.json`."""
+"""Read and write `manifest.json`."""
 
 import json
 from collections.abc import Mapping
@@ -20,15 +20,17 @@ class ManifestError(DataError):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a run's folder; a ManifestError if it is missing, damaged or not as a run writes it."""
+    """Return the manifest of a run's folder; raise a ManifestError if it is missing, damaged or invalid."""
     try:
         return parse_manifest(read_json(folder / MANIFEST))
     except DataError as error:
-        raise ManifestError(f"The run in {folder} cannot be read: {error} Make it again, or copy it whole.") from error
+        raise ManifestError(
+            f"The run in {folder} cannot be read: {error} Repeat the run, or copy its complete folder."
+        ) from error
 
 
 def parse_manifest(values: Any) -> Manifest:
-    """The manifest from the content of `manifest.json`; a DataError names what is wrong with it."""
+    """Return the manifest from the content of `manifest.json`; raise a DataError if it is invalid."""
     manifest = from_json(Manifest, values, MANIFEST)
     _check_request(manifest.request)
     digest = manifest.digests.get(MANIFEST)
@@ -36,7 +38,7 @@ def parse_manifest(values: Any) -> Manifest:
 
 
 def read_request(folder: Path) -> Mapping[str, Any] | None:
-    """The request of the run in a folder; None if it cannot be read, whatever the rest of the manifest is."""
+    """Return the request of the run in a folder, even if the rest of the manifest is invalid; None if unreadable."""
     try:
         request = read_json(folder / MANIFEST)["request"]
     except (DataError, KeyError, TypeError):
@@ -45,7 +47,7 @@ def read_request(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _check_request(request: Mapping[str, Any]) -> None:
-    """A DataError for an entry of the request that commands read and that has the wrong type."""
+    """Raise a DataError if an entry of the request that commands read has the wrong type."""
     where = f"of 'request' of {MANIFEST}"
     for name in ("models", "on"):
         given = request.get(name, [])
@@ -59,23 +61,27 @@ def _check_request(request: Mapping[str, Any]) -> None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest of a run's folder, which makes it complete; one that is there is replaced.
+    """Write the manifest of a run's folder, which marks the run as complete.
 
-    Its digest of itself is written anew, unless it was edited: then it stays one that does not match.
+    Its own digest is updated, unless it was edited: then the digest still does not match.
     """
     values = _to_json_values(manifest)
     if manifest.digests and not manifest.is_edited:
         values[DIGESTS] = {**manifest.digests, MANIFEST: digest_manifest(values)}
-    # NaN is not valid JSON.
-    write_text(folder / MANIFEST, json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_json(folder / MANIFEST, values)
+
+
+def write_json(path: Path, values: object) -> None:
+    """Write a JSON file; NaN is an error, because it is not valid JSON."""
+    write_text(path, json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def with_digests(manifest: Manifest, folder: Path) -> Manifest:
-    """The manifest with the digests of the files of a folder; its own is added when it is written."""
+    """Return the manifest with the digests of the files of a folder; its own is added when it is written."""
     return replace(manifest, digests=digest_files(folder), is_edited=False)
 
 
 def _to_json_values(manifest: Manifest) -> dict[str, Any]:
-    """The manifest as it is read from its file: lists for tuples, texts for keys."""
+    """Return the manifest as it will be read from its file: lists for tuples, texts for keys."""
     values: dict[str, Any] = json.loads(json.dumps(to_json(manifest), allow_nan=False))
     return values

@@ -1,4 +1,4 @@
-"""From a table of scores to records with verdicts, for all kinds of runs."""
+"""From a table of scores to records with verdicts, for all types of runs."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from tiltmeter.runs.manifest import Manifest
 
 
 def group_by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each benchmark with its scores, without the columns that it has no value in; scores of one are not copied."""
+    """Yield each benchmark with its scores, without empty columns; a table of one benchmark is not copied."""
     names = scores["benchmark"].unique()
     for name in names:
         table = scores if len(names) == 1 else scores[scores["benchmark"] == name]
@@ -35,40 +35,42 @@ def group_by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame
 
 def measure_scores(
     scores: pd.DataFrame,
-    families: Mapping[str, str],
-    askings: Sequence[MeasurementConditions],
+    measure_modules: Mapping[str, str],
+    conditions: Sequence[MeasurementConditions],
     margins: Mapping[str, float] | None = None,
 ) -> list[Record]:
-    """The records of every benchmark in a table of scores, with their verdicts.
+    """Return the records of every benchmark in a table of scores, with their verdicts.
 
-    `families` maps benchmarks to modules of measures; `margins` overrides equivalence margins by measure name.
+    `measure_modules` maps benchmarks to modules of measures; `margins` overrides equivalence margins by measure name.
     """
     records: list[Record] = []
     for name, table in group_by_benchmark(scores):
-        records += get_measure_function(families[name])(table, margins=margins)
-    return with_conditions(assign_verdicts([*records, *build_unknown_records(askings)]), askings)
+        records += get_measure_function(measure_modules[name])(table, margins=margins)
+    return with_conditions(assign_verdicts([*records, *build_unknown_records(conditions)]), conditions)
 
 
-def collect_measure_notes(scores: pd.DataFrame, families: Mapping[str, str]) -> list[str]:
-    """Sentences on measures that are not defined for some of the scores, such as g_s of stereotypes of one side."""
-    return [note for name, table in group_by_benchmark(scores) for note in collect_notes(families[name], table)]
+def collect_measure_notes(scores: pd.DataFrame, measure_modules: Mapping[str, str]) -> list[str]:
+    """Return notes on measures that are undefined for some scores, such as g_s of stereotypes of one side."""
+    return [note for name, table in group_by_benchmark(scores) for note in collect_notes(measure_modules[name], table)]
 
 
 def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
-    """The records of a run, measured again from its scores by the modules of measures that its manifest names."""
+    """Compute the records of a run again from its scores, by the modules of measures that its manifest names."""
     reject_missing_packages(manifest)
     modules = find_measure_modules(scores, manifest)
     for name in scores["benchmark"].unique():
         if name not in modules:
             roles = sorted(set(scores.loc[scores["benchmark"] == name, "role"]))
-            raise DataError(f"The manifest names no measures of {name}, and none fit the roles {', '.join(roles)}.")
+            raise DataError(
+                f"The manifest names no measures for {name}, and no measures fit its roles {', '.join(roles)}."
+            )
     return measure_scores(scores, modules, manifest.asked, manifest.statistics.margins)
 
 
 def find_measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, str]:
-    """The module of measures of each benchmark: the recorded one, or the one that fits the scores if none is recorded.
+    """Return the module of measures of each benchmark: the recorded one, or else the one that fits the scores.
 
-    Manifests that were written before the module was recorded, or by hand, have no record.
+    Manifests that were written by hand, or before the module was recorded, have no record.
     """
     modules = manifest.get_measure_modules()
     unrecorded = set(scores["benchmark"].unique()) - modules.keys()
@@ -80,23 +82,23 @@ def find_measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, 
 
 
 def find_module(manifest: Manifest, benchmark: str, roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
-    """The recorded module of measures of a benchmark; without a record, the one that fits the scores."""
+    """Return the recorded module of measures of a benchmark, or else the one that fits the scores."""
     return manifest.get_measure_modules().get(benchmark) or find_measure_module(roles, columns)
 
 
 def reject_missing_packages(manifest: Manifest) -> None:
-    """A UsageError if the module that measured a benchmark of the run is not installed; it names the package."""
+    """Raise a UsageError if the package that measured a benchmark of the run is not installed."""
     for entry in manifest.data:
         module = entry.components.measures if entry.components else None
         if module is not None and not is_measure_module(module.name):
             raise UsageError(
-                f"The measures {module.name!r} of {entry.benchmark} are in the package {module.package} "
+                f"The measures {module.name!r} of {entry.benchmark} need the package {module.package} "
                 f"{module.version}, which is not installed; install it to measure or compare the run."
             )
 
 
 def describe_packages(manifest: Manifest, folder: Path | str = "") -> list[str]:
-    """A sentence for each plug-in of a run that is not installed, or in another version."""
+    """Return a warning for each plug-in of a run that is missing or has another version."""
     used = {
         (part.package, part.version)
         for entry in manifest.data
@@ -105,17 +107,17 @@ def describe_packages(manifest: Manifest, folder: Path | str = "") -> list[str]:
         if part.is_plugin
     }
     where = f"{folder}: " if str(folder) else ""
-    sentences = []
+    warnings = []
     for package, version in sorted(used):
         installed = find_installed_version(package)
         if installed is None:
-            sentences.append(f"{where}the run was made with {package} {version}, which is not installed; install it.")
+            warnings.append(f"{where}the run was made with {package} {version}, which is not installed; install it.")
         elif version and installed != version:
-            sentences.append(
-                f"{where}the run was made with {package} {version}, but {installed} is installed; numbers that are "
-                "measured again may differ."
+            warnings.append(
+                f"{where}the run was made with {package} {version}, but {installed} is installed; recomputed numbers "
+                "may differ."
             )
-    return sentences
+    return warnings
 
 
 def read_margins(requested: Mapping[str, float] | None) -> dict[str, float]:
@@ -130,20 +132,18 @@ def read_margins(requested: Mapping[str, float] | None) -> dict[str, float]:
         name = complete_name(text, with_margin)
         if name is None:
             raise UsageError(
-                f"{text!r} is no measure with a margin of equivalence{suggest_name(text, with_margin)}; there is "
+                f"{text!r} is not a measure with an equivalence margin{suggest_name(text, with_margin)}; choose one of "
                 f"{', '.join(with_margin)}."
             )
         measure = get_measure(name)
         least = 1.0 if measure.ratio else 0.0
         most = math.inf if measure.bounds is None else max(abs(end - (measure.ideal or 0.0)) for end in measure.bounds)
         if not margin > least:
-            raise UsageError(
-                f"The margin {margin:g} of {name} leaves no room around its ideal; give more than {least:g}."
-            )
+            raise UsageError(f"The margin {margin:g} of {name} is too small; it must be greater than {least:g}.")
         if not margin < most:
             raise UsageError(
-                f"Within a margin of {margin:g} lies every value that {name} can have"
-                f"{f'; give less than {most:g}' if math.isfinite(most) else ''}."
+                f"The margin {margin:g} of {name} is too large, because it includes all possible values"
+                f"{f'; it must be less than {most:g}' if math.isfinite(most) else ''}."
             )
         margins[name] = margin
     return margins

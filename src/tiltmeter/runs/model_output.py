@@ -1,4 +1,4 @@
-"""What asking one model gives, before anything is measured."""
+"""The output of one model in a run, before anything is measured."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,16 +11,16 @@ from tiltmeter.runs.manifest import FlaggedItem, RefusedPart, UnscoredItem
 
 @dataclass(slots=True)
 class ModelOutput:
-    """The scores of a model, how it was asked, and what the manifest says of it.
+    """The scores of a model, the conditions of their measurement, and entries for the manifest.
 
-    `answers` are tables of a chat model's replies, `tokens` of what a model says of each token. `refused`, `skipped`,
-    `flagged` and `notes` are as in the manifest, `model` is its description there, with its name.
+    `answers` are tables of a chat model's replies, `tokens` tables of token log-probabilities. `refused`, `skipped`,
+    `flagged` and `notes` are as in the manifest; `model` is the description of the model there.
     """
 
     scores: list[pd.DataFrame] = field(default_factory=list)
     answers: list[pd.DataFrame] = field(default_factory=list)
     tokens: list[pd.DataFrame] = field(default_factory=list)
-    askings: list[MeasurementConditions] = field(default_factory=list)
+    conditions: list[MeasurementConditions] = field(default_factory=list)
     refused: list[RefusedPart] = field(default_factory=list)
     skipped: list[UnscoredItem] = field(default_factory=list)
     flagged: list[FlaggedItem] = field(default_factory=list)

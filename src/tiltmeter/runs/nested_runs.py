@@ -1,4 +1,4 @@
-"""The folders of runs below a folder, such as that of a matrix."""
+"""Find the runs inside a folder, for example in the folder of a matrix."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -7,18 +7,18 @@ from pathlib import Path
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
 from tiltmeter.text_files import expand_home
 
-# A run of a matrix is two levels down; deeper folders are somebody's archive. Links may be circles, or lead to a whole
-# disk, and are followed only to a run.
+# Runs of a matrix are two levels down, and archives may be deeper. Links could form circles or lead to a whole disk, so
+# they are followed only to a run.
 _DEPTH = 8
 
 
 def list_nested_runs(folder: Path) -> list[Path]:
-    """The folder itself if it is a run, else all runs below it, in the order of their names."""
+    """Return the folder itself if it is a run, otherwise all runs inside it, sorted by path."""
     return sorted(_scan_folder(folder, _DEPTH))
 
 
 def expand_run_folders(folders: Sequence[Path]) -> list[Path]:
-    """The runs that these folders are or hold; a folder without any stays, to be refused by who reads it."""
+    """Return the runs in these folders; a folder without runs is returned unchanged, so that reading it fails."""
     return [path for folder in folders for path in list_nested_runs(expand_home(folder)) or [folder]]
 
 

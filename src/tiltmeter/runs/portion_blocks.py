@@ -1,7 +1,7 @@
-"""The portions of a run as a model is asked about them: in blocks of items, without the items that are left out.
+"""The portions of a run in blocks of items, as a model is asked about them.
 
-All portions are checked before the first question is answered. Of the questions that this takes, only those of the
-first chunk are kept; the others are made again when it is their turn, so memory does not grow with the number of items.
+All portions are checked before the first question is answered, which needs their questions. Only the questions of the
+first chunk are kept; the others are built again when they are needed, so memory does not grow with the number of items.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,22 +27,21 @@ from tiltmeter.runs.unreadable_items import (
     skip_unreadable,
 )
 
-# The number of items that questions are made for at once.
+# The number of items whose questions are built at once.
 BLOCK_ITEMS = 512
-# The size of the questions that are planned and answered together, in units of about 28 bytes of memory. With a smaller
-# one, prefixes are shared between fewer items and more batches are not full.
+# The size of the questions that are planned and answered together, in units of about 28 bytes of memory. With smaller
+# chunks, fewer items share prefixes and more batches are not full.
 CHUNK_SIZE = 8_000_000
-# The sizes of a question, of a number that it asks for and of a token, with everything that a plan and an answer hold
-# of them: of a token in a prefix tree also its place there. Measured with tracemalloc on pairs, StereoSet and multiple
-# choice.
+# The sizes of a question, of a wanted number and of a token (also in a prefix tree), including their share of plan and
+# answer. Measured with tracemalloc on pairs, StereoSet and multiple choice.
 _QUESTION_SIZE, _WANTED_SIZE, _TOKEN_SIZE, _TREE_TOKEN_SIZE = 24, 4, 1, 2
 
 
 @dataclass(slots=True)
 class ItemBlock:
-    """Some of the items of a portion, from index `start` to `stop`, with the number and size of their questions.
+    """The items of a portion from index `start` to `stop`, with the number and size of their questions.
 
-    `trials` are None if they are to be made when they are asked.
+    `trials` is None if they are built again when they are asked.
     """
 
     start: int
@@ -54,11 +53,11 @@ class ItemBlock:
 
 @dataclass(slots=True)
 class PortionBlocks:
-    """A portion, how a model is asked about it, and what comes of that.
+    """A portion, how a model is asked about it, and the results.
 
-    `doubts` are the items that the model cannot read, `left_out` those among all items that are not asked about. The
-    blocks are asked one after another; `tables` has their scores and `tokens` what is said of each token. `present` are
-    the items in doubt that have scores, and `without_doubt` is the number of all others that have.
+    `unreadable` are the items that the model cannot read, `left_out` the items that are not asked about. `tables` has
+    the scores of the blocks and `tokens` their token log-probabilities. `flagged` are the unreadable items with scores,
+    and `readable` is the number of other items with scores.
     """
 
     portion: Portion
@@ -66,63 +65,63 @@ class PortionBlocks:
     kind: Kind
     protocol: str
     blocks: list[ItemBlock]
-    doubts: dict[str, UnreadableItem]
+    unreadable: dict[str, UnreadableItem]
     skipped: list[SkippedItem]
     left_out: set[str]
     tables: list[pd.DataFrame] = field(default_factory=list)
     tokens: list[pd.DataFrame] = field(default_factory=list)
-    present: set[str] = field(default_factory=set)
-    without_doubt: int = 0
+    flagged: set[str] = field(default_factory=set)
+    readable: int = 0
 
     def trials(self, block: ItemBlock, model: Model, protocol: str) -> list[Trial]:
-        """The trials of a block; `protocol` is the one that was asked for."""
+        """Return the trials of a block; `protocol` is the requested one."""
         if block.trials is not None:
             return block.trials
-        asked = _ask_benchmark(self.portion, self.benchmark, block.start, block.stop, model, protocol)
-        return [trial for trial in asked.trials if trial.item.id not in self.left_out]
+        part_trials = _ask_benchmark(self.portion, self.benchmark, block.start, block.stop, model, protocol)
+        return [trial for trial in part_trials.trials if trial.item.id not in self.left_out]
 
 
 def build_portion_blocks(model: Model, prepared: PreparedRun, run: ModelOutput) -> list[PortionBlocks]:
-    """The portions with their blocks; those that cannot be asked are entered into the run."""
-    asked: list[PortionBlocks] = []
+    """Return the portions with their blocks; unsupported parts are recorded in `run`."""
+    entries: list[PortionBlocks] = []
     kept = 0
     for portion, benchmark in _split_into_parts(prepared.chosen, model.kinds[0]):
         try:
-            asked.append(_build_checked_blocks(model, portion, benchmark, prepared, kept))
+            entries.append(_build_checked_blocks(model, portion, benchmark, prepared, kept))
         except UnsupportedPart as refusal:
             run.refused.append(RefusedPart(model.name, **portion.label(), reason=str(refusal)))
         else:
-            kept += sum(block.size for block in asked[-1].blocks)
-    return asked
+            kept += sum(block.size for block in entries[-1].blocks)
+    return entries
 
 
 def collect_question_digests(model: Model, prepared: PreparedRun) -> dict[Kind, set[bytes]]:
-    """The digests of the questions that a model is asked in a run, by the kind of head."""
-    found: dict[Kind, set[bytes]] = {}
+    """Return the digests of all questions of a model in a run, by kind of head."""
+    digests_by_kind: dict[Kind, set[bytes]] = {}
     for entry in build_portion_blocks(model, prepared, ModelOutput()):
-        digests = found.setdefault(entry.kind, set())
+        digests = digests_by_kind.setdefault(entry.kind, set())
         for block in entry.blocks:
             trials = entry.trials(block, model, prepared.settings.protocol)
             digests.update(question.digest for trial in trials for question in trial.questions)
-    return found
+    return digests_by_kind
 
 
 def group_into_chunks(portions: Sequence[PortionBlocks]) -> list[list[tuple[PortionBlocks, ItemBlock]]]:
-    """The blocks that are answered together, in the order of the portions; it does not depend on stored answers."""
-    divided: list[list[tuple[PortionBlocks, ItemBlock]]] = []
+    """Return the blocks that are answered together, in the order of the portions, regardless of stored answers."""
+    chunks: list[list[tuple[PortionBlocks, ItemBlock]]] = []
     size = 0
     for entry in portions:
         for block in entry.blocks:
-            if not divided or size + block.size > CHUNK_SIZE:
-                divided.append([])
+            if not chunks or size + block.size > CHUNK_SIZE:
+                chunks.append([])
                 size = 0
-            divided[-1].append((entry, block))
+            chunks[-1].append((entry, block))
             size += block.size
-    return divided
+    return chunks
 
 
 def _split_into_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, Benchmark]]:
-    """The portions with their benchmarks, once for each part that the benchmark asks them in."""
+    """Yield the portions with their benchmarks, once for each part in which the benchmark asks them."""
     for portion in chosen:
         benchmark = get_benchmark(portion.form)
         for part in portion.split_into_parts(benchmark.parts(kind)):
@@ -132,27 +131,27 @@ def _split_into_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[P
 def _build_checked_blocks(
     model: Model, portion: Portion, benchmark: Benchmark, prepared: PreparedRun, kept: int
 ) -> PortionBlocks:
-    """A portion that can be asked; `kept` is the size of the questions that are kept already."""
+    """Return the blocks of a portion; `kept` is the size of the questions that are already kept."""
     step = BLOCK_ITEMS if benchmark.item_by_item(portion.items) else max(1, len(portion.items))
     entry: PortionBlocks | None = None
     lengths: dict[str, int] = {}
     for start in range(0, max(1, len(portion.items)), step):
         stop = min(start + step, len(portion.items))
-        asked = _ask_benchmark(portion, benchmark, start, stop, model, prepared.settings.protocol)
-        asked.protocol = "/".join([asked.protocol, *prepared.suffixes])
+        part_trials = _ask_benchmark(portion, benchmark, start, stop, model, prepared.settings.protocol)
+        part_trials.protocol = "/".join([part_trials.protocol, *prepared.suffixes])
         if entry is None:
-            entry = PortionBlocks(portion, benchmark, asked.kind, asked.protocol, [], {}, [], set())
-        _reject_unknown_ids(model, asked, portion)
-        doubts = find_unreadable_items(asked, portion.items[start:stop], portion.form, model.text)
-        before = {trial.item.id for trial in asked.trials}
-        skip_unreadable(asked, doubts)
-        too_long = find_excess_lengths(asked, model.max_length)
-        asked.trials = [trial for trial in asked.trials if trial.item.id not in too_long]
-        entry.left_out |= before - {trial.item.id for trial in asked.trials}
-        entry.doubts |= doubts
-        entry.skipped += asked.skipped + find_items_without_questions(asked, model.max_length)
+            entry = PortionBlocks(portion, benchmark, part_trials.kind, part_trials.protocol, [], {}, [], set())
+        _reject_unknown_ids(model, part_trials, portion)
+        unreadable = find_unreadable_items(part_trials, portion.items[start:stop], portion.form, model.text)
+        before = {trial.item.id for trial in part_trials.trials}
+        skip_unreadable(part_trials, unreadable)
+        too_long = find_excess_lengths(part_trials, model.max_length)
+        part_trials.trials = [trial for trial in part_trials.trials if trial.item.id not in too_long]
+        entry.left_out |= before - {trial.item.id for trial in part_trials.trials}
+        entry.unreadable |= unreadable
+        entry.skipped += part_trials.skipped + find_items_without_questions(part_trials, model.max_length)
         lengths |= too_long
-        block = _build_block(start, stop, asked)
+        block = _build_block(start, stop, part_trials)
         kept += block.size
         entry.blocks.append(block if kept <= CHUNK_SIZE else replace(block, trials=None))
     assert entry is not None  # there is at least one block
@@ -168,34 +167,33 @@ def _ask_benchmark(
 ) -> PartTrials:
     items = portion.items if stop - start == len(portion.items) else portion.items[start:stop]
     readable, special = split_special_items(items, portion.form, model.text)
-    asked = benchmark.ask(portion.part, readable, model.text, protocol=protocol)
-    asked.skipped += special
-    return asked
+    part_trials = benchmark.ask(portion.part, readable, model.text, protocol=protocol)
+    part_trials.skipped += special
+    return part_trials
 
 
-def _build_block(start: int, stop: int, asked: PartTrials) -> ItemBlock:
-    questions = {question.digest: question for trial in asked.trials for question in trial.questions}
-    size = sum(_estimate_size(question, asked.kind) for question in questions.values())
-    return ItemBlock(start, stop, len(questions), size, asked.trials)
+def _build_block(start: int, stop: int, part_trials: PartTrials) -> ItemBlock:
+    questions = {question.digest: question for trial in part_trials.trials for question in trial.questions}
+    size = sum(_estimate_size(question, part_trials.kind) for question in questions.values())
+    return ItemBlock(start, stop, len(questions), size, part_trials.trials)
 
 
 def _estimate_size(question: Question, kind: Kind) -> int:
-    """The size of a question in a plan: that of its tokens, and of everything else."""
     token = _TREE_TOKEN_SIZE if kind in ("causal", "seq2seq") else _TOKEN_SIZE
     tokens = token * len(question.ids) + _TOKEN_SIZE * len(question.source)
     return _QUESTION_SIZE + tokens + _WANTED_SIZE * len(question.wanted)
 
 
-def _reject_unknown_ids(model: Model, asked: PartTrials, portion: Portion) -> None:
-    """A ModelError if the tokenizer gives numbers that the model has no embeddings for."""
+def _reject_unknown_ids(model: Model, part_trials: PartTrials, portion: Portion) -> None:
+    """Raise a ModelError if the tokenizer returns ids for which the model has no embeddings."""
     known = getattr(model, "vocabulary_size", None)
     if known is None:
         return
-    for trial in asked.trials:
+    for trial in part_trials.trials:
         for question in trial.questions:
             largest = max((*question.ids, *question.source), default=0)
             if largest >= known:
                 raise ModelError(
-                    f"The tokenizer of {model.name} has a token {largest} in item {trial.item.id} of {portion.name}, "
-                    f"and the model knows only {known:,} tokens; it is not the tokenizer of this model."
+                    f"The tokenizer of {model.name} does not belong to the model: in item {trial.item.id} of "
+                    f"{portion.name} it has the token {largest}, but the model has only {known:,} tokens."
                 )

@@ -22,8 +22,8 @@ UNDIVIDED = "all"
 class Portion:
     """The items of one data set, part and language; `files` maps file names to SHA-256 hashes.
 
-    `warnings` are the ids of items with a warning that changes what a number means, by its code. `left_out` are the
-    findings of rows without a usable item; of several portions of one file, the first has them.
+    `warnings` maps codes of warnings that change the meaning of a number to the ids of items. `left_out` has the
+    findings about rows without a usable item; if several portions share a file, only the first has them.
     """
 
     name: str
@@ -35,20 +35,16 @@ class Portion:
     warnings: Mapping[str, frozenset[str]] = field(default_factory=dict)
     left_out: Sequence[Finding] = ()
 
-    def with_items(self, items: Sequence[Any]) -> "Portion":
-        """The same portion with other items."""
-        return replace(self, items=items)
-
     def split_into_parts(self, parts: Sequence[str]) -> list["Portion"]:
-        """The same items once for each of these parts; unchanged if the portion is already one part."""
+        """Return the portion once for each of these parts, or unchanged if it already is one part."""
         return [replace(self, part=part) for part in parts] if parts and self.part == UNDIVIDED else [self]
 
     def label(self) -> dict[str, str]:
-        """The columns that identify this portion."""
+        """Return the columns that identify this portion."""
         return {"benchmark": self.name, "part": self.part, "language": self.language}
 
     def describe(self, available: int, *, is_chat: bool = False) -> DataEntry:
-        """The entry in the manifest, with the number of items before sampling."""
+        """Return the entry in the manifest; `available` is the number of items before sampling."""
         return DataEntry(
             **self.label(),
             items=len(self.items),
@@ -59,8 +55,8 @@ class Portion:
         )
 
     def identify_components(self, *, is_chat: bool) -> Components:
-        """The form, benchmark and module of measures of this portion, with the packages that supply them."""
-        module = select_measure_module(self, chatting=is_chat)
+        """Return form, benchmark and module of measures of this portion, with the packages that supply them."""
+        module = select_measure_module(self, is_chat=is_chat)
         return Components(
             identify_component("forms", self.form, get_form(self.form)),
             identify_component("benchmarks", self.form, get_benchmark(self.form)),
@@ -68,20 +64,20 @@ class Portion:
         )
 
     def count_warnings(self) -> dict[str, int]:
-        """How many of the items have a warning that changes what a number means, by its code."""
+        """Return the number of items by the code of their warning."""
         ids = {item.id for item in self.items} if self.warnings else set()
         counts = {code: len(ids & warned) for code, warned in sorted(self.warnings.items())}
         return {code: count for code, count in counts.items() if count}
 
 
-def select_measure_module(portion: Portion, *, chatting: bool) -> str:
-    """The measures of a portion's scores: of what chat models choose, or of what others find likely."""
+def select_measure_module(portion: Portion, *, is_chat: bool) -> str:
+    """Return the name of the module that measures the scores: of choices for chat models, otherwise of likelihoods."""
     benchmark = get_benchmark(portion.form)
-    return benchmark.choice_measures if chatting else benchmark.measures
+    return benchmark.choice_measures if is_chat else benchmark.measures
 
 
 def load_portions(text: str) -> Iterator[Portion]:
-    """The portions of a specification such as `stereoset/intrasentence:de`."""
+    """Yield the portions of a specification such as `stereoset/intrasentence:de`."""
     spec = parse_spec(text)
     files = _list_hashes(spec)
     by_portion: dict[tuple[str, str, str], list[Item]] = {}
@@ -98,20 +94,20 @@ def load_portions(text: str) -> Iterator[Portion]:
         for item, finding in examined.warned:
             warned.setdefault(key(item), {}).setdefault(finding.code, set()).add(item.id)
         left_out += examined.left_out
-    for found, items in by_portion.items():
-        form_name, part, language = found
+    for portion_key, items in by_portion.items():
+        form_name, part, language = portion_key
         used = {
             name: digest
             for name, digest, file_language, file_part in files
             if file_language in (None, language) and file_part in (None, part)
         }
-        warnings = {code: frozenset(ids) for code, ids in warned.get(found, {}).items()}
+        warnings = {code: frozenset(ids) for code, ids in warned.get(portion_key, {}).items()}
         yield Portion(spec.name, form_name, part, language, items, used, warnings, left_out)
         left_out = []
 
 
 def _list_hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
-    """Each file with its SHA-256, language and part; None if it holds several."""
+    """Return each file with its SHA-256, language and part; None if it contains several."""
     if spec.path is not None:
         return [(spec.path.name, get_sha256(spec.path), None, None)] if spec.path.is_file() else []
     return [

@@ -10,7 +10,9 @@ import pandas as pd
 
 from tiltmeter.benchmarks.benchmark import SkippedItem
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.forms.association import AssociationItem, get_attributes
+from tiltmeter.forms.association import AssociationItem
+from tiltmeter.runs.portions import Portion
+from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.scoring_methods import PROTOCOL
 from tiltmeter.text_files import read_json
 
@@ -22,8 +24,8 @@ Scores = Mapping[str, Mapping[str, float]]
 class Predictions:
     """The contents of a file of predictions.
 
-    `skipped` are the items that lack a candidate's score; none of their candidates is in `scores`. `absent` are the
-    parts that the file lacks. `files` are the files that were read, if not just the given path.
+    `skipped` are items without a score for some candidate; none of their candidates is in `scores`. `absent` are parts
+    without predictions. `files` are the files that were read, if there are several.
     """
 
     scores: pd.DataFrame
@@ -37,11 +39,11 @@ def read_predictions(
 ) -> Predictions:
     """Read a file of predictions for these items, which must be all items of their parts.
 
-    The model's name defaults to the file's. Translated data sets have the candidate ids of the original, so the
+    The model's name defaults to the file name. Translated data sets have the same candidate ids as the original, so the
     language of a file cannot be checked.
     """
     if form not in FORMS:
-        raise UsageError(f"{form!r} is not a form of predictions; there is {', '.join(FORMS)}")
+        raise UsageError(f"{form!r} is not a format of predictions; choose {' or '.join(FORMS)}.")
     by_part: dict[str, list[AssociationItem]] = {}
     for item in items:
         by_part.setdefault(item.part, []).append(item)
@@ -49,9 +51,9 @@ def read_predictions(
     absent = [part for part in by_part if part not in by_candidate]
     if len(absent) == len(by_part):
         raise DataError(
-            f"{path} has no predictions for {' or '.join(by_part)}; it has {', '.join(by_candidate) or 'none'}"
+            f"{path} has no predictions for {' or '.join(by_part)}, only for {', '.join(by_candidate) or 'nothing'}."
         )
-    rows: list[dict[str, Any]] = []
+    tables: list[pd.DataFrame] = []
     skipped: list[SkippedItem] = []
     for part, part_items in by_part.items():
         if part in absent:
@@ -61,39 +63,31 @@ def read_predictions(
         unknown = [identifier for identifier in scores if identifier not in known]
         if unknown:
             raise DataError(
-                f"{path}: {len(unknown)} of the {len(scores)} ids in {part!r} belong to no candidate of {benchmark}, "
-                f"the first is {unknown[0]!r}; choose the data set that was predicted"
+                f"{path}: {len(unknown)} of the {len(scores)} ids in {part!r} are not candidates of {benchmark}, for "
+                f"example {unknown[0]!r}; select the data set of the predictions with --on."
             )
+        rows: list[tuple[AssociationItem, str, str, float]] = []
         for item in part_items:
             missing = [candidate.id for candidate in item.candidates if candidate.id not in scores]
             if missing:
                 skipped.append(SkippedItem(item.id, "the file has no score for some of its candidates"))
                 continue
-            rows += [
-                {
-                    "model": model or path.stem,
-                    "benchmark": benchmark,
-                    "part": part,
-                    "language": item.language,
-                    "item": item.id,
-                    "candidate": candidate.id,
-                    "role": candidate.role,
-                    "score": scores[candidate.id],
-                    **get_attributes(item),
-                    "protocol": PROTOCOL,
-                }
-                for candidate in item.candidates
-            ]
-    if not rows:
-        raise DataError(f"{path} has no item with all its candidates; the first that lacks one is {skipped[0].item}")
-    return Predictions(pd.DataFrame(rows), skipped, absent)
+            rows += [(item, candidate.id, candidate.role, scores[candidate.id]) for candidate in item.candidates]
+        if rows:
+            portion = Portion(benchmark, "association", part, part_items[0].language, part_items, {})
+            tables.append(build_score_table(model or path.stem, portion, PROTOCOL, rows))
+    if not tables:
+        raise DataError(
+            f"{path} has no item with scores for all candidates; the first incomplete item is {skipped[0].item}."
+        )
+    return Predictions(pd.concat(tables, ignore_index=True), skipped, absent)
 
 
 def _read_stereotypes_multi(path: Path) -> Scores:
-    """{"intrasentence": [{"id": …, "score": …}, …], "intersentence": […]}, as StereoSet's own code writes it too."""
+    """Read {"intrasentence": [{"id": …, "score": …}, …], "intersentence": […]}, also written by StereoSet's code."""
     content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
-        raise DataError(f"{path} is not an object with a list of predictions for each part")
+        raise DataError(f"{path} should contain an object with a list of predictions for each part.")
     return {part: _parse_scores(f"{path}, {part}", entries) for part, entries in content.items()}
 
 
@@ -102,13 +96,13 @@ def _parse_scores(location: str, entries: list[Any]) -> dict[str, float]:
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or "score" not in entry:
             raise DataError(
-                f'{location}, prediction {number}: an object with "id" and "score" is wanted, not {entry!r:.80}'
+                f'{location}, prediction {number} should be an object with "id" and "score", but is {entry!r:.80}.'
             )
         identifier, score = entry["id"], entry["score"]
         if not _is_finite(score):
-            raise DataError(f"{location}, prediction {number} ({identifier}): {score!r:.80} is not a finite number")
+            raise DataError(f"{location}, prediction {number} ({identifier}): {score!r:.80} is not a finite number.")
         if identifier in scores:
-            raise DataError(f"{location}, prediction {number}: the id {identifier} was there before")
+            raise DataError(f"{location}, prediction {number}: the id {identifier} occurs twice.")
         scores[identifier] = float(score)
     return scores
 

@@ -37,8 +37,8 @@ def score_predictions(
 ) -> Result:
     """Score a file of published predictions in the format `form` for a data set such as `stereoset:de`.
 
-    `kind` and `protocol` default to what the file name implies (see `prediction_names`). The result has the same format
-    as that of `evaluate`; `out` is a folder to write it to.
+    `kind` and `protocol` are inferred from the file name by default (see `scoring_methods`). The result has the same
+    format as that of `evaluate`; `out` is the folder to write it to.
     """
     began = time.monotonic()
     path = Path(predictions)
@@ -50,7 +50,9 @@ def score_predictions(
         reject_other_run(expand_home(out), request, force=force)
     predicted = list(load_portions(on))
     if len({portion.language for portion in predicted}) > 1:
-        raise UsageError(f"Predictions are for one language, but {on} is for several; name one, as in stereoset:de.")
+        raise UsageError(
+            f"Predictions are for one language, but {on} has several; select one, for example stereoset:de."
+        )
     if form == gest_predictions.FORM:
         read = gest_predictions.read_gest_predictions(path, predicted, model=model)
         name = model or gest_predictions.infer_model_name(path)
@@ -62,26 +64,26 @@ def score_predictions(
         name = model or path.stem
         by_part = infer_scoring_methods(path.stem, kind, protocol)
     scores = read.scores.assign(protocol=[by_part[part].protocol for part in read.scores["part"]])
-    askings = [
+    conditions = [
         MeasurementConditions(
-            name, benchmark, part, language, by_part[part].protocol, by_part[part].family, by_part[part].kind
+            name, benchmark, part, language, by_part[part].protocol, by_part[part].answer_type, by_part[part].kind
         )
         for benchmark, part, language in scores[["benchmark", "part", "language"]].drop_duplicates().to_numpy().tolist()
     ]
     label = {portion.part: portion.label() for portion in predicted}
-    families = {portion.name: get_benchmark(portion.form).measures for portion in predicted}
+    measure_modules = {portion.name: get_benchmark(portion.form).measures for portion in predicted}
     digests = {file.name: get_sha256(file) for file in read.files or (path,)}
     part_of = {item.id: portion.part for portion in predicted for item in portion.items}
     result = Result(
         scores=scores,
-        records=measure_scores(scores, families, askings, margins),
+        records=measure_scores(scores, measure_modules, conditions, margins),
         manifest=build_manifest(
             request,
             models=[build_model_entry({"name": name, "predictions": digests})],
             data=[portion.describe(len(portion.items)) for portion in predicted],
-            asked=askings,
+            asked=conditions,
             margins=margins,
-            notes=[*_describe_assumptions(path, askings), *collect_measure_notes(scores, families)],
+            notes=[*_describe_assumptions(path, conditions), *collect_measure_notes(scores, measure_modules)],
             refused=[
                 RefusedPart(name, **label[part], reason=f"{path.name} has no predictions for it.")
                 for part in read.absent
@@ -99,15 +101,15 @@ def score_predictions(
     return result
 
 
-def _describe_assumptions(path: Path, askings: Sequence[MeasurementConditions]) -> list[str]:
-    """Notes on how the predictions are assumed to have been made."""
+def _describe_assumptions(path: Path, conditions: Sequence[MeasurementConditions]) -> list[str]:
+    """Return notes on how the predictions are assumed to have been made."""
     methods = dict.fromkeys(
-        f"{asking.part}: {asking.kind or 'unknown'} model, {asking.family}, protocol {asking.protocol}"
-        for asking in askings
+        f"{entry.part}: {entry.kind or 'unknown'} model, {entry.family}, protocol {entry.protocol}"
+        for entry in conditions
     )
-    notes = [f"Read from the name {path.name}, or as given: {'; '.join(methods)}."]
-    if any(asking.kind is None for asking in askings):
-        notes.append("What kind of model it was is not known; name it with --kind, so that it can be compared.")
+    notes = [f"Inferred from the file name {path.name} or given by options: {'; '.join(methods)}."]
+    if any(entry.kind is None for entry in conditions):
+        notes.append("The kind of model is unknown; set it with --kind, so that the run can be compared.")
     return notes
 
 
@@ -116,9 +118,11 @@ def _read_association_predictions(
 ) -> Predictions:
     if form not in FORMS:
         raise UsageError(
-            f"{form!r} is not a form of predictions; there are {', '.join((*FORMS, gest_predictions.FORM))}."
+            f"{form!r} is not a format of predictions; choose {' or '.join((*FORMS, gest_predictions.FORM))}."
         )
     if any(portion.form != "association" for portion in predicted):
-        raise UsageError(f"Predictions of the form {form} are for StereoSet, but {on} is something else.")
+        raise UsageError(
+            f"Predictions in the format {form} are for StereoSet, not for {on}; select a StereoSet data set with --on."
+        )
     items = [item for portion in predicted for item in portion.items]
     return read_predictions(path, form, cast(list[AssociationItem], items), model=model, benchmark=predicted[0].name)

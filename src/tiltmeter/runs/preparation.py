@@ -1,7 +1,7 @@
-"""A run before a model is opened: what is asked for, checked, and the items that models are asked about."""
+"""The preparation of a run before a model is opened: the checked request and the items."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -16,13 +16,13 @@ from tiltmeter.runs.measurement import read_margins
 from tiltmeter.runs.portions import Portion, load_portions
 
 MIXED = (
-    "What chat models choose and what language models find likely are different quantities; measure them in two runs."
+    "Choices of chat models and likelihoods of language models are different quantities; measure them in separate runs."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """A checked request with its items: `available` are those of the data, `chosen` those that are asked about."""
+    """A checked request with its items: `available` are all items of the data sets, `chosen` those to ask about."""
 
     request: dict[str, Any]
     settings: RunSettings
@@ -33,7 +33,7 @@ class PreparedRun:
 
     @property
     def suffixes(self) -> list[str]:
-        """What is added to the names of protocols."""
+        """The parts that are appended to the names of protocols."""
         added = (self.settings.perturb, CHAT_TEMPLATE if self.options.chat_template else None)
         return [name for name in added if name]
 
@@ -41,16 +41,16 @@ class PreparedRun:
 def build_request(
     requested: Sequence[str | AnyModel], specs: Sequence[str], settings: RunSettings, options: ModelOptions
 ) -> dict[str, Any]:
-    """The request as the manifest has it; an error for what cannot be asked. Nothing is opened or downloaded."""
+    """Return the request for the manifest; raise an error if it is invalid. Nothing is opened or downloaded."""
     reject_unused_options(requested, options)
-    # The name of a model behind a server may hold a password, which is nobody's business.
+    # The name of a model on a server may contain a password, which must not be stored.
     names = [get_public_name(model) for model in requested]
     if not names or not specs:
         raise UsageError("A run needs at least one model and one benchmark.")
     if settings.limit is not None and settings.limit < 1:
-        raise UsageError(f"A limit of {settings.limit} items leaves nothing to ask; give at least 1.")
+        raise UsageError(f"The limit is {settings.limit} items; --limit must be at least 1.")
     if options.batch_tokens is not None and options.batch_tokens < 1:
-        raise UsageError(f"A batch of {options.batch_tokens} tokens holds nothing; give --batch-tokens at least 1.")
+        raise UsageError(f"The batch size is {options.batch_tokens} tokens; --batch-tokens must be at least 1.")
     reject_same_names(names)
     request: dict[str, Any] = {"models": names, "on": list(specs)}
     request |= list_requested_values(settings) | list_requested_values(options)
@@ -58,8 +58,8 @@ def build_request(
         request["margins"] = margins
     if settings.chat not in (None, ChatOptions()) and not are_chat_models(requested):
         raise UsageError(
-            "The run has options of chat models, such as --samples, but no chat model; leave them out, or name one, as "
-            "in chat:MODEL."
+            "The run has options of chat models, such as --samples, but no chat model; remove these options, or use a "
+            "chat model with chat:MODEL."
         )
     chat = settings.chat or ChatOptions()
     # The name of a model object does not identify it, so its fingerprint is part of the request.
@@ -69,12 +69,12 @@ def build_request(
         request |= {"design": "full" if chat.full else "default", "samples": chat.samples}
         request |= {"temperature": chat.temperature, "max_tokens": chat.max_tokens}
         if settings.keep_tokens:
-            raise UsageError("Chat models say nothing of single tokens; leave out --keep-tokens.")
+            raise UsageError("Chat models have no log-probabilities of single tokens; remove --keep-tokens.")
     return request
 
 
 def list_requested_values(group: RunSettings | ModelOptions) -> dict[str, Any]:
-    """The values that the request of a run consists of: all that change its results, if they are not the default."""
+    """Return the values that change results and belong to the request, without defaults."""
     values = [(option, getattr(group, option.field)) for option in list_options(group) if option.changes_results]
     return {option.field: value for option, value in values if option.always_requested or option.is_given(value)}
 
@@ -86,7 +86,7 @@ def prepare_run(
     options: ModelOptions,
     request: dict[str, Any],
 ) -> PreparedRun:
-    """Load the items of a request that was checked; files that are not here are downloaded."""
+    """Load the items of a checked request; missing files are downloaded."""
     by_spec = [(spec, portion) for spec in specs for portion in load_portions(spec)]
     reject_shared_items(by_spec)
     available = [portion for _, portion in by_spec]
@@ -95,7 +95,7 @@ def prepare_run(
 
 
 def are_chat_models(requested: Sequence[str | AnyModel]) -> bool:
-    """Whether the models of a run are chat models; they are not measured together with others."""
+    """Return whether the models of a run are chat models; raise a UsageError if only some are."""
     chats = {is_chat_model(model) for model in requested}
     if len(chats) > 1:
         raise UsageError(MIXED)
@@ -103,26 +103,25 @@ def are_chat_models(requested: Sequence[str | AnyModel]) -> bool:
 
 
 def limit_items(portion: Portion, limit: int | None) -> Portion:
-    """The portion with at most `limit` items, chosen by a hash of their ids: the same in all languages."""
+    """Return the portion with at most `limit` items, chosen by a hash of their ids: the same in all languages."""
     if limit is None or limit >= len(portion.items):
         return portion
     kept = set(sorted((item.id for item in portion.items), key=lambda i: sha256(i.encode()).digest())[:limit])
-    return portion.with_items([item for item in portion.items if item.id in kept])
+    return replace(portion, items=[item for item in portion.items if item.id in kept])
 
 
 def _perturb_items(portion: Portion, name: str | None) -> Portion:
-    """The portion with this perturbation applied to every item."""
     if name is None:
         return portion
     perturbations = get_benchmark(portion.form).perturbations
     if name not in perturbations:
-        known = f"there is {', '.join(perturbations)}" if perturbations else "there is none for its form of items"
+        known = f"choose {' or '.join(perturbations)}" if perturbations else "there are none for its form of items"
         raise UsageError(f"{portion.name} has no perturbation {name!r}; {known}.")
-    return portion.with_items([perturbations[name](item) for item in portion.items])
+    return replace(portion, items=[perturbations[name](item) for item in portion.items])
 
 
 def _get_fingerprint(model: AnyModel, chat: ChatOptions) -> str:
     if isinstance(model, ChatModel):
         return model.chat_fingerprint(chat.build_sampling(probabilities=False))
-    # A next-sentence head that was trained has weights of its own.
+    # A trained next-sentence head has separate weights.
     return "+".join(model.fingerprint(kind) for kind in model.kinds)

@@ -12,13 +12,20 @@ import pandas as pd
 
 import tiltmeter
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import reject_unwritable_folder, write_atomically, write_text
+from tiltmeter.files import reject_unwritable_folder, write_atomically
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
 from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.file_digests import describe_changed_files, list_changed_files
 from tiltmeter.runs.manifest import Manifest
-from tiltmeter.runs.manifest_file import ManifestError, read_manifest, read_request, with_digests, write_manifest
+from tiltmeter.runs.manifest_file import (
+    ManifestError,
+    read_manifest,
+    read_request,
+    with_digests,
+    write_json,
+    write_manifest,
+)
 from tiltmeter.runs.measurement import describe_packages, remeasure_scores
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replace_files
 from tiltmeter.runs.run_items import SCHEMA
@@ -34,7 +41,7 @@ from tiltmeter.text_files import expand_home, read_json
 
 logger = logging.getLogger(__name__)
 
-# Rows of a table that are compressed at once.
+# The number of rows of a table that are compressed together.
 _ROW_GROUP = 100_000
 
 
@@ -42,9 +49,9 @@ _ROW_GROUP = 100_000
 class Result:
     """The result of a run: scores, records of measures, and manifest.
 
-    `texts` are those of the items as they were measured, if the run holds them. `answers` are the
-    replies of chat models, one row each; None for other models. `tokens` are what models say of each token, if the run
-    was to keep it. `changed` are files of the folder that were changed since the run was saved.
+    `texts` are the texts of the items, if the run has them. `answers` are the replies of chat models, one row each;
+    None for other models. `tokens` are token log-probabilities, if the run stores them. `changed` are files of the
+    folder that were changed after the run was saved.
     """
 
     scores: pd.DataFrame
@@ -56,38 +63,38 @@ class Result:
     changed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """What was measured, in a line."""
+        """Return models, benchmarks, and numbers of items and records on one line."""
         models = list(dict.fromkeys(self.scores["model"].astype(str)))
-        asked = list(
+        benchmarks = list(
             dict.fromkeys(zip(*(self.scores[name].astype(str) for name in ("benchmark", "language")), strict=True))
         )
         items = self.scores[["benchmark", "part", "language", "item"]].drop_duplicates()
-        on = [f"{name}:{language}" for name, language in asked]
+        on = [f"{name}:{language}" for name, language in benchmarks]
         return escape_unsafe(
             f"<Result: {_shorten_names(models)} on {_shorten_names(on)}, "
             f"{len(items):,} items, {len(self.records):,} numbers>"
         )
 
     def _repr_html_(self) -> str:
-        """The summary as a table, for notebooks."""
+        """Return the summary as an HTML table, for notebooks."""
         return str(self.summary().to_html(index=False, border=0, notebook=True))
 
-    # What follows is in rooms to the right, which this one does not import: the package's own functions.
+    # These methods call functions of the top-level package, because this package cannot import later ones.
 
     def summary(self) -> pd.DataFrame:
-        """The numbers that decide, with interval, n, p and verdict, as a table: `tiltmeter.summary`."""
+        """Return the primary measures with interval, n, p and verdict as a table: `tiltmeter.summary`."""
         return tiltmeter.summary(self)
 
     def plot(self, benchmark: str | None = None, figure: str | None = None) -> Any:
-        """A figure of the report as an Altair chart: `tiltmeter.plot`."""
+        """Return a figure of the report as an Altair chart: `tiltmeter.plot`."""
         return tiltmeter.plot(self, benchmark, figure)
 
     def compare(self, other: "Result | Path | str", **options: Any) -> Any:
-        """The differences between this run and another, item by item: `tiltmeter.compare`."""
+        """Return the differences between this run and another, item by item: `tiltmeter.compare`."""
         return tiltmeter.compare([self, other], **options)
 
     def items(self, top: int = 20) -> pd.DataFrame:
-        """The items with the strongest preference for the stereotype, and their texts: `tiltmeter.strongest_items`."""
+        """Return the items with the strongest preference for the stereotype: `tiltmeter.strongest_items`."""
         return tiltmeter.strongest_items(self, top)
 
     @cached_property
@@ -96,14 +103,14 @@ class Result:
         return to_frame(self.records)
 
     def remeasure(self) -> "Result":
-        """The same run with records computed from its scores, whatever `measures.json` says."""
+        """Return the same run with records recomputed from its scores, ignoring `measures.json`."""
         return replace(self, records=remeasure_scores(self.scores, self.manifest))
 
     def save(self, folder: Path | str, *, force: bool = False) -> Path:
         """Write the run's folder.
 
-        A folder with another run is not overwritten unless `force` is given; one with the same request is. The manifest
-        is written last, so a folder with a manifest is complete.
+        A folder with another run is overwritten only with `force`; a run with the same request is always overwritten.
+        The manifest is written last, so a folder with a manifest is complete.
         """
         folder = expand_home(folder)
         reject_other_run(folder, self.manifest.request, force=force)
@@ -118,26 +125,26 @@ class Result:
                 if table is not None:
                     with write_atomically(part / name) as file:
                         table.to_parquet(file, index=False, schema=schema, row_group_size=_ROW_GROUP)
-            write_text(part / MEASURES, _to_json(to_dicts(self.records)))
+            write_json(part / MEASURES, to_dicts(self.records))
             write_manifest(part, with_digests(self.manifest, part))
         return folder
 
     def with_saved_manifest(self, folder: Path | str) -> "Result":
-        """This result with the manifest of the folder that it was saved to, which has the digests of its files."""
+        """Return this result with the manifest of its saved folder, which has the digests of its files."""
         return replace(self, manifest=read_manifest(expand_home(folder)))
 
     @classmethod
     def load(cls, folder: Path | str) -> "Result":
-        """Read a run's folder; a DataError if a file of it is missing, damaged or not as a run writes it.
+        """Read a run's folder; raise a DataError if a file is missing, damaged or invalid.
 
-        Files that were changed since the run was saved are named in a warning, and in `changed`.
+        Files that were changed after the run was saved are named in a warning and in `changed`.
         """
         folder = expand_home(folder)
         try:
             finish_save(folder)
             if not (folder / MANIFEST).is_file():
                 raise UsageError(
-                    f"{folder} holds no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`."
+                    f"{folder} has no {MANIFEST}, so it is not a finished run; make one with `tiltmeter run`."
                 )
             manifest = read_manifest(folder)
             scores = validate_scores(read_table(folder / SCORES))
@@ -148,16 +155,18 @@ class Result:
                 for name, schema in ((ITEMS, SCHEMA), (ANSWERS, ANSWERS_SCHEMA), (TOKENS, TOKENS_SCHEMA))
             )
             changed = list_changed_files(manifest, folder)
-            for sentence in (*describe_changed_files(changed, folder), *describe_packages(manifest, folder)):
-                logger.warning("%s", sentence)
+            for warning in (*describe_changed_files(changed, folder), *describe_packages(manifest, folder)):
+                logger.warning("%s", warning)
             return cls(scores, records, manifest, items, answers, tokens, tuple(changed))
         except ManifestError:
             raise
         except DataError as error:
-            raise DataError(f"The run in {folder} cannot be read: {error} Make it again, or copy it whole.") from error
+            raise DataError(
+                f"The run in {folder} cannot be read: {error} Repeat the run, or copy its complete folder."
+            ) from error
         except (OSError, ValueError, MemoryError) as error:
             reason = str(error) or type(error).__name__
-            raise DataError(f"The run in {folder} cannot be read ({reason}); make it again.") from error
+            raise DataError(f"The run in {folder} cannot be read ({reason}); repeat the run.") from error
 
 
 def _shorten_names(names: Sequence[str], limit: int = 3) -> str:
@@ -165,7 +174,7 @@ def _shorten_names(names: Sequence[str], limit: int = 3) -> str:
 
 
 def reject_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
-    """An error if a folder holds a finished run with another request, or cannot be written: before the work."""
+    """Raise an error if a folder contains a finished run with another request or is not writable, before any work."""
     reject_unwritable_folder(folder)
     if not folder.is_dir():
         return
@@ -173,9 +182,6 @@ def reject_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = 
     if force or not (folder / MANIFEST).is_file():
         return
     if read_request(folder) != json.loads(json.dumps(request)):
-        raise UsageError(f"{folder} already holds another run; choose another place with --out, or pass --force.")
-
-
-def _to_json(value: object) -> str:
-    # NaN is not valid JSON.
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        raise UsageError(
+            f"{folder} already contains another run; choose another folder with --out, or overwrite it with --force."
+        )

@@ -1,4 +1,4 @@
-"""From what models said to the result of a run: scores, measures and manifest."""
+"""From the output of models to the result of a run: scores, measures and manifest."""
 
 from collections.abc import Sequence
 
@@ -15,11 +15,11 @@ from tiltmeter.runs.preparation import PreparedRun
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import build_item_table, describe_omitted_texts
 
-_NO_TOKENS = "No tokens were kept: --keep-tokens is for sentence pairs whose texts a run may keep."
+_NO_TOKENS = "No tokens were stored: --keep-tokens needs sentence pairs whose texts a run may store."
 
 
 def assemble_result(prepared: PreparedRun, runs: Sequence[ModelOutput], seconds: float) -> Result:
-    """The result of a run whose models took so many seconds; a ModelError if nothing could be scored."""
+    """Return the result of a run that took `seconds`; raise a ModelError if nothing could be scored."""
     chosen = prepared.chosen
     scores = [table for run in runs for table in run.scores if not table.empty]
     refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
@@ -28,15 +28,15 @@ def assemble_result(prepared: PreparedRun, runs: Sequence[ModelOutput], seconds:
     table = pd.concat(scores, ignore_index=True)
     scores.clear()
     for run in runs:
-        run.scores.clear()  # they are in the table now, and there may be very many
-    askings = [asking for run in runs for asking in run.askings]
-    replied = [answers_table for run in runs for answers_table in run.answers]
-    kept = [tokens for run in runs for tokens in run.tokens]
-    families = {p.name: select_measure_module(p, chatting=prepared.is_chat) for p in chosen}
+        run.scores.clear()  # free memory, because the table now has them
+    conditions = [entry for run in runs for entry in run.conditions]
+    answers = [answers_table for run in runs for answers_table in run.answers]
+    tokens = [tokens_table for run in runs for tokens_table in run.tokens]
+    measure_modules = {p.name: select_measure_module(p, is_chat=prepared.is_chat) for p in chosen}
     margins = prepared.request.get("margins", {})
     return Result(
         scores=table,
-        records=measure_scores(table, families, askings, margins),
+        records=measure_scores(table, measure_modules, conditions, margins),
         manifest=build_manifest(
             prepared.request,
             models=[build_model_entry(run.model) for run in runs],
@@ -44,7 +44,7 @@ def assemble_result(prepared: PreparedRun, runs: Sequence[ModelOutput], seconds:
                 portion.describe(len(all_items.items), is_chat=prepared.is_chat)
                 for portion, all_items in zip(chosen, prepared.available, strict=True)
             ],
-            asked=askings,
+            asked=conditions,
             left_out=list_omitted_rows(prepared.available),
             refused=refused,
             skipped=skipped,
@@ -52,16 +52,16 @@ def assemble_result(prepared: PreparedRun, runs: Sequence[ModelOutput], seconds:
             notes=[
                 *describe_data_problems(prepared.available, chosen),
                 *dict.fromkeys(note for run in runs for note in run.notes),
-                *([_NO_TOKENS] if prepared.settings.keep_tokens and not kept else []),
-                *collect_measure_notes(table, families),
+                *([_NO_TOKENS] if prepared.settings.keep_tokens and not tokens else []),
+                *collect_measure_notes(table, measure_modules),
                 *describe_omitted_texts(chosen),
             ],
             margins=margins,
             seconds=seconds,
         ),
         texts=build_item_table(chosen),
-        answers=without_replies(pd.concat(replied, ignore_index=True)) if replied else None,
-        tokens=pd.concat(kept, ignore_index=True) if kept else None,
+        answers=without_replies(pd.concat(answers, ignore_index=True)) if answers else None,
+        tokens=pd.concat(tokens, ignore_index=True) if tokens else None,
     )
 
 

@@ -1,8 +1,8 @@
-"""The files of a run's folder, replaced all together: a save that fails or is killed leaves the run that was there.
+"""Replacement of all files of a run's folder together: a failed or killed save leaves the previous run unchanged.
 
-New files are written to a temporary folder inside the run's folder. When all of them are on disk, it is renamed to
-`.saved`; from then on the new run is complete, and its files are moved to their places, by this process or, if it is
-killed, by the next one that reads or writes the run.
+New files are written to a temporary folder inside the run's folder. When all of them are on disk, the folder is renamed
+to `.saved`, and the new run is complete. Its files are then moved to their places, by this process or, if it is killed,
+by the next process that reads or writes the run.
 """
 
 import shutil
@@ -14,17 +14,18 @@ from tiltmeter.files import build_write_error, create_folder, create_temporary_f
 
 MANIFEST, SCORES, MEASURES, ITEMS = "manifest.json", "scores.parquet", "measures.json", "items.parquet"
 ANSWERS, TOKENS = "answers.parquet", "tokens.parquet"
-# The manifest is moved last, so a folder with a manifest is complete.
+# The manifest is moved last, so that a folder with a manifest is complete.
 NAMES: Sequence[str] = (SCORES, ITEMS, ANSWERS, TOKENS, MEASURES, MANIFEST)
-# All files are written; those of the old run are still there. And: the old ones are deleted, the new ones being moved.
+# `.saved`: all new files are written, and the old ones still exist. `.moving`: the old ones are deleted, and the new
+# ones are being moved.
 _SAVED, _MOVING = ".saved", ".moving"
 
 
 @contextmanager
 def replace_files(folder: Path) -> Iterator[Path]:
-    """Yield a folder for the new files of a run; they replace those of `folder` on success, and none on an exception.
+    """Yield a folder for the new files of a run; without an exception, they replace the files in `folder`.
 
-    Files that are none of a run, such as a report, stay.
+    Other files, such as a report, are kept.
     """
     create_folder(folder)
     finish_save(folder)
@@ -46,7 +47,7 @@ def finish_save(folder: Path) -> None:
     with lock_folder(folder):
         try:
             if saved.is_dir() and not moving.is_dir():
-                # The manifest first: a mixture of old and new files is then not taken for a run.
+                # Delete the manifest first, so that a mixture of old and new files is not read as a run.
                 for name in reversed(NAMES):
                     (folder / name).unlink(missing_ok=True)
                 saved.rename(moving)

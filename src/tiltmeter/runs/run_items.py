@@ -11,7 +11,7 @@ from tiltmeter.forms import ItemText, get_item_form
 from tiltmeter.runs.portions import Portion
 
 _KEY = ["benchmark", "part", "language", "item"]
-# One row for each item. `part` is that of the data set: "all" even if the benchmark asks its items in several parts.
+# One row for each item. `part` is the part of the data set, so it is "all" for benchmarks with templates.
 SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in (*_KEY, "form", "context")),
@@ -21,29 +21,29 @@ SCHEMA = pa.schema(
 
 
 def build_item_table(portions: Iterable[Portion]) -> pd.DataFrame:
-    """The items of these portions, each with its context and its texts by role.
+    """Return a table of the items of these portions, each with its context and its texts by role.
 
-    Items of data sets whose texts may not be kept are left out; `describe_omitted_texts` says so.
+    Items of data sets whose texts may not be stored are left out; see `describe_omitted_texts`.
     """
     rows: list[dict[str, Any]] = []
     for portion in filter(lambda portion: allows_text_export(portion.name), portions):
         for item in portion.items:
             form = get_item_form(item)
-            shown = form.shown(item)
-            texts = [{"role": role, "text": text} for role, text in shown.texts.items()]
-            row = {"item": item.id, "form": form.name, "context": shown.context}
+            display = form.shown(item)
+            texts = [{"role": role, "text": text} for role, text in display.texts.items()]
+            row = {"item": item.id, "form": form.name, "context": display.context}
             rows.append({**portion.label(), **row, "texts": texts})
     return pd.DataFrame(rows, columns=SCHEMA.names).drop_duplicates(_KEY, ignore_index=True)
 
 
 def describe_omitted_texts(portions: Iterable[Portion]) -> list[str]:
-    """A sentence for each data set whose texts a run does not keep."""
+    """Return a note for each data set whose texts a run does not store."""
     names = dict.fromkeys(portion.name for portion in portions)
     return [explain_missing_texts(name) for name in names if not allows_text_export(name)]
 
 
 def get_item_texts(items: pd.DataFrame) -> dict[str, ItemText]:
-    """The texts in a table of items, by item id."""
+    """Return the texts in a table of items, by item id."""
     columns = zip(items["item"], items["context"], items["texts"], strict=True)
     return {
         item: ItemText(context, {entry["role"]: entry["text"] for entry in texts}) for item, context, texts in columns

@@ -1,4 +1,4 @@
-"""The shape of a run's files, checked when a run is read: a folder may be edited or copied in part."""
+"""Validation of a run's files when they are read, because a folder may be edited or partly copied."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -16,24 +16,24 @@ from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.typed_json import check_type
 
-# The most rows of a table: a small file can claim any number.
+# The maximum number of rows of a table, because a small file can claim any number.
 _MOST_ROWS = 50_000_000
 
 _Content = TypeVar("_Content")
 
 _TEXTS = ("model", "benchmark", "part", "language", "item", "candidate", "role", "protocol")
-# What tells a row of scores from all others.
+# The columns that identify a row of scores.
 _ROW = ("model", "benchmark", "part", "language", "protocol", "item", "candidate", "role")
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """A Parquet file as a data frame."""
+    """Return a Parquet file as a data frame."""
     table: pd.DataFrame = _read_parquet(path, lambda file: _validate_table(file.read()).to_pandas())
     return table
 
 
 def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray[Any]]:
-    """The columns of a Parquet file as arrays, without those named; far faster than a data frame for a small file."""
+    """Return the columns of a Parquet file as arrays, except `without`; faster than a data frame for small files."""
 
     def columns(file: pq.ParquetFile) -> dict[str, NDArray[Any]]:
         table = _validate_table(file.read([name for name in file.schema_arrow.names if name not in without]))
@@ -43,14 +43,14 @@ def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray
 
 
 def _read_parquet(path: Path, read: Callable[[pq.ParquetFile], _Content]) -> _Content:
-    """What `read` returns of a Parquet file; a DataError if it is missing, damaged or too large."""
+    """Return the result of `read` for a Parquet file; raise a DataError if it is missing, damaged or too large."""
     if not path.is_file():
         raise DataError(f"{path.name} is missing.")
     try:
         file = pq.ParquetFile(path)
         rows = file.metadata.num_rows
         if rows > _MOST_ROWS:
-            raise DataError(f"{path.name} claims to have {rows:,} rows.")
+            raise DataError(f"{path.name} has {rows:,} rows, more than the maximum of {_MOST_ROWS:,}.")
         return read(file)
     except DataError:
         raise
@@ -60,33 +60,33 @@ def _read_parquet(path: Path, read: Callable[[pq.ParquetFile], _Content]) -> _Co
 
 
 def _validate_table(table: pa.Table) -> pa.Table:
-    """The table; an error if its texts are not UTF-8 or its offsets lead nowhere, which pandas finds only later."""
+    """Return the table; raise an error for invalid UTF-8 or offsets, which pandas would notice only later."""
     table.validate(full=True)
     return table
 
 
 def validate_scores(scores: pd.DataFrame) -> pd.DataFrame:
-    """The table of scores; a DataError if it is not one."""
+    """Return the table of scores; raise a DataError if it is invalid."""
     _validate_columns(SCORES, scores, (*_TEXTS, "score"))
     if scores.empty:
         raise DataError(f"{SCORES} has no rows.")
     for name in _TEXTS:
-        # Categories and plain objects are texts, too, if all their values are.
+        # Columns of categories or objects are valid, too, if all their values are texts.
         if not scores[name].map(lambda value: isinstance(value, str)).all():
-            raise DataError(f"The column {name!r} of {SCORES} holds values that are no texts.")
+            raise DataError(f"The column {name!r} of {SCORES} has values that are not texts.")
     if not pd.api.types.is_float_dtype(scores["score"]) and not pd.api.types.is_integer_dtype(scores["score"]):
-        raise DataError(f"The column 'score' of {SCORES} holds values that are no numbers.")
-    # A translation whose gender is not determined has a gap.
+        raise DataError(f"The column 'score' of {SCORES} has values that are not numbers.")
+    # A translation without a determined gender has a missing score.
     present = scores["score"].dropna() if "translation" in scores.columns else scores["score"]
     if not present.map(math.isfinite).all():
-        raise DataError(f"The column 'score' of {SCORES} holds values that are not finite.")
+        raise DataError(f"The column 'score' of {SCORES} has values that are not finite.")
     if scores.duplicated(list(_ROW)).any():
-        raise DataError(f"{SCORES} holds a row twice.")
+        raise DataError(f"{SCORES} has a duplicate row.")
     return scores
 
 
 def validate_rows(rows: Any) -> list[dict[str, Any]]:
-    """The rows of measures.json; a DataError if they are none. Their fields are checked when records are made."""
+    """Return the rows of measures.json; raise a DataError if there are none. Their fields are checked later."""
     for number, row in enumerate(check_type(rows, (list,), MEASURES), start=1):
         check_type(row, (dict,), f"record {number} of {MEASURES}")
     if not rows:
@@ -95,28 +95,30 @@ def validate_rows(rows: Any) -> list[dict[str, Any]]:
 
 
 def validate_table(name: str, table: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
-    """A table with at least the columns of a schema, of its types; a DataError if it is not one."""
+    """Return the table; raise a DataError if columns of the schema are missing or have another type."""
     _validate_columns(name, table, schema.names)
     try:
         pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise DataError(f"{name} holds values of another type than a run writes ({error}).") from error
+        raise DataError(f"{name} has values of the wrong type ({error}).") from error
     for field in schema:
         if field.type != pa.float64() and table[field.name].isna().any():
-            raise DataError(f"The column {field.name!r} of {name} has gaps.")
+            raise DataError(f"The column {field.name!r} of {name} has missing values.")
     return table
 
 
 def validate_consistency(manifest: Manifest, scores: pd.DataFrame, records: Sequence[Record]) -> None:
-    """A DataError if the files are not those of one run: models or benchmarks that only one of them has."""
+    """Raise a DataError if the files belong to different runs, with different models or benchmarks."""
     benchmarks = set(scores["benchmark"])
     for record in records:
         if record.benchmark not in benchmarks:
-            raise DataError(f"{MEASURES} and {SCORES} are of different runs: only one has {record}.")
+            raise DataError(f"{MEASURES} and {SCORES} belong to different runs: only one has {record}.")
     asked = {(entry.model, entry.benchmark) for entry in manifest.asked}
     scored = set(zip(scores["model"], scores["benchmark"], strict=True))
     if asked and (alone := sorted(scored - asked)):
-        raise DataError(f"{MANIFEST} and {SCORES} are of different runs: only one has {alone[0][0]} on {alone[0][1]}.")
+        raise DataError(
+            f"{MANIFEST} and {SCORES} belong to different runs: only one has {alone[0][0]} on {alone[0][1]}."
+        )
 
 
 def _validate_columns(name: str, table: pd.DataFrame, columns: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Notes on runs that were measured on a sample of the items."""
+"""Notes on runs that used a sample of the items."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from tiltmeter.runs.manifest import DataEntry
 def list_sample_notes(
     data: Sequence[DataEntry], benchmark: str | None = None, names: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """A sentence for each sampled part of a run, or of one benchmark; languages with as many items share one.
+    """Yield a note for each sampled part of a run, or of one benchmark; languages with the same counts share one.
 
     `data` is that of the manifest; `names` are the display names of benchmarks in a report.
 
@@ -33,12 +33,12 @@ def list_sample_notes(
 
 
 def describe_sample(data: Sequence[DataEntry], benchmark: str, part: str, language: str) -> str:
-    """`a sample of 100 of 2,106 items` for one part and language; empty if all items were measured."""
+    """Return `a sample of 100 of 2,106 items` for one part and language; empty if all items were used."""
     items = available = 0
     for entry in data:
         if (entry.benchmark, entry.language) != (benchmark, language):
             continue
-        # Benchmarks that ask all items in several parts, as GEST does, have one entry with the part "all".
+        # Benchmarks with templates, such as GEST, have one entry with the part "all".
         if part in (entry.part, OVERALL) or entry.part == "all":
             items += entry.items
             available += entry.available or entry.items

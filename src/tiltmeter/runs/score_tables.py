@@ -9,7 +9,7 @@ import pandas as pd
 from tiltmeter.forms import Item, get_form
 from tiltmeter.runs.portions import Portion
 
-# Rows that are Python objects at once: as such they take ten times the memory.
+# The number of rows that are Python objects at the same time, which take ten times the memory of a table.
 _ROWS = 20_000
 
 
@@ -19,11 +19,11 @@ def build_score_table(
     protocol: str,
     rows: Iterable[tuple[Item, str, str, float]],
 ) -> pd.DataFrame:
-    """A table of scores from rows of (item, candidate, role, score)."""
+    """Return a table of scores from rows of (item, candidate, role, score)."""
     entries = _list_rows(model, portion, protocol, rows)
     tables = [pd.DataFrame(list(islice(entries, _ROWS)))]
-    while some := list(islice(entries, _ROWS)):
-        tables.append(pd.DataFrame(some))
+    while batch := list(islice(entries, _ROWS)):
+        tables.append(pd.DataFrame(batch))
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
 

@@ -1,11 +1,11 @@
-"""How published predictions were made, inferred from the file name.
+"""Infer from a file name how published predictions were made.
 
 The released code of StereoSet and of its translations names a file after the model, the classes used within and between
 sentences, the case of a generative model, and the language:
 
     bert-base-cased_BertLM_BertNextSentence_en.json      masked; next-sentence head
     gpt2_GPT2LM_GPT2LM_c_en.json                         causal; case c
-    gpt2_GPT2LM_ModelNSP_en.json                         causal; a next-sentence head that was fine-tuned
+    gpt2_GPT2LM_ModelNSP_en.json                         causal; a fine-tuned next-sentence head
     predictions_gpt2_ModelNSP_GPT2LM.json                the same in the first release, in reverse order
 
 Case d is the default of a run, so its protocol is called `published`.
@@ -33,22 +33,22 @@ _BY_TEMPLATES: dict[int, Kind] = {4: "masked", 2: "causal"}
 
 @dataclass(frozen=True, slots=True)
 class ScoringMethod:
-    """How a part was scored: kind of model, family and protocol."""
+    """How a part was scored: kind of model, answer type and protocol."""
 
     kind: str | None
-    family: AnswerType
+    answer_type: AnswerType
     protocol: str
 
 
 def infer_scoring_methods(stem: str, kind: str | None = None, protocol: str | None = None) -> dict[str, ScoringMethod]:
-    """How both parts of StereoSet were scored, from the file name; `kind` and `protocol` override it.
+    """Return how both parts of StereoSet were scored, from the file name; `kind` and `protocol` override it.
 
     >>> infer_scoring_methods("gpt2_GPT2LM_GPT2LM_c_en")["intersentence"]
-    ScoringMethod(kind='causal', family='likelihood', protocol='published/c')
+    ScoringMethod(kind='causal', answer_type='likelihood', protocol='published/c')
     >>> infer_scoring_methods("t5-base_T5LM_ModelNSP_en")["intersentence"]
-    ScoringMethod(kind='seq2seq', family='next-sentence', protocol='published/fine-tuned-head')
+    ScoringMethod(kind='seq2seq', answer_type='next-sentence', protocol='published/fine-tuned-head')
     >>> infer_scoring_methods("mine")["intrasentence"]
-    ScoringMethod(kind=None, family='likelihood', protocol='published')
+    ScoringMethod(kind=None, answer_type='likelihood', protocol='published')
     """
     names = [match["name"] for match in _LANGUAGE_MODEL.finditer(stem)]
     head, case = _HEAD.search(stem), _CASE.search(stem)
@@ -59,16 +59,16 @@ def infer_scoring_methods(stem: str, kind: str | None = None, protocol: str | No
     intersentence = (protocol or between).removesuffix(f"/{DEFAULT_CASE}")
     # Masked models are scored between sentences by their next-sentence head.
     by_head = head is not None or kind == "masked" or intersentence == FINE_TUNED
-    family: AnswerType = "next-sentence" if by_head else "likelihood"
+    answer_type: AnswerType = "next-sentence" if by_head else "likelihood"
     within, after = PARTS
     return {
         within: ScoringMethod(kind, "likelihood", get_base_protocol(intersentence)),
-        after: ScoringMethod(kind, family, intersentence),
+        after: ScoringMethod(kind, answer_type, intersentence),
     }
 
 
 def infer_gest_kind(folder: str, templates: int) -> Kind | None:
-    """The kind of a model of GEST, from the folder of its released scores or the number of templates; None if unclear.
+    """Return the kind of a model of GEST, from the folder of its scores or the number of templates; None if unclear.
 
     >>> infer_gest_kind("english_glm", 1), infer_gest_kind("elsewhere", 4), infer_gest_kind("elsewhere", 1)
     ('causal', 'masked', None)

@@ -1,4 +1,4 @@
-"""The table `tokens.parquet` of a run: what a model says of each token of the two sentences of a pair."""
+"""The table `tokens.parquet` of a run: the log-probability of each token of the two sentences of a pair."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,8 +10,8 @@ from tiltmeter.benchmarks.benchmark import Trial
 from tiltmeter.questions import Answer, Question, Tokenizer
 from tiltmeter.runs.portions import Portion
 
-# One row for each token, in the order of the sentence. `log_prob` is missing where the protocol does not ask for it, as
-# for the words in which the sentences differ; `begins` says whether the token begins a word.
+# One row for each token, in the order of the sentence. `log_prob` is missing if the protocol does not need it, for
+# example for the words in which the sentences differ; `begins` says whether the token begins a word.
 TOKENS_SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("model", "benchmark", "part", "language", "protocol", "item", "side")),
@@ -21,7 +21,6 @@ TOKENS_SCHEMA = pa.schema(
         ("begins", pa.bool_()),
     ]
 )
-
 
 _SPACE = "␣"
 
@@ -40,7 +39,7 @@ def build_token_table(
     answers: Mapping[bytes, Answer],
     text: Tokenizer,
 ) -> pd.DataFrame:
-    """The tokens of all trials whose questions name the sentence that they are about."""
+    """Return the tokens of all trials whose questions name their sentence."""
     rows: list[dict[str, Any]] = []
     for trial in trials:
         for side in dict.fromkeys(trial.sides):
@@ -52,7 +51,7 @@ def build_token_table(
 
 def _list_tokens(trial: Trial, side: str, answers: Mapping[bytes, Answer], text: Tokenizer) -> Iterator[_Token]:
     questions = [question for question, of in zip(trial.questions, trial.sides, strict=True) if of == side]
-    # A masked model is read where the token is, the others before it.
+    # Masked models predict a token at its own position, other models at the position before it.
     ahead = 0 if text.kind == "masked" else 1
     found: dict[int, tuple[int, float]] = {}
     for question in questions:
@@ -70,14 +69,14 @@ def _list_tokens(trial: Trial, side: str, answers: Mapping[bytes, Answer], text:
 
 def _get_log_probs(question: Question, answers: Mapping[bytes, Answer]) -> list[float]:
     numbers = answers[question.digest]
-    # With two numbers for each pair, all log-probabilities come first, unless there is one pair only.
+    # With two numbers per wanted token, all log-probabilities come first.
     return [float(number) for number in numbers.reshape(-1)[: len(question.wanted)]]
 
 
 def _restore_sentence(
     questions: Sequence[Question], found: Mapping[int, tuple[int, float]], mask: int | None
 ) -> list[int]:
-    """The ids of the whole input, with nothing masked."""
+    """Return the ids of the whole input, with nothing masked."""
     ids = []
     for place in range(len(questions[0].ids)):
         seen = [question.ids[place] for question in questions if question.ids[place] != mask]
@@ -88,7 +87,7 @@ def _restore_sentence(
 def _find_sentence_bounds(
     ids: Sequence[int], found: Mapping[int, tuple[int, float]], text: Tokenizer
 ) -> tuple[int, int]:
-    """The first and last place of the sentence's own tokens: without the special tokens around it."""
+    """Return the first and last position of the sentence's own tokens, without surrounding special tokens."""
     (around,) = text.encode_whole([""]) if text.kind == "masked" else (None,)
     if around is None:
         return min(found), max(found)
@@ -98,7 +97,7 @@ def _find_sentence_bounds(
 
 
 def _begins_word(before: str, piece: str) -> bool:
-    """Whether a token begins a word, or is a sign that is no part of one; a space by itself begins nothing.
+    """Return whether a token begins a word or is punctuation; a space alone begins nothing.
 
     >>> pairs = ("", "gen"), ("gen", "tle"), ("gentle", " cat"), ("cat", "."), ("cat", " ")
     >>> tuple(_begins_word(before, piece) for before, piece in pairs)

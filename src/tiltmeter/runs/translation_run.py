@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.translator_protocol import with_source_language
 
 NOT_TRANSLATED = "the file has no translation of it"
-NO_TRANSLATION = "the system gave no translation of it"
+NO_TRANSLATION = "the system returned no translation of it"
 
 
 @cache_hashes()
@@ -53,11 +54,11 @@ def score_translations(
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
-    """Score a file of a system's translations of a test's sentences: CSV with the columns `from` and `to`, or lines.
+    """Score a file of a system's translations: CSV with the columns `from` and `to`, or a .txt file of lines.
 
-    Lines, of a .txt file, are `source ||| translation`. `on` names the language, as in `gest-mt:sk` or `winomt:es`.
-    `edition` defaults to the one with more of the file's sentences. `gender_from` is `rules`, `stanza`, or the path of
-    a CoNLL-U file with the parsed translations. `out` is a folder to write the run to.
+    Lines have the form `source ||| translation`. `on` names the language, for example `gest-mt:sk` or `winomt:es`.
+    `edition` defaults to the edition with more of the file's sentences. `gender_from` is `rules`, `stanza`, or the path
+    of a CoNLL-U file with the parsed translations. `out` is the folder to write the run to.
     """
     began = time.monotonic()
     path = Path(translations)
@@ -69,27 +70,22 @@ def score_translations(
         "gender_from": gender_from,
         "limit": limit,
     }
-    if margins := read_margins(margins):
-        request["margins"] = margins
-    if out is not None:
-        reject_other_run(expand_home(out), request, force=force)
-    reject_edition(on, edition)
+    margins = _check_request(request, margins, out, force=force)
     file = read_translation_file(path)
     targets = [load_target(on, name) for name in (list_editions(on) if edition is None else (edition,))]
     # `max` returns the first of several maxima, which is the latest edition.
     unlimited = max(targets, key=lambda target: file.count_matches(target.texts()))
     if len(unlimited.directions) != 1:
-        raise UsageError(f"A file of translations is for one language, but {on} is for several; name one of them.")
+        raise UsageError(f"A file of translations is for one language, but {on} has several; select one of them.")
     matched = file.count_matches(unlimited.texts())
     if not matched:
         raise DataError(
-            f"{path} translates no sentence of {unlimited.source}: its column `from` should hold the texts as they are "
-            "there."
+            f"{path} has no translation of a sentence of {unlimited.source}; its column `from` must contain the "
+            "original sentences."
         )
-    # A file may be for one part of several.
-    target = unlimited.with_tasks([task for task in unlimited.tasks if file.count_matches(task.texts())]).limit_items(
-        limit
-    )
+    # A file may contain translations of some parts only.
+    tasks = tuple(task for task in unlimited.tasks if file.count_matches(task.texts()))
+    target = replace(unlimited, tasks=tasks).limit_items(limit)
     (direction,) = target.directions
     scorer = target.test.open(gender_from, direction)
     tables, skipped, translated = [], [], 0
@@ -108,13 +104,13 @@ def score_translations(
     notes = []
     if edition is None and target.edition is not None:
         notes.append(
-            f"{path.name} has more of edition {target.edition} of GEST than of the other, and was matched to it."
+            f"{path.name} was matched to edition {target.edition} of GEST, because it has more of its sentences."
         )
     if counts["unmatched"]:
-        notes.append(f"{counts['unmatched']:,} sources of {path.name} are none of its sentences and were not used.")
+        notes.append(f"{counts['unmatched']:,} sources in {path.name} are not sentences of the test and were ignored.")
     if counts["duplicates"]:
-        notes.append(f"{counts['duplicates']:,} sources of {path.name} are there again; the last translation counts.")
-    result = _build_result(
+        notes.append(f"{counts['duplicates']:,} sources in {path.name} are repeated; the last translation is used.")
+    return _build_result(
         request,
         tables,
         models=[build_model_entry({"name": system, "translations": {path.name: get_sha256(path)}, **counts})],
@@ -123,10 +119,9 @@ def score_translations(
         skipped=skipped,
         notes=notes,
         seconds=time.monotonic() - began,
+        out=out,
+        force=force,
     )
-    if out is not None:
-        result.save(out, force=force)
-    return result
 
 
 @cache_hashes()
@@ -151,9 +146,9 @@ def evaluate_translator(
     """Translate the sentences of a test with a system, and score the translations.
 
     `translator` is a name such as `nllb:facebook/nllb-200-distilled-600M` or `deepl` (see `tiltmeter.translators`), or
-    a `Translator`. `on` names the languages, as in `gest-mt:sk,uk`, `mt-geneval:es` or, into
-    English, `starter-neutral-mt:tr-en`. Nothing is sent to a paid service without `yes`;
-    the error states the cost. Translations are cached as they arrive.
+    a `Translator`. `on` names the languages, for example `gest-mt:sk,uk`, `mt-geneval:es` or, into English,
+    `starter-neutral-mt:tr-en`. Without `yes`, nothing is sent to a paid service, and the error states the cost.
+    Translations are cached as they arrive.
     """
     began = time.monotonic()
     opened = (
@@ -172,13 +167,9 @@ def evaluate_translator(
         "beams": beams,
         "dtype": dtype,
     }
-    if margins := read_margins(margins):
-        request["margins"] = margins
-    if out is not None:
-        reject_other_run(expand_home(out), request, force=force)
-    reject_edition(on, edition)
+    margins = _check_request(request, margins, out, force=force)
     target = load_target(on, edition or LATEST).limit_items(limit)
-    # Errors that cost nothing come before the first sentence is sent.
+    # Detect errors before the first sentence is sent and paid for.
     scorers = {direction: target.test.open(gender_from, direction) for direction in target.directions}
     systems = {direction: with_source_language(opened, direction.source) for direction in target.directions}
     for direction, translating in systems.items():
@@ -186,18 +177,18 @@ def evaluate_translator(
     tables: list[pd.DataFrame] = []
     skipped: list[UnscoredItem] = []
     with TranslationStore(get_cache_folder() / "translations.sqlite") as store:
-        left = {
+        pending = {
             direction.label: list_pending(translating, target.texts(direction), direction.target, store)
             for direction, translating in systems.items()
         }
-        require_consent(yes, opened, left)
+        require_consent(yes, opened, pending)
         for direction, translating in systems.items():
             with watch(f"{name} ({direction.label})") as report:
                 texts = target.texts(direction)
-                made = translate_all(translating, texts, direction.target, store, report)
+                translated = translate_all(translating, texts, direction.target, store, report)
             for task in target.list_tasks(direction):
                 texts_of = zip(task.items, task.texts(), strict=True)
-                translations = {item.id: made[text] for item, text in texts_of if text in made}
+                translations = {item.id: translated[text] for item, text in texts_of if text in translated}
                 scores, unscored = _score_items(
                     name, task, translations, scorers[direction], gender_from, NO_TRANSLATION
                 )
@@ -207,14 +198,14 @@ def evaluate_translator(
             "name": name,
             "translator": opened.name,
             "key": opened.key,
-            "sent": {language: len(sentences) for language, sentences in left.items()},
-            "characters": count_characters(left),
+            "sent": {language: len(sentences) for language, sentences in pending.items()},
+            "characters": count_characters(pending),
             "made": {
                 direction.label: store.find_creation_times(translating.key, direction.target)
                 for direction, translating in systems.items()
             },
         }
-    result = _build_result(
+    return _build_result(
         request,
         tables,
         models=[build_model_entry(described)],
@@ -223,14 +214,26 @@ def evaluate_translator(
         skipped=skipped,
         notes=[],
         seconds=time.monotonic() - began,
+        out=out,
+        force=force,
     )
+
+
+def _check_request(
+    request: dict[str, Any], margins: Mapping[str, float] | None, out: Path | str | None, *, force: bool
+) -> dict[str, float]:
+    """Add the checked margins to a request, reject an invalid one, and return the margins."""
+    checked = read_margins(margins)
+    if checked:
+        request["margins"] = checked
     if out is not None:
-        result.save(out, force=force)
-    return result
+        reject_other_run(expand_home(out), request, force=force)
+    reject_edition(request["on"][0], request["edition"])
+    return checked
 
 
 def _match_translations(file: TranslationFile, task: TranslationTask) -> dict[str, str]:
-    """The file's translations of a task's items, by id."""
+    """Return the file's translations of a task's items, by id."""
     texts = zip(task.items, map(normalize_text, task.texts()), strict=True)
     return {item.id: file.translations[text] for item, text in texts if text in file.translations}
 
@@ -243,7 +246,7 @@ def _score_items(
     gender_from: str,
     untranslated: str = NOT_TRANSLATED,
 ) -> tuple[pd.DataFrame, list[UnscoredItem]]:
-    """The scores of translations (by item id), and the items that could not be scored; `untranslated` is a reason."""
+    """Return the scores of translations (by item id), and the unscored items; `untranslated` is a reason."""
     label = task.label()
     items = [item for item in task.items if item.id in translations]
     reasons = {item.id: untranslated for item in task.items if item.id not in translations}
@@ -273,8 +276,8 @@ def _score_items(
         if item.id in reasons
     ]
     if not rows:
-        raise DataError(f"None of the {len(skipped):,} items can be scored, because {skipped[0].reason}.")
-    # Without the cast, a column of None only has no numeric type.
+        raise DataError(f"None of the {len(skipped):,} items can be scored: {skipped[0].reason}.")
+    # Without the cast, a column with only None would not be numeric.
     return pd.DataFrame(rows).astype({"score": float}), skipped
 
 
@@ -288,32 +291,37 @@ def _build_result(
     skipped: Sequence[UnscoredItem],
     notes: Sequence[str],
     seconds: float,
+    out: Path | str | None,
+    force: bool,
 ) -> Result:
     scores = pd.concat(tables, ignore_index=True)
-    families = {target.benchmark: target.test.measures}
-    cases = scores[["model", "benchmark", "part", "language", "protocol"]].drop_duplicates()
-    askings = [
+    measure_modules = {target.benchmark: target.test.measures}
+    keys = scores[["model", "benchmark", "part", "language", "protocol"]].drop_duplicates()
+    conditions = [
         MeasurementConditions(model, benchmark, part, language, protocol, "translation", "translator")
-        for model, benchmark, part, language, protocol in cases.to_numpy().tolist()
+        for model, benchmark, part, language, protocol in keys.to_numpy().tolist()
     ]
     manifest = build_manifest(
         request,
         models=models,
         data=target.describe(),
-        asked=askings,
+        asked=conditions,
         skipped=skipped,
         left_out=list_omitted_rows(target.list_portions()),
         notes=[
             *describe_data_problems(target.list_portions(), target.list_portions()),
             *notes,
-            *collect_measure_notes(scores, families),
+            *collect_measure_notes(scores, measure_modules),
         ],
         margins=margins,
         seconds=seconds,
     )
-    return Result(
+    result = Result(
         scores=scores,
-        records=measure_scores(scores, families, askings, margins),
+        records=measure_scores(scores, measure_modules, conditions, margins),
         manifest=manifest,
         texts=build_item_table(target.list_portions()),
     )
+    if out is not None:
+        result.save(out, force=force)
+    return result

@@ -1,4 +1,4 @@
-"""Conversion between JSON values and frozen dataclasses, with errors that name the place of a wrong value.
+"""Conversion between JSON values and frozen dataclasses, with errors that name the location of a wrong value.
 
 Types of fields: text, number, mapping, a tuple of these or of dataclasses, a dataclass, or a union with None. A missing
 or null value of a field with a default becomes the default. Unknown keys are ignored unless a field collects them.
@@ -15,13 +15,13 @@ from tiltmeter.errors import DataError
 
 _T = TypeVar("_T")
 _USE = "json"
-# Metadata of fields. Not written if it is None:
+# Metadata of fields. The field is not written if it is None:
 OPTIONAL = {_USE: "optional"}
-# Holds the whole JSON object, of which the other fields are a typed view; it alone is written:
+# The field has the whole JSON object, and only it is written; the other fields are a typed view:
 ALL_KEYS = {_USE: "all"}
-# Holds the keys that no other field has; they are written again:
+# The field has the keys that no other field has; they are written again:
 OTHER_KEYS = {_USE: "other"}
-# Neither read nor written:
+# The field is neither read nor written:
 NOT_IN_JSON = {_USE: "none"}
 
 _NAMES = {
@@ -57,11 +57,11 @@ def _list_fields(cls: type) -> tuple[_Field, ...]:
 
 
 def from_json(cls: type[_T], value: Any, where: str) -> _T:
-    """An object of a dataclass from a JSON object; `where` names the place in error messages (DataError)."""
+    """Create a dataclass object from a JSON object; `where` names its location in error messages (DataError)."""
     values: Mapping[str, Any] = check_type(value, (dict,), where)
     arguments: dict[str, Any] = {}
-    kind: Any = cls
-    for known in _list_fields(kind):
+    dataclass_type: Any = cls
+    for known in _list_fields(dataclass_type):
         if known.use in ("", "optional"):
             if known.name not in values:
                 if known.is_needed:
@@ -71,7 +71,7 @@ def from_json(cls: type[_T], value: Any, where: str) -> _T:
         elif known.use == "all":
             arguments[known.name] = dict(values)
         elif known.use == "other":
-            names = {one.name for one in _list_fields(kind)}
+            names = {one.name for one in _list_fields(dataclass_type)}
             arguments[known.name] = {name: entry for name, entry in values.items() if name not in names}
     return cls(**arguments)
 
@@ -83,8 +83,8 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
     if origin is UnionType:
         if value is None and NoneType in parameters:
             return None
-        kinds = [kind for kind in parameters if kind is not NoneType]
-        return _convert(kinds[0], value, where) if len(kinds) == 1 else check_type(value, tuple(kinds), where)
+        types = [one for one in parameters if one is not NoneType]
+        return _convert(types[0], value, where) if len(types) == 1 else check_type(value, tuple(types), where)
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise DataError(f"{where} is not a list.")
@@ -99,18 +99,18 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
     return check_type(value, (hint,), where)
 
 
-def check_type(value: Any, kinds: tuple[type, ...], where: str) -> Any:
-    """The value, if it is of one of these types; JSON's true is no number, and a number is finite."""
-    allowed = (*kinds, int) if float in kinds else kinds
-    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in kinds):
-        raise DataError(f"{where} is not {' or '.join(_NAMES[kind] for kind in kinds)}.")
+def check_type(value: Any, types: tuple[type, ...], where: str) -> Any:
+    """Return the value if it has one of these types, otherwise raise a DataError; numbers must be finite, not true."""
+    allowed = (*types, int) if float in types else types
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in types):
+        raise DataError(f"{where} is not {' or '.join(_NAMES[one] for one in types)}.")
     if isinstance(value, float) and not math.isfinite(value):
         raise DataError(f"{where} is not finite.")
     return value
 
 
 def to_json(value: Any) -> Any:
-    """The JSON value of an object of a dataclass, or of a list or mapping of them."""
+    """Return the JSON value of a dataclass object, or of a list or mapping of them."""
     if isinstance(value, Mapping):
         return {str(name): to_json(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -118,8 +118,8 @@ def to_json(value: Any) -> Any:
     if not is_dataclass(value):
         return value
     written: dict[str, Any] = {}
-    kind: Any = type(value)
-    for known in _list_fields(kind):
+    dataclass_type: Any = type(value)
+    for known in _list_fields(dataclass_type):
         entry = getattr(value, known.name)
         if known.use == "all":
             return to_json(entry)

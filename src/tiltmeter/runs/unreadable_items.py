@@ -1,9 +1,10 @@
-"""Items that a model cannot read: what its tokenizer does not know is no text to it, and a score of it means little.
+"""Items that a model cannot read, because its tokenizer does not know some of their tokens.
 
-- A portion most of whose text is unknown to the tokenizer, or has no tokens, is not asked at all.
-- An item is in doubt if one of its scored tokens is the unknown one, if one of its texts has no token, or if all its
-  scores are 0. The published protocols score such items, as the released code does, and the run flags them; all other
-  protocols leave them out. Beyond 10% of a portion its numbers are not interpretable (`measures/verdict_rule.py`).
+- A portion is not asked at all if most of its text is unknown to the tokenizer or has no tokens.
+- An item is unreadable if one of its scored tokens is the unknown token, if one of its texts has no token, or if all
+  its scores are 0. The published protocols score such items, like the released code, and the run flags them; all other
+  protocols skip them. If more than 10% of a portion are unreadable, its numbers are not interpretable
+  (`measures/verdict_rule.py`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,15 +24,15 @@ UNKNOWN_TOKENS = "some of its scored tokens are unknown to the tokenizer"
 NO_TOKEN = "one of its texts has no token"
 ALL_ZERO = "all its scores are 0"
 _PUBLISHED = "published"
-# A portion with a larger share of unknown tokens, or of texts without tokens, is not asked.
+# A portion with a larger share of unknown tokens or of texts without tokens is not asked.
 _MOST = 0.5
-# Items that are looked at to find that out.
+# The number of items in the sample for this check.
 _PROBED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableItem:
-    """Why an item is in doubt; `unknown` of its `scored` tokens are unknown."""
+    """An unreadable item with the reason; `unknown` of its `scored` tokens are unknown."""
 
     item: str
     reason: str
@@ -40,39 +41,41 @@ class UnreadableItem:
 
 
 def reject_unreadable_texts(items: Sequence[Item], form: str, text: Tokenizer) -> None:
-    """CannotAsk if most of the items' text, in a sample of them, is unknown to the tokenizer or has no tokens."""
+    """Raise UnsupportedPart if most text in a sample of the items is unknown to the tokenizer or has no tokens."""
     sample = items[:: max(1, len(items) // _PROBED)]
     texts = list(dict.fromkeys(found for item in sample for found in _list_texts(item, form)))
     encoded = [found.ids for found in text.encode(texts)]
     empty = sum(not ids for ids in encoded)
     tokens = sum(map(len, encoded))
     unknown = 0 if text.unknown is None else sum(ids.count(text.unknown) for ids in encoded)
-    what = ""
+    problem = ""
     if empty > _MOST * len(texts):
-        what = f"{empty:,} of {len(texts):,} texts have no token"
+        problem = f"{empty:,} of {len(texts):,} texts have no token"
     elif unknown > _MOST * tokens:
-        what = f"{unknown:,} of {tokens:,} tokens are unknown to it"
-    if what:
+        problem = f"{unknown:,} of {tokens:,} tokens are unknown"
+    if problem:
         raise UnsupportedPart(
-            f"The tokenizer cannot read these texts: {what}. Check that the model is for this language and script, and "
-            "that the tokenizer is its own (--tokenizer names another)."
+            f"The tokenizer cannot read these texts: {problem}. Check that the model supports this language and "
+            "script, and that the tokenizer belongs to the model (select another with --tokenizer)."
         )
 
 
 def find_unreadable_items(
-    asked: PartTrials, items: Sequence[Item], form: str, text: Tokenizer
+    part_trials: PartTrials, items: Sequence[Item], form: str, text: Tokenizer
 ) -> dict[str, UnreadableItem]:
-    """The items with unknown scored tokens or texts without tokens, by id; also those that cannot be scored for it."""
+    """Return the items with unknown scored tokens or texts without tokens, by id, even if they have no trials."""
     found = {item: UnreadableItem(item, NO_TOKEN) for item in _find_items_without_tokens(items, form, text)}
     if text.unknown is None:
         return found
     unknown: dict[str, list[int]] = {}
-    for trial in asked.trials:
-        # What is asked of a next-sentence head is a decision, whose number is no token: all it reads counts.
+    for trial in part_trials.trials:
+        # A next-sentence head predicts a decision instead of tokens, so all its input tokens count.
         tokens = [
             token
             for question in trial.questions
-            for token in (question.ids if asked.kind == "next-sentence" else [token for _, token in question.wanted])
+            for token in (
+                question.ids if part_trials.kind == "next-sentence" else [token for _, token in question.wanted]
+            )
         ]
         counts = unknown.setdefault(trial.item.id, [0, 0])
         counts[0] += tokens.count(text.unknown)
@@ -85,7 +88,7 @@ def find_unreadable_items(
 
 
 def omits_unreadable(protocol: str) -> bool:
-    """Whether a protocol leaves out items in doubt; the published ones do not, so that their numbers stay the same.
+    """Return whether a protocol skips unreadable items; the published ones keep them for comparable numbers.
 
     >>> omits_unreadable("published/c"), omits_unreadable("in-context"), omits_unreadable("likelihood")
     (False, True, True)
@@ -93,19 +96,21 @@ def omits_unreadable(protocol: str) -> bool:
     return get_base_protocol(protocol) != _PUBLISHED
 
 
-def skip_unreadable(asked: PartTrials, doubts: Mapping[str, UnreadableItem]) -> None:
-    """Move the items in doubt from the trials to those skipped, if the protocol leaves them out."""
-    if not omits_unreadable(asked.protocol):
+def skip_unreadable(part_trials: PartTrials, unreadable: Mapping[str, UnreadableItem]) -> None:
+    """Move the unreadable items from the trials to the skipped items, if the protocol skips them."""
+    if not omits_unreadable(part_trials.protocol):
         return
-    asked_items = {trial.item.id for trial in asked.trials}
-    asked.trials = [trial for trial in asked.trials if trial.item.id not in doubts]
-    asked.skipped += [SkippedItem(item, doubt.reason) for item, doubt in doubts.items() if item in asked_items]
+    with_trials = {trial.item.id for trial in part_trials.trials}
+    part_trials.trials = [trial for trial in part_trials.trials if trial.item.id not in unreadable]
+    part_trials.skipped += [
+        SkippedItem(item, found.reason) for item, found in unreadable.items() if item in with_trials
+    ]
 
 
 def find_zero_scores(scores: pd.DataFrame) -> dict[str, UnreadableItem]:
-    """The items all of whose candidates score exactly 0, by id.
+    """Return the items whose candidates all have a score of exactly 0, by id.
 
-    A single number that compares two candidates may be 0.
+    Measures with a single score per item, which may be 0, are excluded.
     """
     scale = None if scores.empty else find_item_scale(scores["role"].unique(), scores.columns)
     if scale is None or scale.strength.unit not in ("ratio", "difference"):
@@ -116,18 +121,18 @@ def find_zero_scores(scores: pd.DataFrame) -> dict[str, UnreadableItem]:
 
 
 def list_flagged_items(
-    doubts: Iterable[UnreadableItem], scored: Iterable[str], names: Mapping[str, str]
+    unreadable: Iterable[UnreadableItem], scored: Iterable[str], names: Mapping[str, str]
 ) -> Iterator[FlaggedItem]:
-    """The manifest's entries of items in doubt that were scored all the same; `names` are those of model and data."""
+    """Yield the manifest's entries for unreadable items that were scored; `names` identify model and data."""
     present = set(scored)
-    for doubt in doubts:
-        if doubt.item in present:
-            unknown, scored_tokens = (doubt.unknown, doubt.scored) if doubt.reason == UNKNOWN_TOKENS else (None, None)
-            yield FlaggedItem(**names, item=doubt.item, reason=doubt.reason, unknown=unknown, scored=scored_tokens)
+    for entry in unreadable:
+        if entry.item in present:
+            unknown, scored_tokens = (entry.unknown, entry.scored) if entry.reason == UNKNOWN_TOKENS else (None, None)
+            yield FlaggedItem(**names, item=entry.item, reason=entry.reason, unknown=unknown, scored=scored_tokens)
 
 
 def _find_items_without_tokens(items: Sequence[Item], form: str, text: Tokenizer) -> list[str]:
-    """The ids of items with a text that has no token, or only tokens for the space before it."""
+    """Return the ids of items with a text without tokens, except tokens for white space."""
     if text.unknown is None:
         return []  # a byte-level tokenizer encodes every text
     blank: dict[int, bool] = {}
@@ -145,7 +150,7 @@ def _find_items_without_tokens(items: Sequence[Item], form: str, text: Tokenizer
 
 
 def _list_texts(item: Item, form: str) -> Iterator[str]:
-    """The texts of an item that a model may be asked about, without marks of blanks."""
+    """Yield the texts of an item that a model may be asked about, without BLANK."""
     known = get_form(form)
     for field, text in known.texts(item):
         if known.text_kind(field) != "term" and (own := text.replace(BLANK, " ").strip()):

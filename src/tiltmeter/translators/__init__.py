@@ -1,4 +1,4 @@
-"""Machine translation systems, one module each, and storage, cost and retries of translations.
+"""Machine translation systems, one module each; storage, cost and batching of translations.
 
 Other packages add systems by entry points in the group `tiltmeter.translators`, which name a `TranslationSystem`.
 """
@@ -30,10 +30,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranslationSystem:
-    """A system by its name, such as `deepl`, or by name and argument, such as `nllb:MODEL`.
+    """A translation system with a name such as `deepl`, or with name and argument such as `nllb:MODEL`.
 
-    `open` takes the argument, if there is an `argument`, which is its name in messages. A system that `is_local` also
-    takes the options of models on this machine.
+    `argument` names the argument in messages; it is empty if there is none. `open` is called with the argument, if any.
+    For a system that `is_local`, `open` also takes the options of local models.
     """
 
     open: Callable[..., Translator]
@@ -42,7 +42,7 @@ class TranslationSystem:
 
 
 def _describe_builtin(module: str, opener: str, argument: str = "", *, is_local: bool = False) -> TranslationSystem:
-    # Imported on use: torch takes seconds to import, and the services need extras.
+    # Import lazily, because torch is slow to import and the services need optional packages.
     def open_system(*arguments: str, **options: object) -> Translator:
         translator: Translator = getattr(import_module(f"{__name__}.{module}"), opener)(*arguments, **options)
         return translator
@@ -70,10 +70,10 @@ def open_translator(
     dtype: str = "auto",
     trust_remote_code: bool = False,
 ) -> Translator:
-    """Open the translation system called `name`, such as `deepl` or `nllb:MODEL`.
+    """Open the translation system `name`, for example `deepl` or `nllb:MODEL`.
 
-    The options are for local models, and an error for all other systems: `beams` is the beam width (None: the model's
-    generation config), the others are those of `open_model`.
+    The options apply to local models only and are rejected for other systems. `beams` is the beam width (None: as in
+    the model's generation config); the others are those of `open_model`.
     """
     system = validate_system_name(name)
     scheme, _, argument = name.partition(":")
@@ -82,19 +82,19 @@ def open_translator(
         return system.open(*arguments, beams=beams, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
     given = {"beams": beams is not None, "device": device != "auto", "dtype": dtype != "auto"}
     given["trust-remote-code"] = trust_remote_code
-    if idle := [f"--{option}" for option, is_given in given.items() if is_given]:
-        raise UsageError(f"{scheme} is not a model on this machine and takes no {' or '.join(idle)}; leave it out.")
+    if unused := [f"--{option}" for option, is_given in given.items() if is_given]:
+        raise UsageError(f"{scheme} is not a local model and does not support {' or '.join(unused)}; remove it.")
     return system.open(*arguments)
 
 
 def validate_system_name(name: str) -> TranslationSystem:
-    """The translation system of a name; a UsageError if there is none, or its argument is missing or superfluous."""
+    """Return the translation system of a name; raise a UsageError if the name or its argument is wrong."""
     scheme, _, argument = name.partition(":")
     system = _list_systems().get(scheme)
     if system is not None and bool(argument) == bool(system.argument):
         return system
     known = [f"{name}:{one.argument}" if one.argument else name for name, one in _list_systems().items()]
-    raise UsageError(f"{name!r} is not a translation system; choose {', '.join(known)}.")
+    raise UsageError(f"{name!r} is not a translation system; choose one of {', '.join(known)}.")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Amazon Translate through boto3, with the usual AWS credentials and region settings."""
+"""Amazon Translate through boto3, with the standard AWS credentials and region settings."""
 
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -6,14 +6,14 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.retries import TransientError, call_with_retries, is_transient, parse_retry_after
-from tiltmeter.translators.translator_protocol import SOURCE, Price, import_extra
+from tiltmeter.translators.translator_protocol import Price, ServiceTranslator, import_extra
 
 SERVICE = "Amazon Translate"
 # Transient errors that have HTTP status 400.
 _THROTTLED = ("ThrottlingException", "TooManyRequestsException", "LimitExceededException")
 
 
-class AmazonTranslator:
+class AmazonTranslator(ServiceTranslator):
     """Amazon Translate; `endpoint` overrides its address."""
 
     name = "amazon"
@@ -22,43 +22,32 @@ class AmazonTranslator:
 
     def __init__(self, endpoint: str | None = None) -> None:
         self.key = "amazon"
-        self.source = SOURCE
-        # A word to leave untranslated, and the name of the terminology for it once that is imported.
+        # The word to keep untranslated, and the name of its terminology after the import.
         self._protected = self._terminology = ""
         boto3 = import_extra("boto3", "amazon", SERVICE)
         self._errors = import_extra("botocore.exceptions", "amazon", SERVICE)
         config = import_extra("botocore.config", "amazon", SERVICE).Config(retries={"total_max_attempts": 1})
         try:
-            # Not the default session, which caches the credentials of its first use.
+            # A new session, because the default session caches the credentials of its first use.
             self._client: Any = boto3.Session().client("translate", endpoint_url=endpoint, config=config)
         except self._errors.NoRegionError as error:
             raise UsageError(
-                f"{SERVICE} needs a region: set AWS_DEFAULT_REGION, such as eu-west-1, or run `aws configure`."
+                f"{SERVICE} needs a region: set AWS_DEFAULT_REGION, for example to eu-west-1, or run `aws configure`."
             ) from error
         except self._errors.BotoCoreError as error:
             raise UsageError(f"{SERVICE} cannot be set up from your AWS configuration: {error}.") from error
 
-    def check(self, language: str) -> None:
-        """No check: the service refuses unsupported languages (of GEST's, only Belarusian)."""
-
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """The translations, with one request for each text."""
+        """Return the translations, with one request per text."""
         if self._protected and not self._terminology:
             self._terminology = call_with_retries(lambda: self._import_terminology(language), SERVICE)
         return [call_with_retries(lambda text=text: self._send(text, language), SERVICE) for text in texts]  # type: ignore[misc]
 
     def with_protected_word(self, word: str, language: str) -> "AmazonTranslator":
-        """The same service with a custom terminology that translates `word` by itself, imported on first use."""
+        """Return the same service with a custom terminology that keeps `word`; it is imported on first use."""
         other = copy(self)
         other._protected = word
         other.key = f"amazon terminology {word} {language}"
-        return other
-
-    def with_source_language(self, language: str) -> "AmazonTranslator":
-        """The same service with another source language."""
-        other = copy(self)
-        other.source = language
-        other.key = f"{self.key} from {language}"
         return other
 
     def _import_terminology(self, language: str) -> str:
@@ -67,7 +56,7 @@ class AmazonTranslator:
         data = {"File": content, "Format": "CSV"}
         self._call(
             lambda: self._client.import_terminology(Name=name, MergeStrategy="OVERWRITE", TerminologyData=data),
-            f"does not take the terminology {name}",
+            f"rejected the terminology {name}",
         )
         return name
 
@@ -75,12 +64,12 @@ class AmazonTranslator:
         request: dict[str, Any] = {"Text": text, "SourceLanguageCode": self.source, "TargetLanguageCode": language}
         if self._terminology:
             request["TerminologyNames"] = [self._terminology]
-        answer = self._call(lambda: self._client.translate_text(**request), f"does not translate into {language!r}")
+        answer = self._call(lambda: self._client.translate_text(**request), f"cannot translate into {language!r}")
         translation: str = answer["TranslatedText"]
         return translation
 
-    def _call(self, call: Callable[[], Any], refusal: str) -> Any:
-        """The answer to a request; `refusal` says in an error what the service did not do."""
+    def _call(self, call: Callable[[], Any], failure: str) -> Any:
+        """Send a request and translate errors of boto3; `failure` says in messages what the service did not do."""
         errors = self._errors
         try:
             return call()
@@ -93,9 +82,9 @@ class AmazonTranslator:
             code, status = error.response.get("Error", {}).get("Code", ""), metadata.get("HTTPStatusCode", 0)
             if code in _THROTTLED or is_transient(status):
                 after = parse_retry_after(metadata.get("HTTPHeaders", {}).get("retry-after"))
-                raise TransientError(f"it answers {status} {code}", after) from error
-            raise ModelError(f"{SERVICE} {refusal}: {error}.") from error
+                raise TransientError(f"the reply is {status} {code}", after) from error
+            raise ModelError(f"{SERVICE} {failure}: {error}.") from error
         except (errors.HTTPClientError, errors.ConnectionError) as error:
             raise TransientError(str(error)) from error
         except errors.BotoCoreError as error:
-            raise ModelError(f"{SERVICE} {refusal}: {error}.") from error
+            raise ModelError(f"{SERVICE} {failure}: {error}.") from error

@@ -1,4 +1,4 @@
-"""Apertium, a rule-based system, as a local program."""
+"""Apertium, a rule-based translation system, as a local program."""
 
 import hashlib
 import re
@@ -19,10 +19,10 @@ _BREAK = "\n\n"
 
 
 class ApertiumTranslator:
-    """One translation direction of Apertium, such as eng-spa."""
+    """One translation direction of Apertium, for example eng-spa."""
 
     price = None
-    batch_size = 500  # starting the program takes longer than translating fifty sentences
+    batch_size = 500  # starting the program takes as long as translating dozens of sentences
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -30,14 +30,14 @@ class ApertiumTranslator:
         self.source = SOURCE
         if shutil.which(PROGRAM) is None:
             raise UsageError(
-                "Apertium is not installed; on Debian and Ubuntu get it with `apt install apertium apertium-eng-spa`, "
-                "or the package of your languages."
+                "Apertium is not installed; on Debian and Ubuntu run `apt install apertium apertium-eng-spa`, with the "
+                "package of your languages."
             )
         installed = _run_apertium(["-l"], "").split()
         if mode not in installed:
             raise UsageError(
-                f"Apertium has no direction {mode!r} here; it has {', '.join(installed) or 'none'}. Install the "
-                "package of your languages, such as apertium-eng-spa."
+                f"Apertium has no direction {mode!r}; installed directions: {', '.join(installed) or 'none'}. Install "
+                "the package of your languages, for example apertium-eng-spa."
             )
 
     @cached_property
@@ -47,32 +47,31 @@ class ApertiumTranslator:
         digest = hashlib.sha256()
         for file in _list_data_files(self.mode):
             digest.update(file.read_bytes())
-        # Until "by paragraph", short texts of one batch could influence each other.
+        # "by paragraph" distinguishes these translations from those in which texts of a batch influenced each other.
         return f"apertium {self.mode} {version} {digest.hexdigest()[:16]} by paragraph"
 
     def check(self, language: str) -> None:
-        """Raise a UsageError unless the direction is from the source language to this one."""
+        """Raise a UsageError unless the direction leads from the source language to this language."""
         source, _, target = self.mode.partition("-")
         if source not in _list_codes(self.source) or target.partition("_")[0] not in _list_codes(language):
             start = "English" if self.source == SOURCE else repr(self.source)
             raise UsageError(f"Apertium's direction {self.mode} does not lead from {start} to {language!r}.")
 
     def with_source_language(self, language: str) -> "ApertiumTranslator":
-        """The same direction, which `check` compares with another source language."""
+        """Return the same direction; `check` will compare it with this source language."""
         other = copy(self)
         other.source = language
         return other
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the mode has it
-        """The translations, in one call of the program; unknown words stay untranslated."""
-        # An empty line ends a sentence; across a single line break, rules would join the words of two texts.
+        """Translate all texts in one call of the program; unknown words stay untranslated."""
+        # Separate texts by an empty line, because rules apply across a single line break.
         paragraphs = [" ".join(text.split()) for text in texts]
         translated = _run_apertium(["-u", self.mode], _BREAK.join(paragraphs) + _BREAK)
         return [" ".join(paragraph.split()) for paragraph in translated.removesuffix(_BREAK).split(_BREAK)]
 
 
 def _list_codes(language: str) -> set[str | None]:
-    """The codes by which Apertium may know a language."""
     return {language, THREE_LETTERS.get(language), _MACROLANGUAGE.get(language)}
 
 
@@ -87,7 +86,7 @@ def _run_apertium(arguments: Sequence[str], text: str) -> str:
 
 
 def _list_data_files(mode: str) -> list[Path]:
-    """The pipeline file of the direction, and the files it refers to."""
+    """Return the pipeline file of the direction and the files that it refers to."""
     program = Path(shutil.which(PROGRAM) or PROGRAM).resolve()
     pipeline = program.parents[1] / "share" / "apertium" / "modes" / f"{mode}.mode"
     if not pipeline.is_file():

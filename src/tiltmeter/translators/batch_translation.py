@@ -1,4 +1,4 @@
-"""Translate sentences with a store: stored translations are reused, new ones are stored batch by batch."""
+"""Translation in batches, with a store: stored translations are reused, and each new batch is stored."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from tiltmeter.translators.translator_protocol import Translator
 
 
 def list_pending(translator: Translator, texts: Iterable[str], language: str, store: TranslationStore) -> list[str]:
-    """The distinct sentences without a stored translation."""
+    """Return the distinct sentences without a stored translation."""
     wanted = list(dict.fromkeys(texts))
     stored = store.get(translator.key, language, wanted)
     return [text for text in wanted if text not in stored]
@@ -22,11 +22,11 @@ def translate_all(
     store: TranslationStore,
     report: ReportProgress = ignore_progress,
 ) -> dict[str, str]:
-    """The translations, keyed by sentence; without those that the system gives no translation of."""
+    """Return the translations by sentence, without sentences for which the system returned no translation."""
     wanted = list(dict.fromkeys(texts))
     translations = store.get(translator.key, language, wanted)
     report(Progress(len(translations), len(wanted)))
-    # Sorted by length, so that local models pad little.
+    # Sort by length, so that batches of local models have little padding.
     missing = sorted((text for text in wanted if text not in translations), key=len, reverse=True)
     for start in range(0, len(missing), translator.batch_size):
         batch = missing[start : start + translator.batch_size]
@@ -34,8 +34,8 @@ def translate_all(
             translations.update(_translate_batch(translator, batch, language, store))
         except ModelError as error:
             raise ModelError(
-                f"{error} {len(translations):,} of {len(wanted):,} sentences are translated and kept; the same command "
-                "goes on from there."
+                f"{error} {len(translations):,} of {len(wanted):,} translations are stored; run the same command again "
+                "to continue."
             ) from error
         report(Progress(len(translations), len(wanted)))
     return translations
@@ -45,17 +45,15 @@ def _translate_batch(
     translator: Translator, batch: Sequence[str], language: str, store: TranslationStore
 ) -> dict[str, str]:
     with store.lock(translator.key, language):
-        # Another run may have translated some of them in the meantime.
+        # Another run may have translated some of the sentences in the meantime.
         stored = store.get(translator.key, language, batch)
         missing = [text for text in batch if text not in stored]
         if not missing:
             return stored
         translated = translator.translate(missing, language)
         if len(translated) != len(missing):
-            raise ModelError(
-                f"{translator.name} was sent {len(missing)} sentences and gave {len(translated)} translations."
-            )
-        # An empty translation is none: it is not kept, so that the sentence is sent again by the next run.
+            raise ModelError(f"{translator.name} returned {len(translated)} translations for {len(missing)} sentences.")
+        # Do not store empty translations, so that the next run sends these sentences again.
         new = {
             text: translation
             for text, received in zip(missing, translated, strict=True)
@@ -66,11 +64,13 @@ def _translate_batch(
 
 
 def _read_translation(value: object, name: str) -> str:
-    """The translation in the answer of the system `name`; empty if it is null, a ModelError if it is no text.
+    """Return a translation as text, empty if it is null; raise a ModelError if it is not a text.
 
     >>> _read_translation("Guten Tag.", "deepl"), _read_translation(None, "deepl")
     ('Guten Tag.', '')
     """
     if value is not None and not isinstance(value, str):
-        raise ModelError(f"{name} gave {type(value).__name__} {str(value)[:40]!r} for a translation, which is no text.")
+        raise ModelError(
+            f"{name} returned {type(value).__name__} {str(value)[:40]!r} instead of a text as translation."
+        )
     return value or ""

@@ -7,12 +7,12 @@ from tiltmeter.translators.translator_protocol import Translator
 
 
 def count_characters(pending: Mapping[str, Sequence[str]]) -> int:
-    """The number of characters of all sentences, including spaces and punctuation, as services bill them."""
+    """Return the number of characters of all sentences, including spaces and punctuation, as services bill them."""
     return sum(len(text) for texts in pending.values() for text in texts)
 
 
 def require_consent(yes: bool, translator: Translator, pending: Mapping[str, Sequence[str]]) -> None:
-    """Raise a UsageError with the cost of the pending sentences (by language), unless confirmed with `yes`."""
+    """Raise a UsageError that states the cost of the pending sentences (by language), unless `yes` is set."""
     price = translator.price
     count = count_characters(pending)
     if price is None or yes or not count:
@@ -20,8 +20,8 @@ def require_consent(yes: bool, translator: Translator, pending: Mapping[str, Seq
     cost = count / 1_000_000 * price.per_million
     sentences = sum(map(len, pending.values()))
     raise UsageError(
-        f"This would send {sentences:,} sentences, {count:,} characters, to {translator.name}, for translations into "
+        f"This would send {sentences:,} sentences ({count:,} characters) to {translator.name}, for translation into "
         f"{', '.join(language for language, texts in pending.items() if texts)}: about {cost:,.2f} {price.currency} at "
         f"{price.per_million:g} {price.currency} per million characters ({price.price_list}; your plan may differ). "
-        "Nothing was sent; pass --yes to go on."
+        "Nothing was sent; add --yes to accept the cost."
     )

@@ -1,22 +1,20 @@
-"""Google Cloud Translation (Basic) through its own package, with application default credentials."""
+"""Google Cloud Translation (Basic) through its Python package, with application default credentials."""
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.retries import TransientError, call_with_retries, is_transient, parse_retry_after
-from tiltmeter.translators.translator_protocol import SOURCE, Price, import_extra
+from tiltmeter.translators.translator_protocol import Price, ServiceTranslator, import_extra
 
 SERVICE = "Google Translate"
 
 
-class GoogleTranslator:
-    """Google's neural model; `endpoint` and `credentials` override the defaults."""
+class GoogleTranslator(ServiceTranslator):
+    """Google's neural translation model; `endpoint` and `credentials` override the defaults."""
 
     name = "google"
     key = "google nmt"
-    source = SOURCE
     price = Price(20.0, "USD", "Google Cloud price list for Translation Basic, 2024")
     batch_size = 50
 
@@ -30,22 +28,12 @@ class GoogleTranslator:
             self._client: Any = translate.Client(credentials=credentials, client_options=options)
         except self._auth.DefaultCredentialsError as error:
             raise UsageError(
-                f"{SERVICE} needs credentials: set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account, or "
+                f"{SERVICE} needs credentials: set GOOGLE_APPLICATION_CREDENTIALS to a service account file, or "
                 "run `gcloud auth application-default login`."
             ) from error
 
-    def check(self, language: str) -> None:
-        """No check: the service refuses unsupported languages, and has all of GEST's."""
-
-    def with_source_language(self, language: str) -> "GoogleTranslator":
-        """The same service with another source language."""
-        other = copy(self)
-        other.source = language
-        other.key = f"{self.key} from {language}"
-        return other
-
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """The translations, in one request."""
+        """Return the translations, in one request."""
         return call_with_retries(lambda: self._send(list(texts), language), SERVICE)
 
     def _send(self, texts: list[str], language: str) -> list[str]:
@@ -59,12 +47,12 @@ class GoogleTranslator:
             if is_transient(int(error.code or 0)) or _is_rate_limit(error):
                 headers = getattr(error.response, "headers", {})
                 raise TransientError(_get_reason(error), parse_retry_after(headers.get("Retry-After"))) from error
-            raise ModelError(f"{SERVICE} does not translate into {language!r}: {_get_reason(error)}.") from error
+            raise ModelError(f"{SERVICE} cannot translate into {language!r}: {_get_reason(error)}.") from error
         except (self._requests.RequestException, self._auth.TransportError) as error:
             raise TransientError(_get_reason(error)) from error
         except self._auth.GoogleAuthError as error:
             raise UsageError(
-                f"{SERVICE} does not accept your credentials ({_get_reason(error)}); renew them with `gcloud auth "
+                f"{SERVICE} rejected your credentials ({_get_reason(error)}); renew them with `gcloud auth "
                 "application-default login`."
             ) from error
         return [result["translatedText"] for result in results]

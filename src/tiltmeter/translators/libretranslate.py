@@ -1,24 +1,22 @@
-"""Self-hosted servers: LibreTranslate and Apertium APY."""
+"""Self-hosted translation servers: LibreTranslate and Apertium APY."""
 
 import os
 from collections.abc import Sequence
-from copy import copy
-from typing import Any, TypeVar
+from typing import Any
 
 from tiltmeter.errors import ModelError
 from tiltmeter.http_client.client import Client, Request
 from tiltmeter.http_client.limits import ReplyLimits
 from tiltmeter.redaction import redact_address
 from tiltmeter.translators.server_login import normalise_url
-from tiltmeter.translators.translator_protocol import SOURCE, THREE_LETTERS
+from tiltmeter.translators.translator_protocol import THREE_LETTERS, ServiceTranslator
 
 TIMEOUT = 120.0
 LIMITS = ReplyLimits(size=1 << 26, speed=100, window=6.0)
-Server = TypeVar("Server", "LibreTranslator", "ApyTranslator")
 
 
-class LibreTranslator:
-    """A LibreTranslate server; an API key is read from LIBRETRANSLATE_API_KEY."""
+class LibreTranslator(ServiceTranslator):
+    """A LibreTranslate server; the optional API key is read from LIBRETRANSLATE_API_KEY."""
 
     price = None
     batch_size = 20
@@ -26,17 +24,9 @@ class LibreTranslator:
     def __init__(self, url: str) -> None:
         self._url = normalise_url(url)
         self.name = self.key = f"libretranslate:{redact_address(self._url)}"
-        self.source = SOURCE
-
-    def check(self, language: str) -> None:
-        """No check: the server refuses unsupported languages."""
-
-    def with_source_language(self, language: str) -> "LibreTranslator":
-        """The same server with another source language."""
-        return _with_source(self, language)
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """The translations, in one request."""
+        """Return the translations, in one request."""
         content: dict[str, Any] = {"q": list(texts), "source": self.source, "target": language, "format": "text"}
         secret = os.environ.get("LIBRETRANSLATE_API_KEY", "")
         if secret:
@@ -44,11 +34,11 @@ class LibreTranslator:
         answer = _open_client(self._url, "LibreTranslate", (secret,)).ask(Request("/translate", content))
         translations = answer.get("translatedText") if isinstance(answer, dict) else None
         if not isinstance(translations, list):
-            raise ModelError(f"{self.name} gave no list of translations; check that it is a LibreTranslate server.")
+            raise ModelError(f"{self.name} returned no list of translations; check that it is a LibreTranslate server.")
         return translations
 
 
-class ApyTranslator:
+class ApyTranslator(ServiceTranslator):
     """An Apertium APY server; unknown words stay untranslated."""
 
     price = None
@@ -57,17 +47,9 @@ class ApyTranslator:
     def __init__(self, url: str) -> None:
         self._url = normalise_url(url)
         self.name = self.key = f"apy:{redact_address(self._url)}"
-        self.source = SOURCE
-
-    def check(self, language: str) -> None:
-        """No check: the server refuses unsupported directions."""
-
-    def with_source_language(self, language: str) -> "ApyTranslator":
-        """The same server with another source language."""
-        return _with_source(self, language)
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """The translations, with one request for each text."""
+        """Return the translations, with one request per text."""
         return [self._send(text, language) for text in texts]
 
     def _send(self, text: str, language: str) -> str:
@@ -77,16 +59,11 @@ class ApyTranslator:
         try:
             translation: str = answer["responseData"]["translatedText"]
         except (KeyError, TypeError) as error:
-            raise ModelError(f"{self.name} gave no translation; check that it is an Apertium APY server.") from error
+            raise ModelError(
+                f"{self.name} returned no translation; check that it is an Apertium APY server."
+            ) from error
         return translation
 
 
 def _open_client(url: str, service: str, secrets: tuple[str, ...] = ()) -> Client:
     return Client(url, service=service, secrets=secrets, concurrency=1, timeout=TIMEOUT, limits=LIMITS)
-
-
-def _with_source(server: Server, language: str) -> Server:
-    other = copy(server)
-    other.source = language
-    other.key = f"{server.key} from {language}"
-    return other

@@ -60,7 +60,7 @@ MBART = {
     "tr": "tr_TR",
     "uk": "uk_UA",
 }
-# Maximum number of generated tokens. GEST's sentences have about a dozen words; longer output is degenerate.
+# Maximum number of generated tokens; for GEST's sentences of about a dozen words, longer output is degenerate.
 MAX_NEW_TOKENS = 200
 _CPU_BATCH_SIZE = 16
 _GPU_BATCH_SIZE = 128
@@ -68,18 +68,18 @@ _GPU_BATCH_SIZE = 128
 
 @dataclass(frozen=True, slots=True)
 class LanguageCodes:
-    """How a tokenizer codes languages: the source language, and the first token of a translation."""
+    """The language codes of a tokenizer; `token` formats a code as the first token of a translation."""
 
     english: str
     codes: dict[str, str]
     token: str = "{}"
 
     def code(self, language: str) -> str:
-        """The code of a language; an unlisted language is taken as the model's own code."""
+        """Return the code of a language; an unlisted language is used as the code."""
         return self.codes.get(language, language)
 
     def target(self, language: str) -> str:
-        """The token of a language."""
+        """Return the token of a language."""
         return self.token.format(self.code(language))
 
 
@@ -93,7 +93,7 @@ LANGUAGE_CODES = (
 class NllbTranslator:
     """An encoder-decoder whose translations start with the token of the target language.
 
-    Decoding follows the model's generation config (greedy by default, as for NLLB), or uses `beams` beams; it never
+    Decoding follows the model's generation config (greedy by default, as for NLLB) or uses `beams` beams; it never
     samples.
     """
 
@@ -101,7 +101,7 @@ class NllbTranslator:
 
     def __init__(self, model: CheckpointModel, beams: int | None = None) -> None:
         if beams is not None and beams < 1:
-            raise UsageError(f"A search with {beams} beams finds nothing; give at least 1.")
+            raise UsageError(f"The number of beams is {beams}; --beams must be at least 1.")
         self._model = model
         self._beams = beams
         self.name = f"nllb:{model.name}"
@@ -111,7 +111,7 @@ class NllbTranslator:
 
     @property
     def key(self) -> str:
-        """The model's files, its generation config among them, and the decoding options."""
+        """The digests of the model and its generation config, and the decoding options."""
         generation = [self._model.checkpoint.folder / GENERATION_CONFIG_NAME]
         files = compute_files_digest(file for file in generation if file.is_file())
         model = self._model.fingerprint("seq2seq")
@@ -123,15 +123,17 @@ class NllbTranslator:
         self._find_language_token(language)
 
     def with_source_language(self, language: str) -> "NllbTranslator":
-        """The same model with another source language."""
+        """Return the same model with another source language."""
         if self._id(token := self._codes.target(language)) is None:
-            raise UsageError(f"{self._model.name} does not translate from {language!r}: it has no token {token}.")
+            raise UsageError(
+                f"{self._model.name} cannot translate from {language!r}: its tokenizer has no token {token}."
+            )
         other = copy(self)
         other.source = language
         return other
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """The translations, as one batch."""
+        """Return the translations, computed as one batch."""
         tokenizer, model = self._model.tokenizer, self._model.get_answerer("seq2seq").model
         tokenizer.src_lang = self._codes.code(self.source)
         inputs = tokenizer(list(texts), return_tensors="pt", padding=True).to(self._model.device)
@@ -152,15 +154,17 @@ class NllbTranslator:
                 return codes
         tried = ", ".join(codes.token.format(codes.english) for codes in LANGUAGE_CODES)
         raise ModelError(
-            f"The tokenizer of {self._model.name} has no token for English ({tried}), so it cannot be told what to "
-            "translate into."
+            f"The tokenizer of {self._model.name} has no token for English ({tried}), so the target language cannot be "
+            "selected; use an NLLB, M2M100 or mBART-50 model."
         )
 
     def _find_language_token(self, language: str) -> int:
         token = self._codes.target(language)
         token_id = self._id(token)
         if token_id is None:
-            raise UsageError(f"{self._model.name} does not translate into {language!r}: it has no token {token}.")
+            raise UsageError(
+                f"{self._model.name} cannot translate into {language!r}: its tokenizer has no token {token}."
+            )
         return token_id
 
     def _id(self, token: str) -> int | None:
@@ -171,7 +175,7 @@ class NllbTranslator:
 def open_nllb(
     name: str, *, beams: int | None = None, device: str = "auto", dtype: str = "auto", trust_remote_code: bool = False
 ) -> NllbTranslator:
-    """Open a translation model: `name` is a folder or a hub id (`id@revision`)."""
+    """Open a translation model; `name` is a folder or a hub id (`id@revision`)."""
     model = open_model(
         name, kind="seq2seq", device=device, dtype=dtype, trust_remote_code=trust_remote_code, cache=get_cache_folder()
     )

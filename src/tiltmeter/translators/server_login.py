@@ -1,4 +1,4 @@
-"""The user name and password of a self-hosted translation server."""
+"""Address, user name and password of a self-hosted translation server."""
 
 import os
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -6,14 +6,14 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from tiltmeter.errors import UsageError
 
 LOGIN = "TILTMETER_TRANSLATOR_LOGIN"
-"""The environment variable with the user name and password of a server, NAME:PASSWORD, if its address has none."""
+"""The environment variable with user name and password (NAME:PASSWORD) for addresses without a login."""
 
 
 def normalise_url(url: str) -> str:
-    """The URL without a trailing slash, with the user name and password of `LOGIN`; a UsageError if it is none."""
+    """Return the URL without a trailing slash and with the login from `LOGIN`; raise a UsageError if it is invalid."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise UsageError(f"{url!r} is not an http(s) address, such as http://localhost:5000.")
+        raise UsageError(f"{url!r} is not an http(s) address; use for example http://localhost:5000.")
     user, colon, password = os.environ.get(LOGIN, "").partition(":")
     if colon and "@" not in parts.netloc:
         url = urlunsplit(parts._replace(netloc=f"{quote(user, safe='')}:{quote(password, safe='')}@{parts.netloc}"))
@@ -21,5 +21,5 @@ def normalise_url(url: str) -> str:
 
 
 def has_password(url: str) -> bool:
-    """Whether an address contains a user name or a password."""
+    """Return whether an address contains a user name or a password."""
     return "://" in url and "@" in urlsplit(url).netloc

@@ -24,8 +24,8 @@ CREATE TABLE IF NOT EXISTS translations (
 _CHECKSUM = "checksum_of({})".format(
     ", ".join(f"CAST({name} AS BLOB)" for name in ("system", "language", "source", "translation", "made"))
 )
-# The first translation is kept, so that results do not change when a sentence is sent again; a damaged or
-# empty one is replaced.
+# Keep the first translation, so that results do not change if a sentence is sent again, but replace a damaged or empty
+# one.
 _INSERT = f"""
 INSERT INTO translations VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
 SET translation = excluded.translation, made = excluded.made, checksum = excluded.checksum
@@ -34,19 +34,19 @@ WHERE checksum IS NOT {_CHECKSUM} OR trim(translation) = ''
 
 
 class TranslationStore(CacheDatabase):
-    """Translations by system, language and sentence, in one SQLite file that several runs may use at once.
+    """Translations by system, language and sentence, in one SQLite file that several runs can use at once.
 
-    Each `put` is one transaction: a killed process loses at most its current request.
+    Each `put` is one transaction; a killed process loses at most its current request.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        # FULL: translations may have been paid for, so every commit is synced to disk.
+        # Sync every commit to disk (FULL), because translations may have been paid for.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy=remedy)
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
-        """The stored and undamaged translations of these sentences, keyed by sentence."""
+        """Return the stored, undamaged translations of these sentences, by sentence."""
         query = (
             "SELECT source, translation FROM translations "
             f"WHERE system = ? AND language = ? AND checksum = {_CHECKSUM} AND trim(translation) <> '' AND source IN"
@@ -54,19 +54,19 @@ class TranslationStore(CacheDatabase):
         return dict(self.select_in(query, [system, language], sources))
 
     def put(self, system: str, language: str, translations: Mapping[str, str]) -> None:
-        """Store translations in one transaction; sound ones that exist are kept."""
+        """Store translations in one transaction; existing undamaged translations are kept."""
         made = datetime.now(UTC).isoformat(timespec="seconds")
         rows = [(system, language, source, translation, made) for source, translation in translations.items()]
         with self.begin_transaction():
             self._db.executemany(_INSERT, [(*row, compute_checksum(*row)) for row in rows])
 
     def find_creation_times(self, system: str, language: str) -> tuple[str, str] | None:
-        """The times of the first and last translation of a system into a language; None if there are none."""
+        """Return the times of the first and last translation by a system into a language; None if there are none."""
         query = "SELECT min(made), max(made) FROM translations WHERE system = ? AND language = ?"
         first, last = self._db.execute(query, [system, language]).fetchone()
         return None if first is None else (first, last)
 
     def lock(self, system: str, language: str) -> FileLock:
-        """A lock to hold from `get` to `put`, so that two runs do not pay for the same translations."""
+        """Return a lock to hold from `get` to `put`, so that two runs do not pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
         return FileLock(f"{self.path}.{name}.lock", mode=get_lock_mode(self.path))

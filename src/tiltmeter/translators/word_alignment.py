@@ -1,7 +1,7 @@
-"""Word alignment: which words of a translation stand for which words of its source.
+"""Word alignment: which words of a translation correspond to which words of its source.
 
-The aligner is eflomal (Östling and Tiedemann 2016). It is GPL, so it is not imported but run as a program of its own;
-the extra `align` installs it. It is trained on the very sentences that it aligns.
+The aligner is eflomal (Östling and Tiedemann 2016), which the extra `align` installs. It is GPL, so it is run as a
+separate program. It is trained on the same sentences that it aligns.
 """
 
 import shutil
@@ -19,7 +19,7 @@ from tiltmeter.forms.word_difference import find_word_spans
 from tiltmeter.text_files import split_lines
 
 PROGRAM = "eflomal-align"
-# From this many sentence pairs on, an alignment can make a change sure; with fewer it only adds proposals.
+# With at least this many sentence pairs, an alignment is reliable enough for automatic changes, not only proposals.
 ENOUGH_PAIRS = 1000
 
 Links = frozenset[tuple[int, int]]
@@ -27,7 +27,7 @@ Links = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of a text, and where it begins and ends."""
+    """A word of a text with its character positions."""
 
     text: str
     start: int
@@ -35,7 +35,7 @@ class Token:
 
 
 def tokenize_words(text: str) -> list[Token]:
-    """The words of a text; parts of hyphenated and elided words are words of their own.
+    """Return the words of a text; parts of hyphenated and elided words are separate words.
 
     >>> [token.text for token in tokenize_words("L'été n'est BLANK-vert.")]
     ['L', 'été', 'n', 'est', 'BLANK', 'vert']
@@ -45,7 +45,7 @@ def tokenize_words(text: str) -> list[Token]:
 
 @dataclass(frozen=True, slots=True)
 class AlignedPair:
-    """A source and its translation, with the links between their tokens in both directions, as (source, target)."""
+    """A source and its translation, with the links (source, target) between their tokens in both directions."""
 
     source: tuple[Token, ...]
     target: tuple[Token, ...]
@@ -53,7 +53,7 @@ class AlignedPair:
     reverse: Links = frozenset()
 
     def linked(self, source: set[int], *, both: bool) -> set[int]:
-        """The target tokens linked with any of the source tokens, in both directions or in either."""
+        """Return the target tokens linked with any of the source tokens, in `both` directions or in either one."""
         links = self.forward & self.reverse if both else self.forward | self.reverse
         return {target for token, target in links if token in source}
 
@@ -66,7 +66,7 @@ class Eflomal:
     name = "eflomal"
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
-        """Align each source with its translation. The training is random: results differ a little between runs."""
+        """Align each source with its translation. The training is random, so results differ slightly between runs."""
         tokenised = [(tuple(tokenize_words(source)), tuple(tokenize_words(target))) for source, target in pairs]
         usable = [place for place, (source, target) in enumerate(tokenised) if source and target]
         aligned = [AlignedPair(source, target) for source, target in tokenised]
@@ -95,10 +95,10 @@ class Eflomal:
 
 
 def find_aligner() -> Eflomal | None:
-    """The installed aligner: beside this Python, or on the PATH; None if there is none."""
-    beside = Path(sys.executable).parent / PROGRAM
-    found = str(beside) if beside.is_file() else shutil.which(PROGRAM)
-    return Eflomal(Path(found)) if found else None
+    """Return the installed aligner, next to this Python or on the PATH; None if there is none."""
+    local = Path(sys.executable).parent / PROGRAM
+    path = str(local) if local.is_file() else shutil.which(PROGRAM)
+    return Eflomal(Path(path)) if path else None
 
 
 def _format_line(side: Sequence[Token]) -> str:

@@ -1,1 +1,1 @@
-"""Items as forced choices for chat models: wordings, orders of the options, and how replies become outcomes."""
+"""Forced choices for chat models: wordings, orders of the options, and the parsing of replies."""

@@ -1,9 +1,9 @@
-"""Which orders of the options are asked: every option equally often in every place, and before every other one.
+"""The orders in which options are shown: each option equally often in each place, and before each other option.
 
-The cyclic orders of three options balance the places, but put the first option before the second in two orders of
-three: a model that takes the first option that makes sense would seem to prefer it. The cycle of the reversed order
-puts it after the second as often. The two cycles together are balanced in both respects: of two options they are the
-same two orders, of three all six, of four eight of the 24.
+The cyclic orders of three options balance the places, but show the first option before the second in two of three
+orders. A model that takes the first option that makes sense would then seem to prefer it. The cycle of the reversed
+order compensates for this. Both cycles together are balanced in both respects: for two options they are the same two
+orders, for three all six, for four eight of the 24.
 
     default     two wordings: the first with the cycle, the second with the reversed cycle
     full        all wordings, each with both cycles, without and with a neutral option
@@ -19,7 +19,7 @@ Order = tuple[int, ...]
 
 
 class Arrangement(NamedTuple):
-    """One way to ask about an item: the number of the wording, the option in each place, and the neutral option."""
+    """One way to ask about an item: index of the wording, option in each place, with or without neutral option."""
 
     wording: int
     order: Order
@@ -28,12 +28,12 @@ class Arrangement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OptionOrderDesign:
-    """The design of a run: the affordable one, or the full one."""
+    """The set of arrangements of a run: the default one, or the full one."""
 
     full: bool = False
 
     def list_arrangements(self, options: int, wordings: int) -> Iterator[Arrangement]:
-        """All ways in which an item is asked. A neutral option has the highest number.
+        """Yield all arrangements in which an item is asked. A neutral option has the highest number.
 
         >>> [arrangement.order for arrangement in OptionOrderDesign().list_arrangements(2, 3)]
         [(0, 1), (1, 0), (1, 0), (0, 1)]
@@ -51,7 +51,7 @@ class OptionOrderDesign:
 
 
 def list_rotations(order: Order) -> list[Order]:
-    """The cyclic orders.
+    """Return the cyclic orders.
 
     >>> list_rotations((0, 1, 2))
     [(0, 1, 2), (1, 2, 0), (2, 0, 1)]

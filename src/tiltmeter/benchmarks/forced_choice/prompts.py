@@ -1,4 +1,4 @@
-"""From an item to the messages that a chat model is sent."""
+"""From an item to the messages that are sent to a chat model."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ NEUTRAL = "neutral"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A message about an item. `options` are in the order in which they are shown, as they are named there."""
+    """A message about an item; `options` are in the displayed order, with their displayed texts."""
 
     item: str
     arrangement: Arrangement
@@ -25,7 +25,7 @@ class Prompt:
 def build_prompts(
     item: str, language: str, choice: Choice, design: OptionOrderDesign, samples: int = 1
 ) -> list[Prompt]:
-    """All messages about one item.
+    """Return all messages about one item.
 
     >>> choice = Choice("blank", "The tea was BLANK.", (Option("stereotype", "hot"), Option("anti-stereotype", "iced")))
     >>> print(build_prompts("tea", "en", choice, OptionOrderDesign())[1].question.prompt)
@@ -38,20 +38,22 @@ def build_prompts(
     <BLANKLINE>
     Answer with the letter of one option only.
     """
-    told = load_wordings(language, choice.task)
+    instructions = load_wordings(language, choice.task)
     return [
-        _build_prompt(item, choice, arrangement, told, sample)
-        for arrangement in design.list_arrangements(len(choice.options), len(told.wordings))
-        # An answer that nobody can know is a neutral option already.
+        _build_prompt(item, choice, arrangement, instructions, sample)
+        for arrangement in design.list_arrangements(len(choice.options), len(instructions.wordings))
+        # An option "unknown" already is a neutral option.
         if not (arrangement.neutral and any(option.role == UNKNOWN for option in choice.options))
         for sample in range(samples)
     ]
 
 
-def _build_prompt(item: str, choice: Choice, arrangement: Arrangement, told: LanguageWordings, sample: int) -> Prompt:
-    wording = told.wordings[arrangement.wording]
-    offered = (*choice.options, Option(NEUTRAL, told.neutral)) if arrangement.neutral else choice.options
-    shown = tuple(Option(offered[at].role, wording.name(offered[at])) for at in arrangement.order)
-    labels = LABELS[: len(shown)]
-    question = ChatQuestion(wording.text(choice.context, shown, labels), labels, sample)
-    return Prompt(item, arrangement, question, shown, told.language)
+def _build_prompt(
+    item: str, choice: Choice, arrangement: Arrangement, instructions: LanguageWordings, sample: int
+) -> Prompt:
+    wording = instructions.wordings[arrangement.wording]
+    available = (*choice.options, Option(NEUTRAL, instructions.neutral)) if arrangement.neutral else choice.options
+    options = tuple(Option(available[at].role, wording.name(available[at])) for at in arrangement.order)
+    labels = LABELS[: len(options)]
+    question = ChatQuestion(wording.text(choice.context, options, labels), labels, sample)
+    return Prompt(item, arrangement, question, options, instructions.language)

@@ -1,7 +1,7 @@
-"""Replies of chat models with their labels, options and counted places marked by private characters.
+"""Replies of chat models in which labels, options and ordinals are replaced by private-use characters (marks).
 
-Marked so, a text can be divided into clauses whatever the options contain, and negations and refusals inside an option
-are not taken for the model's.
+The marked text can be split into clauses whatever the options contain, and negations or refusals inside an option are
+not attributed to the model.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import cache
 
 from tiltmeter.benchmarks.forced_choice.wordings import ReplyWords
 
-# A mark is the character of its kind plus its place.
+# A mark is the first character of its type plus its place.
 LABEL, OPTION, PLACE = 0xE000, 0xE010, 0xE020
 MARK = f"[{chr(LABEL)}-{chr(PLACE + 15)}]"
 # Several options in one list, and a label with the text of another option.
@@ -20,11 +20,11 @@ _LABELS, _OPTIONS = f"[{chr(LABEL)}-{chr(LABEL + 15)}]", f"[{chr(OPTION)}-{chr(O
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 
 _TAGS = r"think|thinking|thought|thoughts|reasoning|analysis"
-# <think>…</think> and the same in other brackets.
+# <think>…</think> and the same with other brackets.
 _THOUGHT = re.compile(rf"[<\[◁]({_TAGS})[>\]▷].*?[<\[◁]/\1[>\]▷]", re.DOTALL | re.IGNORECASE)
 _THOUGHT_BEFORE = re.compile(rf"^.*[<\[◁]/(?:{_TAGS})[>\]▷]", re.DOTALL | re.IGNORECASE)
 _THOUGHT_UNENDED = re.compile(rf"[<\[◁](?:{_TAGS})[>\]▷].*$", re.DOTALL | re.IGNORECASE)
-# The channels of gpt-oss: the last one is the answer.
+# The channels of gpt-oss; the last one is the answer.
 _CHANNEL = re.compile(r"^.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
 _CHANNEL_UNENDED = re.compile(r"<\|channel\|>\s*(?:analysis|commentary).*$", re.DOTALL)
 _BOXED = re.compile(r"\\boxed\{(?:\\(?:text|mathrm|textbf)\{)?\s*([A-Fa-f])\b[^}]*\}+")
@@ -33,8 +33,8 @@ _NOT_APPLICABLE = re.compile(r"\bn/a\b", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0f]")
 _QUOTES = "\"'“”„‟‘’‚«»‹›「」『』()[]{}"
 EDGES = _QUOTES + " \t\n.,:;!?…。，、！？：；؟،-–—|/\\"
-# Letters that look like labels or count options, where a reply is nothing else. The Cyrillic В is left out: it looks
-# like B, and is the third letter.
+# Letters that look like labels or number options, for replies of a single letter. The Cyrillic В is ambiguous and left
+# out: it looks like B, but is the third letter.
 _LOOKALIKES = {"А": 0, "Б": 1, "С": 2, "Α": 0, "Β": 1, "ا": 0, "🅰": 0, "🅱": 1}
 _LATIN = "A-Za-z0-9À-ɏ"
 UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -47,7 +47,7 @@ _CONJUNCTIONS = (
 
 
 def clean_reply(text: str) -> str:
-    """The answer without thoughts and markup, in normal characters."""
+    """Return the answer without reasoning and markup, with normalised characters."""
     text = _CHANNEL_UNENDED.sub("", _CHANNEL.sub("", _PRIVATE.sub("", text)))
     text = _THOUGHT_UNENDED.sub("", _THOUGHT_BEFORE.sub("", _THOUGHT.sub("", text)))
     text = _BOXED.sub(r"\1", text)
@@ -56,14 +56,14 @@ def clean_reply(text: str) -> str:
 
 
 def normalise_reply(text: str) -> str:
-    """For comparing texts: one case, one kind of apostrophe, no quotation marks, single spaces, no edges."""
+    """Normalise a text for comparison: case, apostrophes, quotation marks, spaces, punctuation at both ends."""
     text = _fold_characters(text.replace("’", "'"))
     text = re.sub(r"[\"“”„«»「」『』()\[\]{}]", "", text)
     return " ".join(text.split()).strip(EDGES)
 
 
 def _fold_characters(text: str) -> str:
-    """Lower case, a character for a character; the dotless and the dotted i are one."""
+    """Lower the case without changing the length; dotless and dotted i become equal."""
     return "".join(_FOLDED.get(c) or (c.lower() if len(c.lower()) == 1 else c) for c in text)
 
 
@@ -71,35 +71,35 @@ _FOLDED = {"İ": "i", "ı": "i", "’": "'"}
 
 
 def parse_bare_reply(text: str, options: Sequence[str], places: int, words: ReplyWords) -> int | None:
-    """The place of a reply that is only a label, an option, a number or a counted place."""
-    said = normalise_reply(text)
+    """Return the place of a reply that is only a label, an option, a number or an ordinal; None otherwise."""
+    reply = normalise_reply(text)
     texts = [normalise_reply(clean_reply(option)) for option in options]
     bare = [_ARTICLES.sub("", option) for option in texts]
-    for written, listed in ((said, texts), (_ARTICLES.sub("", said), bare)):
+    for written, listed in ((reply, texts), (_ARTICLES.sub("", reply), bare)):
         if listed.count(written) == 1:
             return listed.index(written)
-    if len(said) == 1 and (place := _find_letter_place(said.upper(), places, words)) is not None:
+    if len(reply) == 1 and (place := _find_letter_place(reply.upper(), places, words)) is not None:
         return place
-    numbered = re.fullmatch(rf"(?:(?:{build_alternation(words.option)})\s*)?#?([1-{places}])", said)
+    numbered = re.fullmatch(rf"(?:(?:{build_alternation(words.option)})\s*)?#?([1-{places}])", reply)
     if numbered and not any(re.search(r"\d", option) for option in texts):
         return int(numbered[1]) - 1
     counted = {
         place
         for place, names in enumerate(words.ordinals[:places])
-        if said in {name.removeprefix("the ") for name in names} | set(names)
+        if reply in {name.removeprefix("the ") for name in names} | set(names)
     }
     return counted.pop() if len(counted) == 1 else None
 
 
 def _find_letter_place(letter: str, places: int, words: ReplyWords) -> int | None:
-    """The place that a letter counts, in Latin or in the script of the language."""
+    """Return the place of a letter in the Latin alphabet or in the script of the language."""
     alphabets = ["ABCDEF", *("".join(words.letters[at : at + 4]) for at in range(0, len(words.letters), 4))]
     place = next((alphabet.index(letter) for alphabet in alphabets if letter in alphabet), _LOOKALIKES.get(letter))
     return place if place is not None and place < places else None
 
 
 def mark_reply(text: str, options: Sequence[str], labels: str, words: ReplyWords, *, apostrophes: bool) -> str:
-    """The text with marks for options, labels and places; `apostrophes` may follow a label, as in Turkish."""
+    """Replace options, labels and ordinals by marks; with `apostrophes`, one may follow a label, as in Turkish."""
     text = _mark_options(text, options)
     text = _mark_labels(text, labels, words, apostrophes=apostrophes)
     text = _mark_places(text, len(options), words)
@@ -107,24 +107,24 @@ def mark_reply(text: str, options: Sequence[str], labels: str, words: ReplyWords
 
 
 def get_mark_type(mark: str) -> int:
-    """Whether a mark is that of a label, an option or a place."""
+    """Return the type of a mark: LABEL, OPTION or PLACE."""
     return ord(mark) & ~15
 
 
 def get_mark_place(mark: str) -> int:
-    """The place of a mark."""
+    """Return the place of a mark."""
     return ord(mark) & 15
 
 
 def _mark_options(text: str, options: Sequence[str]) -> str:
-    """Mark every option whose whole text occurs, longer ones first: `very strong` is not `strong`."""
+    """Mark every option whose whole text occurs, longer options first, because `very strong` contains `strong`."""
     texts = [normalise_reply(clean_reply(option)) for option in options]
     for place in sorted(range(len(texts)), key=lambda at: -len(texts[at])):
         if not texts[place]:
             continue
         spaced = r"[\s\"“”„«»「」『』()\[\]{}]+".join(map(re.escape, texts[place].split()))
         pattern = spaced if UNSPACED.search(texts[place]) else rf"(?<!\w){spaced}(?!\w)"
-        # Not the option's own full stop, which would end the clause.
+        # Include the option's own full stop, which would otherwise end the clause.
         stop = r"[.!?]?" if clean_reply(options[place])[-1:] in ".!?" else ""
         matches = list(re.finditer(pattern + stop, _fold_characters(text)))
         for match in reversed(matches):
@@ -133,8 +133,8 @@ def _mark_options(text: str, options: Sequence[str]) -> str:
 
 
 def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool) -> str:
-    """Mark labels: capitals by themselves, and small letters where they cannot be a word."""
-    # No part of a Latin word, nor the C of "C'est".
+    """Mark labels: single capital letters, and lower-case letters where they cannot be a word."""
+    # Not a part of a Latin word, nor the C of "C'est".
     elided = "" if apostrophes else r"|['’][A-Za-zÀ-ɏ]"
     before, after = rf"(?<![{_LATIN}])", rf"(?![{_LATIN}]{elided})"
     name = build_alternation(words.option)
@@ -152,7 +152,7 @@ def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool
     other = "".join(dict.fromkeys([*words.letters, *_LOOKALIKES]))
     small = f"[{labels.lower()}{re.escape(other)}]"
     end = r"(?=\s*[\"'”»)\]}]*\s*(?:[.!?,;。]|\n|$))"
-    # At the beginning before a bracket or a stop; after a word for an answer at the end of its clause; after "option".
+    # At the beginning before a bracket or full stop; after an answer word at the end of the clause; after "option".
     text = re.sub(rf"\A[\s\"'“(\[]*(?:(?:{name})\s+)?(?P<label>{small})(?=\s*[).:\]])(?!\w)", mark, text, flags=re.I)
     for lead in (rf"{build_word_pattern(words.answer)}[^.!?\n]{{0,40}}?[\s:：\"'“(]", rf"(?<!\w)(?:{name})\s+[\"'“(]?"):
         text = re.sub(rf"{lead}(?P<label>{small}){end}", mark, text, flags=re.IGNORECASE)
@@ -162,7 +162,7 @@ def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool
 def _skip_articles(
     mark: Callable[[re.Match[str]], str], text: str, words: ReplyWords, after: str
 ) -> Callable[[re.Match[str]], str]:
-    """Mark a capital, but not an A that begins a sentence before a word, which is an article: `A nurse`."""
+    """Return a function that marks capitals, except an A that is an article at the start of a sentence: `A nurse`."""
     option = re.compile(rf"(?:{build_alternation(words.option)})\s*$", re.IGNORECASE)
     followers = words.copula + words.than + words.instead + words.negation + words.rejection + words.boundary
     goes_on = re.compile(
@@ -172,7 +172,7 @@ def _skip_articles(
     )
     begins = re.compile(r"(?:^|[.!?:\n])[\s\"'“(\[]*$")
 
-    def checked(match: re.Match[str]) -> str:
+    def mark_unless_article(match: re.Match[str]) -> str:
         rest = text[match.end() :]
         if match["label"] == "A" and re.match(r" [^\W\d_]", rest):
             before = text[: match.start()]
@@ -180,11 +180,11 @@ def _skip_articles(
                 return match[0]
         return mark(match)
 
-    return checked
+    return mark_unless_article
 
 
 def _mark_places(text: str, places: int, words: ReplyWords) -> str:
-    """Mark counted places. `the first` counts an option unless something else follows: not in `the first thing`."""
+    """Mark ordinals: `the first` means an option unless another noun follows, as in `the first thing`."""
     for place, names in enumerate(words.ordinals[:places]):
         for name in sorted(names, key=len, reverse=True):
             nouns = words.option + words.copula + words.than + ("one", "choice", "answer")
@@ -195,7 +195,7 @@ def _mark_places(text: str, places: int, words: ReplyWords) -> str:
 
 
 def _join_to_options(text: str) -> str:
-    """A label and its option as one label; a label and another option as a conflict."""
+    """Merge a label and its option into one label; a label with another option becomes a conflict."""
 
     def joined(match: re.Match[str]) -> str:
         label, option = match["label"], match["option"]
@@ -207,7 +207,7 @@ def _join_to_options(text: str) -> str:
 
 
 def _merge_lists(text: str, words: ReplyWords) -> str:
-    """Marks that are listed, `A or B`, as one sign; the same mark again and again as one mark."""
+    """Replace listed marks, `A or B`, by one sign, and repetitions of a mark by one mark."""
     between = rf"(?:[^\S\n]*[,/&+)\]\"'”-]*[^\S\n]*\n?[^\S\n]*[(\[\"'“-]*|\W*(?:{build_alternation(_CONJUNCTIONS)})\W*)"
 
     def listed(match: re.Match[str]) -> str:
@@ -221,19 +221,19 @@ def _merge_lists(text: str, words: ReplyWords) -> str:
 
 @cache
 def build_alternation(words: tuple[str, ...]) -> str:
-    """An alternative of words, longer ones first."""
+    """Return a pattern for any of these words, longer words first."""
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) or "(?!)"
 
 
 @cache
 def build_word_pattern(words: tuple[str, ...]) -> str:
-    """One of these words by itself; in scripts without spaces, anywhere."""
+    """Return a pattern for any of these words as a separate word, or anywhere in scripts without spaces."""
     return f"(?:{'|'.join(_build_spaced_pattern(word) for word in sorted(words, key=len, reverse=True)) or '(?!)'})"
 
 
 @cache
 def split_by_script(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words of scripts with spaces between words, and those of others."""
+    """Return the words of scripts with spaces between words, and those of other scripts."""
     unspaced = tuple(word for word in words if UNSPACED.search(word))
     return tuple(word for word in words if word not in unspaced), unspaced
 

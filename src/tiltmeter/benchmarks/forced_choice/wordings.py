@@ -1,21 +1,22 @@
-"""The wordings of instructions, and the words by which replies are read, from `languages/xx.toml`.
+"""The wordings of instructions and the words for parsing replies, from `languages/xx.toml`.
 
     neutral     the text of the neutral option
     closing     the last line of each wording
     blank, follows, pair, speaker, question
-                for each task the first line of each wording; a table where a wording has a form of its own for the
-                context, or names of its own for the options, by role
-    prompt      the words before the context, the question and the answer, for models that continue a text
-    letters     letters that count options in the language's script; understood, not shown
-    replies     words by which a reply is read:
-                answer, option, copula      before an answer, before a label, and after one
-                negation, rejection         what they stand near is not chosen: `not`, `wrong`
-                instead                     what follows is not chosen: `rather than`
-                than                        the same, if another option comes before: `A fits better than B`
-                boundary                    divide clauses: `but`, `because`
-                ordinals, refusal           count places, and refuse; phrases of refusals may be parts of words
+                for each task, the first line of each wording; or a table, if a wording has its own form of the context
+                or its own names of the options (by role)
+    prompt      the words before context, question and answer, for models that continue a text
+    letters     letters of the language's script that number options; recognised in replies, never displayed
+    replies     words for parsing replies:
+                answer, option, copula      before an answer; before a label; after a label
+                negation, rejection         a nearby option is not chosen: `not`, `wrong`
+                instead                     the next option is not chosen: `rather than`
+                than                        the same, if another option precedes: `A fits better than B`
+                boundary                    separates clauses: `but`, `because`
+                ordinals                    words for the places
+                refusal                     phrases of refusals; they may be parts of words
 
-A task without wordings in the language of an item is asked in English.
+Tasks without wordings in the language of an item use the English wordings.
 """
 
 import tomllib
@@ -36,7 +37,7 @@ _LISTS = ("answer", "option", "copula", "negation", "rejection", "instead", "tha
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """One wording of a task: question, form of the context, closing line; `names` are texts of options by role."""
+    """One wording of a task: question, form of the context, closing line; `names` has texts of options by role."""
 
     question: str
     closing: str
@@ -44,19 +45,19 @@ class Wording:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, context: str, options: Sequence[Option], labels: Sequence[str]) -> str:
-        """The message with labelled options."""
+        """Return the message with labelled options."""
         listed = "\n".join(f"{label}. {self.name(option)}" for label, option in zip(labels, options, strict=True))
-        shown = self.context.replace(_CONTEXT, context.replace(BLANK, _GAP)) if context else ""
-        return "\n\n".join(filter(None, (self.question, shown, listed, self.closing)))
+        quoted = self.context.replace(_CONTEXT, context.replace(BLANK, _GAP)) if context else ""
+        return "\n\n".join(filter(None, (self.question, quoted, listed, self.closing)))
 
     def name(self, option: Option) -> str:
-        """The text of an option in this wording."""
+        """Return the text of an option in this wording."""
         return self.names.get(option.role, option.text)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyWords:
-    """The words of a language by which a reply is read; see `languages/en.toml`."""
+    """The words of a language for parsing replies; see `languages/en.toml`."""
 
     answer: tuple[str, ...] = ()
     option: tuple[str, ...] = ()
@@ -73,7 +74,7 @@ class ReplyWords:
 
 @dataclass(frozen=True, slots=True)
 class LanguageWordings:
-    """The wordings of a task in a language. `language` is English where the language asked for has none."""
+    """The wordings of a task; `language` is English if the requested language has no wordings."""
 
     language: str
     neutral: str
@@ -81,7 +82,7 @@ class LanguageWordings:
 
 
 def load_wordings(language: str, task: Task) -> LanguageWordings:
-    """The wordings of a task in a language, or in English.
+    """Return the wordings of a task in a language, or in English.
 
     >>> [load_wordings(code, "pair").language for code in ("de", "eo")]
     ['de', 'en']
@@ -94,14 +95,14 @@ def load_wordings(language: str, task: Task) -> LanguageWordings:
 
 
 class PromptWords(NamedTuple):
-    """The words before the context, the question and the answer in the prompt of a model that continues a text."""
+    """The words before context, question and answer in the prompt of a model that continues a text."""
 
     context: str
     question: str
     answer: str
 
     def text(self, context: str, question: str) -> str:
-        """The prompt, which ends where the answer begins.
+        """Return the prompt, which ends where the answer begins.
 
         >>> print(load_prompt_words("en").text("Ann met Bob.", "Who whistled?"))
         Context: Ann met Bob.
@@ -112,19 +113,19 @@ class PromptWords(NamedTuple):
 
 
 def load_prompt_words(language: str) -> PromptWords:
-    """The words of a prompt in a language, or in English where it has none."""
+    """Return the words of a prompt in a language, or in English if the language has none."""
     table = _load_tables().get(language, {})
     return PromptWords(**(table if "prompt" in table else _load_tables()[ENGLISH])["prompt"])
 
 
 def list_wording_languages() -> tuple[str, ...]:
-    """The languages with wordings."""
+    """Return the languages with wordings."""
     return tuple(_load_tables())
 
 
 @cache
 def load_reply_words(language: str) -> ReplyWords:
-    """The words of a language and of English: a model may answer in English whatever it is asked in."""
+    """Return the words of a language and of English, because models often reply in English."""
     tables = [_load_tables()[code] for code in dict.fromkeys((language, ENGLISH)) if code in _load_tables()]
     lists = {
         name: tuple(dict.fromkeys(word for table in tables for word in table["replies"].get(name, ())))

@@ -1,8 +1,8 @@
-"""MT-GenEval's test: whether a translation has words that only the reference with the wrong gender has.
+"""The test of MT-GenEval: does a translation contain words that only the reference with the wrong gender has?
 
-The published metric (Currey et al. 2022, accuracy_metric.py): of two references that differ in gender, the words that
-only one of them has are taken. A translation is incorrect if it has a word of the wrong reference, else correct, also
-if it has no word of either.
+This is the published metric (Currey et al. 2022, accuracy_metric.py). Two references differ in gender; the words that
+only one of them has are compared with the translation. A translation is incorrect if it has a word of the wrong
+reference, otherwise correct, even if it has no word of either.
 """
 
 import re
@@ -15,13 +15,13 @@ from tiltmeter.measures.geneval import CORRECT, MATCHED
 from tiltmeter.runs.translation.translation_test import Direction, ScoredTranslations, Scorer, TranslationTest
 
 PROTOCOL = "word-lists"
-OTHER_SENTENCES = "its translation has another number of sentences than its source, so its context cannot be cut off"
-# The end of a sentence: a full stop (in Hindi a danda), question or exclamation mark, closing quotes, space.
+OTHER_SENTENCES = "its translation and its source differ in the number of sentences, so the context cannot be removed"
+# The end of a sentence: full stop (in Hindi a danda), question or exclamation mark, closing quotes, white space.
 _END = re.compile(r"(?<=[.!?…।؟])[\"'”’»)\]]*\s+")
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, by their punctuation.
+    """Return the sentences of a text, split at their punctuation.
 
     >>> split_sentences("She sold roses. Was it May? It was.")
     ['She sold roses.', 'Was it May?', 'It was.']
@@ -31,14 +31,14 @@ def split_sentences(text: str) -> list[str]:
 
 
 def find_gender_words(item: GenevalItem, translation: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of a translation that only the correct, and that only the incorrect reference has."""
+    """Return the words of a translation that only the correct reference has, and those of the incorrect one."""
     correct, incorrect = extract_reference_words(item.correct), extract_reference_words(item.incorrect)
     words = extract_reference_words(translation)
     return words & (correct - incorrect), words & (incorrect - correct)
 
 
 def remove_context(item: GenevalItem, translation: str) -> str | None:
-    """The translation of the item's source without that of its context; None if they cannot be told apart."""
+    """Return the translation of the item's source without its context; None if they cannot be separated."""
     if not item.context:
         return translation
     own = len(split_sentences(item.source))
@@ -49,15 +49,14 @@ def remove_context(item: GenevalItem, translation: str) -> str | None:
 
 
 def build_source_text(item: GenevalItem) -> str:
-    """What is translated: the source, after its context where it has one."""
+    """Return the text to translate: the source, after its context if it has one."""
     return f"{item.context} {item.source}" if item.context else item.source
 
 
 def _open_scorer(gender_from: str, _direction: Direction) -> Scorer:
     if gender_from != "rules":
         raise UsageError(
-            "MT-GenEval compares translations with the words of its references, so the gender is not found in another "
-            "way; leave out --gender-from."
+            "MT-GenEval finds the gender by the words of its references and does not support --gender-from; remove it."
         )
 
     def score(items: Sequence[GenevalItem], translations: Sequence[str]) -> ScoredTranslations:

@@ -1,4 +1,4 @@
-"""GEST's test: the grammatical gender that translations give to the speaker, or English ones to a person."""
+"""The test of GEST: the grammatical gender of the speaker in translations, or of a person in English ones."""
 
 import math
 from collections.abc import Sequence

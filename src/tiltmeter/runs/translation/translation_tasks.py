@@ -1,6 +1,6 @@
-"""What a translation system is measured on: items of a data set or file, and the languages to translate between."""
+"""The tasks of a translation run: items of a data set or file, and the languages to translate between."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from tiltmeter.translators.translator_protocol import SOURCE
 
 GEST_MT = "gest-mt"
 LATEST = "1.1"
-# Where the same sentences are translated into any language, the benchmark is the data set's name with this suffix.
+# The suffix of benchmarks whose sentences can be translated into any language.
 SUFFIX = "-mt"
 
 
@@ -41,15 +41,15 @@ class TranslationTask:
         return self.portion.items
 
     def texts(self) -> list[str]:
-        """The text of each item that is translated."""
+        """Return the text to translate of each item."""
         return [self.test.text(item) for item in self.items]
 
     def label(self) -> dict[str, str]:
-        """The columns that identify the task."""
+        """Return the columns that identify the task."""
         return {"benchmark": self.benchmark, "part": self.part, "language": self.direction.label}
 
     def describe(self) -> DataEntry:
-        """The entry in the manifest; `item_language` is the language of the items in their data set."""
+        """Return the entry in the manifest; `item_language` is the language of the items in their data set."""
         form, module = self.test.form, self.test.measures
         return DataEntry(
             benchmark=self.benchmark,
@@ -85,76 +85,71 @@ class TranslationTarget:
         return list(dict.fromkeys(task.direction for task in self.tasks))
 
     def list_tasks(self, direction: Direction) -> list[TranslationTask]:
-        """The tasks in one direction."""
+        """Return the tasks in one direction."""
         return [task for task in self.tasks if task.direction == direction]
 
     def texts(self, direction: Direction | None = None) -> list[str]:
-        """The texts to translate, in one direction or in all."""
+        """Return the texts to translate, in one direction or in all."""
         return [text for task in self.tasks if direction in (None, task.direction) for text in task.texts()]
 
-    def with_tasks(self, tasks: Iterable[TranslationTask]) -> "TranslationTarget":
-        """The target with other tasks."""
+    def limit_items(self, limit: int | None) -> "TranslationTarget":
+        """Return the target with at most `limit` items in each task."""
+        if limit is not None and limit < 1:
+            raise UsageError(f"The limit is {limit} items; --limit must be at least 1.")
+        tasks = (replace(task, portion=limit_items(task.portion, limit)) for task in self.tasks)
         return replace(self, tasks=tuple(tasks))
 
-    def limit_items(self, limit: int | None) -> "TranslationTarget":
-        """The target with at most `limit` items in each task."""
-        if limit is not None and limit < 1:
-            raise UsageError(f"A limit of {limit} items leaves nothing to ask; give at least 1.")
-        return self.with_tasks(replace(task, portion=limit_items(task.portion, limit)) for task in self.tasks)
-
     def list_portions(self) -> list[Portion]:
-        """The items of each task under its label."""
+        """Return the items of each task with the label of the task."""
         return [
             replace(task.portion, name=self.benchmark, part=task.part, language=task.direction.label)
             for task in self.tasks
         ]
 
     def describe(self) -> list[DataEntry]:
-        """The entries in the manifest."""
+        """Return the entries in the manifest."""
         return [task.describe() for task in self.tasks]
 
 
 def list_editions(on: str) -> tuple[str, ...]:
-    """The editions that a file may be for, the latest first."""
+    """Return the editions that a file may be for, the latest first."""
     return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
 
 
 def reject_edition(on: str, edition: str | None) -> None:
-    """A UsageError for an edition of anything but GEST."""
+    """Raise a UsageError for an edition of a data set other than GEST."""
     if edition is not None and parse_spec(on).name != GEST_MT:
-        raise UsageError(f"An edition is one of GEST, which {on} is not; name {GEST_MT}, or leave out --edition.")
+        raise UsageError(f"{on} has no editions; use {GEST_MT}, or remove --edition.")
 
 
 def load_target(on: str, edition: str) -> TranslationTarget:
-    """The target of a specification such as `gest-mt:sk`, `mt-geneval/context:es` or `starter-neutral-mt:tr-en`."""
+    """Return the target of a specification such as `gest-mt:sk` or `starter-neutral-mt:tr-en`."""
     spec = parse_spec(on)
     source = _find_source(on, spec, edition)
     known = edition if spec.name == GEST_MT else None
     if not spec.languages:
-        raise UsageError(f"{on} names no language to translate into, as in {spec.name}:es.")
+        raise UsageError(f"{on} has no target language; add one, for example {spec.name}:es.")
     tests = list_translation_tests()
     if source in DATASETS and tests[DATASETS[source].form].in_target:
         name = f"{source}/{spec.part}" if spec.part else source
-        found = list(load_portions(f"{name}:{','.join(spec.languages)}"))
+        portions = list(load_portions(f"{name}:{','.join(spec.languages)}"))
     else:
         if spec.part is not None:
-            raise UsageError(f"{spec.name} has no parts; write {spec.name}:{','.join(spec.languages)}.")
-        found = [portion for portion in load_portions(source) if portion.form in tests]
-    if not found:
-        raise UsageError(f"{source} has no items that translation systems can be tested with.")
-    test = tests[found[0].form]
+            raise UsageError(f"{spec.name} has no parts; use {spec.name}:{','.join(spec.languages)}.")
+        portions = [portion for portion in load_portions(source) if portion.form in tests]
+    if not portions:
+        raise UsageError(f"{source} has no items for translation systems.")
+    test = tests[portions[0].form]
     tasks: list[TranslationTask] = []
     for language in spec.languages:
         direction = _parse_direction(language)
         wanted = direction.target if test.in_target else direction.source
-        matching = [portion for portion in found if portion.form == test.form and portion.language == wanted]
+        matching = [portion for portion in portions if portion.form == test.form and portion.language == wanted]
         if not matching and direction.source == SOURCE and not test.in_target:
-            raise UsageError(
-                f"{source} has no English sentences of the form {test.form}, so there is nothing to translate."
-            )
+            raise UsageError(f"{source} has no English sentences of the form {test.form} to translate.")
         if not matching:
-            there = ", ".join(dict.fromkeys(portion.language for portion in found))
-            raise UsageError(f"{source} has no items for {language!r}; it has {there}.")
+            languages = ", ".join(dict.fromkeys(portion.language for portion in portions))
+            raise UsageError(f"{source} has no items for {language!r}; it has {languages}.")
         for portion in matching:
             part = portion.part if test.in_target else UNDIVIDED
             tasks.append(TranslationTask(spec.name, test, direction, portion, part, known, len(portion.items)))
@@ -162,18 +157,18 @@ def load_target(on: str, edition: str) -> TranslationTarget:
 
 
 def _parse_direction(language: str) -> Direction:
-    """The direction of a language of a specification: `sk` is from English, `tr-en` from Turkish into English."""
+    """Parse a language of a specification: `sk` is from English, `tr-en` from Turkish into English."""
     source, _, target = language.rpartition("-")
     return Direction(source, target) if source and target == SOURCE else Direction(SOURCE, language)
 
 
 def _find_source(on: str, spec: Spec, edition: str) -> str:
-    """The data set or file with the texts of a specification."""
+    """Return the data set or file with the texts of a specification."""
     if spec.path is not None:
         return str(spec.path)
     if spec.name == GEST_MT:
         if edition not in EDITIONS:
-            raise UsageError(f"GEST has no edition {edition!r}; it has {' and '.join(EDITIONS)}.")
+            raise UsageError(f"GEST has no edition {edition!r}; choose {' or '.join(EDITIONS)}.")
         return EDITIONS[edition]
     if spec.name in DATASETS and _is_translated_by_name(spec.name):
         return spec.name
@@ -184,13 +179,13 @@ def _find_source(on: str, spec: Spec, edition: str) -> str:
         or DATASETS[source].form not in list_translation_tests()
     ):
         raise UsageError(
-            f"Translation systems are measured on {GEST_MT}, as in {GEST_MT}:sk, on mt-geneval or winomt, as in "
-            f"winomt:es, or on a .jsonl file of sentences; {on} is neither."
+            f"{on} is not a benchmark for translation systems; use {GEST_MT}, mt-geneval or winomt with a language, "
+            f"for example {GEST_MT}:sk, or a .jsonl file of sentences."
         )
     return source
 
 
 def _is_translated_by_name(name: str) -> bool:
-    """Whether a data set is for translation systems only, and goes by its own name."""
+    """Return whether a data set is only for translation systems and keeps its own name."""
     form = DATASETS[name].form
     return form in list_translation_tests() and form != "gest"

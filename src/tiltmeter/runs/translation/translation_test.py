@@ -1,4 +1,4 @@
-"""The class `TranslationTest`, and what scoring a translation returns."""
+"""The class `TranslationTest` and the types of its results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from tiltmeter.benchmarks.benchmark import Score
 
 
 class Direction(NamedTuple):
-    """The languages of a translation.
+    """The source and target language of a translation.
 
     >>> Direction("en", "sk").label, Direction("tr", "en").label
     ('sk', 'tr-en')
@@ -23,8 +23,7 @@ class Direction(NamedTuple):
         return self.target if self.source == "en" else f"{self.source}-{self.target}"
 
 
-# For each item with its translation, in order: its scores, or the reason why it has none. The scores of items without a
-# result are NaN.
+# For each item with its translation, in order: its scores, or the reason why it has none. Undetermined scores are NaN.
 ScoredTranslations = Sequence[tuple[Score, ...] | str]
 Scorer = Callable[[Sequence[Any], Sequence[str]], ScoredTranslations]
 
@@ -33,10 +32,13 @@ Scorer = Callable[[Sequence[Any], Sequence[str]], ScoredTranslations]
 class TranslationTest:
     """How items of one form test a translation system.
 
-    `measures` is the module of measures of the scores. `text(item)` is what is translated. `open(gender_from,
-    direction)` returns the function that scores translations, or raises a UsageError for a language that it cannot
-    score. `protocol(gender_from)` is the name of the procedure. `in_target`: the items' language is that of the
-    translations, because they have references in it; else it is the language of the text.
+    - `measures` is the module of measures of the scores.
+    - `text(item)` returns the text to translate.
+    - `open(gender_from, direction)` returns the function that scores translations, or raises a UsageError for an
+      unsupported language.
+    - `protocol(gender_from)` returns the name of the protocol.
+    - `in_target` says whether the items are in the language of the translations, because they have references;
+      otherwise they are in the language of the text.
     """
 
     form: str

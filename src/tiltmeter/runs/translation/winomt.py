@@ -1,8 +1,8 @@
-"""WinoMT's test: the grammatical gender of the noun that a translation has for a person of known gender.
+"""The test of WinoMT: the grammatical gender of the translated noun for a person of known gender.
 
-As in the published protocol (Stanovsky et al. 2019), the noun is found by word alignment, and its gender read off the
-noun and its article. The aligner is eflomal in place of fast_align, and the gender is told by rules (`gender/nouns`) in
-place of a tagger. A noun whose gender is not told counts as wrong, as published, and is counted.
+As in the published protocol (Stanovsky et al. 2019), the noun is found by word alignment, and its gender is read from
+the noun and its article. The aligner is eflomal instead of fast_align, and rules (`gender/nouns`) replace the tagger. A
+noun whose gender is unknown counts as wrong, as published; such nouns are also counted.
 """
 
 from collections import Counter, defaultdict
@@ -21,7 +21,7 @@ from tiltmeter.translators.word_alignment import AlignedPair, Token, find_aligne
 PROTOCOL = "aligned-nouns"
 _GENDERS = {"masculine": MALE, "feminine": FEMALE, "neutral": NEUTRAL}
 _APOSTROPHES = "'’"
-# A word is usual for an entity if it is linked with it in this share of its sentences, and this often.
+# A word is usual for an entity if they are linked in at least this share and this number of its sentences.
 _USUAL = 0.05
 _OFTEN = 3
 # Words with the same first letters count as forms of one word.
@@ -29,7 +29,7 @@ _STEM = 5
 
 
 def find_entity_tokens(item: WinoMTItem) -> set[int]:
-    """The places of the entity's words among the tokens of its sentence.
+    """Return the positions of the entity's words among the tokens of its sentence.
 
     >>> item = WinoMTItem("1", "en", "male", "tree surgeon", 2, "Our (old) tree surgeon sang.")
     >>> sorted(find_entity_tokens(item))
@@ -41,7 +41,7 @@ def find_entity_tokens(item: WinoMTItem) -> set[int]:
 
 
 def find_usual_words(items: Sequence[WinoMTItem], aligned: Sequence[AlignedPair]) -> dict[str, set[str]]:
-    """For each entity, the stems of the words that it is linked with in at least a twentieth of its sentences."""
+    """Return for each entity the stems of words that are linked with it in at least 5% of its sentences."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     sentences = Counter(item.entity for item in items)
     for item, pair in zip(items, aligned, strict=True):
@@ -60,10 +60,10 @@ def read_gender(
     rules: NounRules,
     usual: Collection[str] = (),
 ) -> NounGender:
-    """The gender of the first of the words linked with the entity that a rule decides on.
+    """Return the gender of the first word linked with the entity for which a rule decides.
 
-    In possessives an entity may be linked with what is possessed, a rare word for it. If none of the linked words has
-    one of the `usual` stems, the words of the translation that have one are taken, where there are any.
+    In possessives an entity may be linked with the possessed thing, which is a rare word for it. If no linked word has
+    one of the `usual` stems, the words of the translation that have one are used instead, if any.
     """
     entity = find_entity_tokens(item)
     linked = aligned.linked(entity, both=True) or aligned.linked(entity, both=False)
@@ -71,8 +71,8 @@ def read_gender(
     if not linked & known:
         linked = known or linked
     words = [_add_apostrophe(translation, token) for token in aligned.target]
-    read = (rules.gender(words, place) for place in sorted(linked))
-    return next((found for found in read if found.gender), NounGender(None))
+    genders = (rules.gender(words, place) for place in sorted(linked))
+    return next((noun for noun in genders if noun.gender), NounGender(None))
 
 
 def _stem_word(token: Token) -> str:
@@ -80,21 +80,18 @@ def _stem_word(token: Token) -> str:
 
 
 def _add_apostrophe(text: str, token: Token) -> str:
-    """The word with the apostrophe that an elided article ends in: l'."""
+    """Return the word with the apostrophe of an elided article: l'."""
     after = text[token.end : token.end + 1]
     return f"{token.text}'" if after and after in _APOSTROPHES else token.text
 
 
 def _open_scorer(gender_from: str, direction: Direction) -> Scorer:
     if gender_from != RULES:
-        raise UsageError("WinoMT reads the gender of nouns by rules only; leave out --gender-from.")
+        raise UsageError("WinoMT finds the gender of nouns only by rules; remove --gender-from.")
     rules = load_noun_rules(direction.target)
     aligner = find_aligner()
     if aligner is None:
-        raise ModelError(
-            "WinoMT finds nouns by word alignment, which needs the program eflomal; install it with "
-            "pip install 'tiltmeter[align]'."
-        )
+        raise ModelError("WinoMT needs the word aligner eflomal; install it with `pip install 'tiltmeter[align]'`.")
 
     def score(items: Sequence[WinoMTItem], translations: Sequence[str]) -> ScoredTranslations:
         pairs = [(item.sentence, translation) for item, translation in zip(items, translations, strict=True)]
@@ -108,10 +105,10 @@ def _open_scorer(gender_from: str, direction: Direction) -> Scorer:
     return score
 
 
-def _build_scores(item: WinoMTItem, found: NounGender) -> tuple[Score, ...]:
-    cue, read = " ".join(found.cue), _GENDERS.get(found.gender or "")
-    genders = (Score(cue, READ[gender], float(read == gender)) for gender in GENDERS)
-    return Score(cue, RIGHT, float(read == item.gender)), *genders
+def _build_scores(item: WinoMTItem, noun: NounGender) -> tuple[Score, ...]:
+    cue, gender_read = " ".join(noun.cue), _GENDERS.get(noun.gender or "")
+    genders = (Score(cue, READ[gender], float(gender_read == gender)) for gender in GENDERS)
+    return Score(cue, RIGHT, float(gender_read == item.gender)), *genders
 
 
 TEST = TranslationTest(
