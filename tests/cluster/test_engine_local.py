@@ -41,7 +41,7 @@ def test_gpus_are_given_out(causal: str, masked: str, tmp_path: Path, monkeypatc
         processes.append(Process())
         return processes[-1]
 
-    monkeypatch.setattr(LocalEngine, "_process", process)
+    monkeypatch.setattr(LocalEngine, "_start_process", process)
     plan = write_plan(tmp_path, [causal, masked, "embedded"])
     plan.write_text(plan.read_text().replace(f'"{masked}"', f'"{masked}"\ngpus = 2'))
     engine = LocalEngine(3)

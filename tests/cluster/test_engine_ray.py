@@ -81,7 +81,7 @@ def test_a_cluster_that_is_lost_is_told(causal: str, tmp_path: Path, monkeypatch
     engine = RayEngine(None)
     assert engine._head is not None
     monkeypatch.setattr(engine, "_head", "127.0.0.1:1")
-    monkeypatch.setattr(engine, "_answered", -100.0)
+    monkeypatch.setattr(engine, "_last_contact", -100.0)
     engine._tasks = {object(): only(matrix_of(tmp_path, [causal]))}
     with pytest.raises(UsageError, match=r"The Ray cluster was lost .*refused.*goes on from what is stored"):
         list(engine.ended())

@@ -157,7 +157,7 @@ def test_a_server_ends_when_nobody_asks_it(serve: Callable[..., JobServer], tmp_
 
 def test_the_next_job_gets_a_new_server(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that was killed costs the jobs that it had, and no others."""
-    for modules in ("OF_ALL", "OF_FILES"):  # this job needs none of them
+    for modules in ("COMMON_MODULES", "LOCAL_MODEL_MODULES"):  # this job needs none of them
         monkeypatch.setattr(f"tiltmeter.cluster.engine_local.{modules}", ())
     matrix = matrix_of(tmp_path, [causal])
     entry = only(matrix)
