@@ -174,13 +174,13 @@ def test_the_reference_may_be_named_as_in_the_run_or_on_the_board(runs: Path) ->
 
 
 def test_attributes_and_models_that_no_run_has(runs: Path, tmp_path: Path) -> None:
-    families = {model.shown.name: model.shown.family for model in make_board([runs]).models}
+    families = {model.view.name: model.view.family for model in make_board([runs]).models}
     assert families["series/a"] == "alpha"
     assert families["org/other"] == "bert"  # the type in the manifest
     path = tmp_path / "given.toml"
     path.write_text('[[models]]\nname = "org/other"\nattributes = { family = "x" }\n[[models]]\nname = "nobody"\n')
     board = make_board([runs], attributes=path)
-    assert {model.shown.name: model.shown.family for model in board.models}["org/other"] == "x"
+    assert {model.view.name: model.view.family for model in board.models}["org/other"] == "x"
     assert "given.toml describes nobody, which no run has." in board.notes
 
 

@@ -26,7 +26,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 class BoardModel:
     """A model with its attributes, and the address of its model card if it is on the hub."""
 
-    shown: ModelView
+    view: ModelView
     described: DescribedModel
     entry: ModelEntry
     card: str = ""
@@ -62,7 +62,7 @@ def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes
         measured = {cell.record.model for column in columns for cell in column.cells}
         notes += [f"{attributes.name} describes {name}, but no run has it." for name in given.list_unmeasured(measured)]
     notes += [sentence for run in runs for sentence in describe_changed_files(run.changed, run.name)]
-    numbers = {model.shown.name: model.shown.number for model in models}
+    numbers = {model.view.name: model.view.number for model in models}
     return Board(models, columns, build_section_views(columns, numbers), runs, broken, [*notes, *unread])
 
 
@@ -91,8 +91,8 @@ def _build_models(columns: Sequence[BoardColumn], keys: Sequence[str], given: Mo
         described = given.of(cell.record.model, entry)
         texts = described.texts()
         family = next((texts[name] for name in _FAMILY if texts.get(name)), "")
-        shown = ModelView(number, key, f"models/{build_slug(key)}.html", format_label(family))
-        models.append(BoardModel(shown, described, entry, build_card_url(cell.record.model, entry.revision)))
+        view = ModelView(number, key, f"models/{build_slug(key)}.html", format_label(family))
+        models.append(BoardModel(view, described, entry, build_card_url(cell.record.model, entry.revision)))
     return models
 
 

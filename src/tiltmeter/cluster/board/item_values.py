@@ -84,7 +84,7 @@ def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> Cell
 
 
 def _check_value(values: CellValues, cell: BoardCell) -> None:
-    """Raise a DataError if the mean of the items differs from the recorded value, as if the scores were another run's."""
+    """Raise a DataError if the mean of the items differs from the recorded value."""
     quantity = values.quantity
     if not len(values.items) or not quantity.values.is_defined(values.labels, values.sides):
         return
@@ -122,7 +122,7 @@ def _find_quantity(key: ColumnKey, rows: Scores, manifest: Manifest) -> Quantity
 
 
 def _convert_labels(values: NDArray[Any]) -> Labels:
-    """Return an attribute of items as objects; whole numbers become integers, which pandas reads as floats if some miss."""
+    """Return an attribute of items as objects; whole numbers that are stored as floats become integers."""
     if values.dtype.kind == "f" and np.array_equal(values, np.round(values)):
         values = values.astype(int)
     return values.astype(object)

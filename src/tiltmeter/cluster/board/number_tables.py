@@ -58,7 +58,7 @@ def format_board_json(board: Board) -> str:
         "format": FORMAT,
         "models": [
             {
-                "name": model.shown.name,
+                "name": model.view.name,
                 "attributes": dict(model.described.attributes),
                 "series": model.described.series or None,
                 "step": model.described.step,
