@@ -8,6 +8,7 @@ from pathlib import Path
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.measures.records import Record, from_dicts
 from tiltmeter.reports.display_text import shorten_names
+from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.record_rows import ALL_MODELS
 from tiltmeter.runs.file_digests import list_changed_files
 from tiltmeter.runs.manifest import Manifest
@@ -50,7 +51,7 @@ def find_runs(folders: Sequence[Path | str]) -> tuple[list[BoardRun], list[Broke
             broken.append(BrokenRun(name, str(error).replace(str(folder), name)))
     if not runs:
         given = ", ".join(str(folder) for folder in folders)
-        first = f" {len(broken)} runs cannot be read; the first: {broken[0].reason}" if broken else ""
+        first = f" {format_count(len(broken), 'run')} cannot be read; the first: {broken[0].reason}" if broken else ""
         raise UsageError(f"Found no finished run in {given}; create one with `tiltmeter run` or `matrix`.{first}")
     return runs, broken
 
