@@ -33,7 +33,7 @@ def people(studio: Studio, *names: str) -> Iterator[list[TestClient]]:
     try:
         yield clients
     finally:
-        studio.workbench.close()
+        studio.projects.close()
 
 
 def hidden(html: str, name: str) -> str:

@@ -123,7 +123,7 @@ def test_in_reviews(workspace: Path) -> None:
             for query in (f"project={quote(LONG)}", f"{project}&item={quote(LONG)}&about={quote(LONG)}"):
                 shows(ana.get(f"/review/{path}?{query}"))
     finally:
-        studio.workbench.close()
+        studio.projects.close()
 
 
 def test_in_written_items_and_ratings(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_in_written_items_and_ratings(tmp_path: Path) -> None:
         shows(htmx(ida, f"/review/rated?{project}", {**rated, "task": "fit", "text:sentence": f"We {LONG}"}))
         shows(htmx(ana, f"/review/next?{project}"), f"I {LONG}", f"We {LONG}")
     finally:
-        studio.workbench.close()
+        studio.projects.close()
 
 
 def test_in_runs_and_files(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_events_come_when_something_has_changed(client: TestClient, studio: Stud
 def test_reviewers_elsewhere_cannot_start_runs(tmp_path: Path) -> None:
     workspace_with_items(tmp_path)
     studio = studio_on(tmp_path, build_shared_config(tmp_path, "review.example.org"))
-    assert new_run.STUDIO_PAGE not in studio.rooms
+    assert new_run.STUDIO_PAGE not in studio.pages
     with client_of(studio, "owner") as client:
         assert client.get("/new-run").status_code in (303, 401, 403, 404)
         assert started(client).status_code in (403, 404)

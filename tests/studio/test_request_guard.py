@@ -123,7 +123,7 @@ def test_a_link_on_another_site_leads_to_the_overviews_only(studio: Studio, site
     with client_of(studio, "owner", "Ana") as client:
         assert client.get("/", headers=headers).status_code == 303
         assert client.get("/start", headers=headers, params={"token": "x"}).status_code == 403
-        for room in studio.rooms:
+        for room in studio.pages:
             assert client.get(room.path, headers=headers).status_code == 200
             for route in room.routes:
                 if isinstance(route, Route) and route.path != room.path and "GET" in (route.methods or ()):

@@ -277,7 +277,7 @@ def test_a_shared_studio_has_no_settling_for_reviewers(workspace: Path) -> None:
         # Nobody becomes somebody else.
         assert "logged in with" in htmx(zoe, f"/review/who?{P}", {"new": "Ana"}).text
     finally:
-        studio.workbench.close()
+        studio.projects.close()
 
 
 def test_the_list_of_projects(workspace: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_copy_is_recorded_as_seen(workspace: Path) -> None:
         assert item_of(page) == "i0"
         decide(eva, decide(eva, page).text)
     finally:
-        studio.workbench.close()
+        studio.projects.close()
     with open_project(workspace / "project") as project:
         # Of Eva's decisions, that on the item that nobody else had decided on is independent.
         assert [(one.reviewer, one.item) for one in project.store.list_blind_decisions()] == [
@@ -212,7 +212,7 @@ def test_reviewers_elsewhere_see_neither_paths_nor_commands(workspace: Path) -> 
         with lock(workspace / "project"):
             pages.append(htmx(ida, f"/review/published?{P}", {"open": "keep", "licence": "CC0-1.0"}))
     finally:
-        studio.workbench.close()
+        studio.projects.close()
     for answer in pages:
         assert str(workspace) not in answer.text, answer.url
         assert not re.search(r"tiltmeter (make|run|studio)|[\s`(]--[a-z]", answer.text), answer.text

@@ -378,7 +378,7 @@ def test_a_report_that_is_a_link_is_made_anew(tmp_path: Path) -> None:
 def test_reviewers_elsewhere_have_no_runs(work: Path) -> None:
     studio = studio_on(work, build_shared_config(work, "review.example.org"))
     add_studio_reviewer(work, "ada", "a long word")
-    assert "/runs" not in [found.path for found in studio.rooms]
+    assert "/runs" not in [found.path for found in studio.pages]
     with client_of(studio, "reviewer", "ada") as client:
         for path in ("", "/list", "/open?run=gpt", "/report?run=gpt", "/download?run=gpt&as=scores", "/trash"):
             assert client.get(f"/runs{path}").status_code in (403, 404)

@@ -23,7 +23,7 @@ def clients(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
     plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
     studio = studio_on(tmp_path)
     yield client_of(studio, "owner", "Ana"), client_of(studio, "owner", "Ida")
-    studio.workbench.close()
+    studio.projects.close()
 
 
 def write(client: TestClient, sentence: str, translation: str, about: str = "4") -> str:

@@ -107,11 +107,11 @@ class ProjectThreads:
 class _Worker(threading.Thread):
     """The thread of one project."""
 
-    def __init__(self, workbench: ProjectThreads, folder: Path) -> None:
-        super().__init__(name=f"workbench {folder.name}", daemon=True)
+    def __init__(self, threads: ProjectThreads, folder: Path) -> None:
+        super().__init__(name=f"project {folder.name}", daemon=True)
         self.folder = folder
         self.jobs: SimpleQueue[tuple[Callable[[ProjectSession], Any], Future[Any]] | None] = SimpleQueue()
-        self._workbench = workbench
+        self._threads = threads
         self._open: ProjectSession | None = None
         self._files: object = None
 
@@ -122,12 +122,12 @@ class _Worker(threading.Thread):
                 store = self._open.project.store if self._open is not None else None
                 rests = store is not None and store.is_log_ahead
                 try:
-                    job = self.jobs.get(timeout=_REST if rests else self._workbench._idle)
+                    job = self.jobs.get(timeout=_REST if rests else self._threads._idle)
                 except Empty:
                     if store is not None and rests:
                         store.copy_log()
                         continue
-                    if self._workbench._remove_worker(self):
+                    if self._threads._remove_worker(self):
                         return
                     continue
                 if job is None:

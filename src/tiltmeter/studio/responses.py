@@ -56,7 +56,7 @@ def render_fragment(
     html = load_template(template, package, _PACKAGE).render(
         csrf=studio.sessions.compute_csrf_token(session) if session else "",
         session=session,
-        rooms=studio.rooms,
+        pages=studio.pages,
         share=studio.config.share,
         path=request.url.path,
         **values,

@@ -35,12 +35,12 @@ def get_project_folder(request: Request) -> Path:
 
 def run_in_project(request: Request, work: Callable[[ProjectSession], T]) -> T:
     """Do something with the project that a request is about, in the project's thread."""
-    return get_studio(request).workbench.submit(get_project_folder(request), work)
+    return get_studio(request).projects.submit(get_project_folder(request), work)
 
 
 def run_in_review(request: Request, work: Callable[[Review], T]) -> T:
     """Do something with the review of the project that a request is about."""
-    return get_studio(request).workbench.review(get_project_folder(request), work)
+    return get_studio(request).projects.review(get_project_folder(request), work)
 
 
 def get_settings(request: Request) -> ProjectSettings:

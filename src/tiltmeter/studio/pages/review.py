@@ -292,7 +292,7 @@ def _run_threads(studio: "Studio") -> Iterator[None]:
     try:
         yield
     finally:
-        studio.workbench.close()
+        studio.projects.close()
 
 
 STUDIO_PAGE = StudioPage(

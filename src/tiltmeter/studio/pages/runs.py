@@ -51,24 +51,24 @@ class _RunsState:
     comparisons: RunComparisons = field(default_factory=RunComparisons)
 
 
-_SHELVES: "WeakKeyDictionary[Studio, _RunsState]" = WeakKeyDictionary()
+_STATES: "WeakKeyDictionary[Studio, _RunsState]" = WeakKeyDictionary()
 
 
 @contextmanager
 def _run_services(studio: "Studio") -> Iterator[None]:
     """Empty the trash of what is old; at the end, stop making reports."""
     index = RunIndex(studio.workspace, studio.jobs.list_busy_folders)
-    shelf = _SHELVES[studio] = _RunsState(index, RunTrash(index))
-    shelf.trash.empty()
+    state = _STATES[studio] = _RunsState(index, RunTrash(index))
+    state.trash.empty()
     try:
         yield
     finally:
-        shelf.reports.close()
-        del _SHELVES[studio]
+        state.reports.close()
+        del _STATES[studio]
 
 
 def _get_state(request: Request) -> _RunsState:
-    return _SHELVES[responses.get_studio(request)]
+    return _STATES[responses.get_studio(request)]
 
 
 def _render_runs(request: Request) -> Response:
@@ -120,13 +120,13 @@ def format_time(finished: str) -> str:
 
 
 def _render_run(request: Request) -> Response:
-    shelf = _get_state(request)
-    run = shelf.index.run(_get_run_name(request))
+    state = _get_state(request)
+    run = state.index.run(_get_run_name(request))
     return responses.render_page(
         request,
         "runs_open.html.jinja",
         run=run,
-        report=_get_report_state(shelf, run),
+        report=_get_report_state(state, run),
         downloads=DOWNLOADS,
         shown_time=format_time,
         language_name=get_language_name,
@@ -135,17 +135,17 @@ def _render_run(request: Request) -> Response:
 
 def _render_report_state(request: Request) -> Response:
     """The frame with the report, or that it is being made."""
-    shelf = _get_state(request)
-    run = shelf.index.whole(_get_run_name(request))
-    return responses.render_fragment(request, "runs_report.html.jinja", run=run, report=_get_report_state(shelf, run))
+    state = _get_state(request)
+    run = state.index.whole(_get_run_name(request))
+    return responses.render_fragment(request, "runs_report.html.jinja", run=run, report=_get_report_state(state, run))
 
 
-def _get_report_state(shelf: _RunsState, run: ListedRun) -> dict[str, Any]:
+def _get_report_state(state: _RunsState, run: ListedRun) -> dict[str, Any]:
     """Whether the report is ready, and the sentence if it cannot be made."""
     if not run.is_whole:
         return {"ready": False, "problem": ""}
     try:
-        path = shelf.reports.of(shelf.index.workspace.path(run.path))
+        path = state.reports.of(state.index.workspace.path(run.path))
     except TiltmeterError as error:
         return {"ready": False, "problem": str(error)}
     return {"ready": path is not None, "problem": ""}
@@ -153,9 +153,9 @@ def _get_report_state(shelf: _RunsState, run: ListedRun) -> dict[str, Any]:
 
 def _serve_report(request: Request) -> Response:
     """The report itself, for the frame, or with `save` as a file."""
-    shelf = _get_state(request)
-    run = shelf.index.whole(_get_run_name(request))
-    path = shelf.reports.made(shelf.index.workspace.path(run.path))
+    state = _get_state(request)
+    run = state.index.whole(_get_run_name(request))
+    path = state.reports.made(state.index.workspace.path(run.path))
     response = FileResponse(path, media_type="text/html")
     response.headers["Content-Security-Policy"] = FRAMED_POLICY
     if "save" in request.query_params:
@@ -164,10 +164,10 @@ def _serve_report(request: Request) -> Response:
 
 
 def _serve_download(request: Request) -> Response:
-    shelf = _get_state(request)
-    run = shelf.index.whole(_get_run_name(request))
+    state = _get_state(request)
+    run = state.index.whole(_get_run_name(request))
     model = request.query_params.get("model")
-    kind, text = build_download(request.query_params.get("as", ""), shelf.index.workspace.path(run.path), model)
+    kind, text = build_download(request.query_params.get("as", ""), state.index.workspace.path(run.path), model)
     return Response(
         text,
         media_type=f"{kind.media}; charset=utf-8",
