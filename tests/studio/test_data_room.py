@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.studio.client import client_of, htmx, studio_on
-from tiltmeter.studio.checked_files import SHOWN, check_content, check_file
+from tiltmeter.studio.checked_files import MOST_ROWS, check_content, check_file
 
 PAIR = {
     "id": "p1",
@@ -41,9 +41,9 @@ def test_findings_stand_beside_their_rows(bad: Path) -> None:
 
 def test_only_so_many_rows_are_shown(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
-    path.write_text("{\n" * (SHOWN + 5), encoding="utf-8")
+    path.write_text("{\n" * (MOST_ROWS + 5), encoding="utf-8")
     checked = check_file(path, "many.jsonl")
-    assert len(checked.rows) == SHOWN
+    assert len(checked.rows) == MOST_ROWS
     assert checked.hidden == 5
 
 

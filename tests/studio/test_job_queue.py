@@ -183,7 +183,7 @@ def test_only_one_studio_starts_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyP
         until(lambda: one in tended)
         with other.running():
             job = one.add(wanted("mine", "embedded"))
-            until(lambda: [shown.id for shown in other.shown()] == [job.id])
+            until(lambda: [shown.id for shown in other.listed] == [job.id])
             assert other not in tended
     with other.running():
         until(lambda: other in tended)
@@ -239,7 +239,7 @@ def test_a_job_whose_request_is_damaged_is_shown_and_can_be_removed(tmp_path: Pa
     job, other = queue.add(wanted("mine", "embedded")), queue.add(wanted("other", "embedded"))
     (queue.folder / job.id / REQUEST).write_text('{"models": ')
     queue.reload_jobs()
-    assert {shown.id: shown.state for shown in queue.shown()} == {other.id: "queued", job.id: "damaged"}
+    assert {shown.id: shown.state for shown in queue.listed} == {other.id: "queued", job.id: "damaged"}
     assert REQUEST in queue.job(job.id).sentence
     with pytest.raises(UsageError, match="damaged"):
         queue.resume(job.id)

@@ -176,7 +176,7 @@ async def _stream_jobs(request: Request) -> Response:
 def _list_jobs(request: Request, focus: str = "") -> dict[str, Any]:
     """What the list of jobs shows; `focus` is the job whose heading is focused."""
     queue = _get_queue(request)
-    jobs = queue.shown()
+    jobs = queue.listed
     return {
         "jobs": jobs,
         "trouble": queue.trouble,
