@@ -94,4 +94,4 @@ def _describe_requests(request: RunRequest, workspace: StudioWorkspace, counts: 
     longest = 1 if request.protocol == "choice-probabilities" else _MOST_TOKENS
     total, messages = round(requests), round(tokens_in)
     budget = Budget(total, messages, total * longest, options.cost(messages, total * longest))
-    return f"About {budget.words} to servers; stored answers are not requested again."
+    return f"Requests to servers: about {budget.words}. Stored answers are not requested again."
