@@ -23,7 +23,7 @@ class ReviewText:
     field: str
     name: str
     source: list[MarkedPiece]
-    shown: list[MarkedPiece]
+    translation: list[MarkedPiece]
     text: str
     now: str
     proposals: list[tuple[NumberedProposal, list[MarkedPiece]]]
