@@ -106,7 +106,7 @@ def _read_accounts(workspace: Path) -> dict[str, dict[str, Any]]:
         for entry in values.values():
             bytes.fromhex(entry["salt"]), bytes.fromhex(entry["hash"]), entry["adjudicator"], entry["session"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path} is damaged; delete it and add the reviewers again with --add-reviewer.") from error
+        raise DataError(f"{path} is damaged; delete it and add the reviewers again.") from error
     return dict(values)
 
 
