@@ -1,4 +1,4 @@
-"""Plans of tiny models for tests, and the runs that they must equal."""
+"""Plans of tiny models for tests, and a comparison of their cells with single runs."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.runs.evaluate import evaluate
 
-# So few tokens that a cell of a tiny model has several batches.
+# A small number of tokens, so that a cell of a tiny model has several batches.
 BATCH = 150
 COMPARED = ("scores.parquet", "measures.json", "items.parquet")
 
 
 def write_plan(folder: Path, models: Sequence[str], on: Sequence[str] = ("starter",), **more: object) -> Path:
-    """A plan in English and German with few items."""
+    """Write a plan with few items in English and German."""
     path = folder / "plan.toml"
     lines = [f"benchmarks = {list(on)}", 'languages = ["en", "de"]', f"limit = {more.pop('limit', 6)}"]
     for model in models:
@@ -26,17 +26,17 @@ def write_plan(folder: Path, models: Sequence[str], on: Sequence[str] = ("starte
 
 
 def matrix_of(folder: Path, models: Sequence[str], on: Sequence[str] = ("starter",)) -> RunMatrix:
-    """The matrix of such a plan, in the folder `out`."""
+    """Build the matrix of such a plan, with the folder `out`."""
     return make_matrix(read_plan(write_plan(folder, models, on)), folder / "out")
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The hashes of the files of a run that must not depend on how it was made."""
+    """Return the hashes of the files of a run that must be reproducible."""
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in COMPARED}
 
 
 def assert_like_single_runs(matrix: RunMatrix, folder: Path) -> None:
-    """Every cell has the bytes of `evaluate`, called for one cell after the other."""
+    """Assert that every cell has the same bytes as a run of `evaluate`."""
     for entry in matrix.models:
         for cell in entry.cells:
             single = folder / entry.folder.name / cell.folder
@@ -52,6 +52,6 @@ def assert_like_single_runs(matrix: RunMatrix, folder: Path) -> None:
 
 
 def only(matrix: RunMatrix) -> ModelCells:
-    """The one model of a matrix."""
+    """Return the only model of a matrix."""
     (entry,) = matrix.models
     return entry

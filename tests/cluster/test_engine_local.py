@@ -1,4 +1,4 @@
-"""Jobs as processes on this machine: GPUs, outcomes, and how they are ended."""
+"""Jobs as processes on this machine: GPUs, outcomes, and stopping."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.planned import matrix_of, only, write_plan
+from tests.support.messages import assert_mentions, raises_mentioning
 from tests.support.patience import PATIENCE
 from tests.support.slurm import wait_until
 from tiltmeter.cluster.engine_local import LocalEngine, list_visible_gpus
@@ -19,7 +20,7 @@ from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.errors import UsageError
 
 
-def test_gpus_are_given_out(causal: str, masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_assigned_to_jobs(causal: str, masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
     assert list_visible_gpus() == ["4", "7"]
     started: list[tuple[str, ...]] = []
@@ -41,12 +42,12 @@ def test_gpus_are_given_out(causal: str, masked: str, tmp_path: Path, monkeypatc
         processes.append(Process())
         return processes[-1]
 
-    monkeypatch.setattr(LocalEngine, "_process", process)
+    monkeypatch.setattr(LocalEngine, "_start_process", process)
     plan = write_plan(tmp_path, [causal, masked, "embedded"])
     plan.write_text(plan.read_text().replace(f'"{masked}"', f'"{masked}"\ngpus = 2'))
     engine = LocalEngine(3)
     engine.start(make_matrix(read_plan(plan), tmp_path / "out").models)
-    assert started == [("4",)]  # the second needs both, and is not overtaken
+    assert started == [("4",)]  # the second needs both GPUs, and the third waits for the second
     processes[0].code = 0
     list(engine.ended())
     assert started == [("4",), ("7", "4")]
@@ -54,12 +55,12 @@ def test_gpus_are_given_out(causal: str, masked: str, tmp_path: Path, monkeypatc
     list(engine.ended())
     assert started[2:] == [("7",)]
     plan.write_text(plan.read_text().replace("gpus = 2", "gpus = 3"))
-    with pytest.raises(UsageError, match="needs 3 GPUs, and this machine has 2"):
+    with raises_mentioning(UsageError, masked, "needs 3 GPUs", "machine has 2", "`gpus`"):
         LocalEngine(1).start(make_matrix(read_plan(plan), tmp_path / "out").models)
 
 
 def test_a_job_with_many_long_reasons_ends(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than a pipe holds: a job must not wait for somebody to read them."""
+    """The output is larger than the buffer of a pipe, which would block the job."""
     program = "import json; print(json.dumps({'state': 'failed', 'failed': {str(i): 'x' * 1000 for i in range(200)}}))"
     own = subprocess.Popen
     monkeypatch.setattr("tiltmeter.cluster.engine_local.CAN_FORK", False)
@@ -79,7 +80,7 @@ def test_a_job_with_many_long_reasons_ends(causal: str, tmp_path: Path, monkeypa
 def test_jobs_are_killed_if_their_end_is_not_waited_for(
     causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after a second Ctrl-C: no process is left behind."""
+    """A second Ctrl-C leaves no process behind."""
     program = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('x', flush=True); time.sleep(60)"
     )
@@ -105,21 +106,21 @@ def _interrupt() -> int:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="this system has no SIGINT for one process")
-def test_ctrl_c_ends_the_jobs_and_says_so(causal: str, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_jobs(causal: str, tmp_path: Path) -> None:
     plan = write_plan(tmp_path, [causal])
     words = [sys.executable, "-m", "tiltmeter", "matrix", str(plan), "--out", str(tmp_path / "out")]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     folder = only(make_matrix(read_plan(plan), tmp_path / "out")).folder
     wait_until((folder / "log.txt").exists, "the job did not start")
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=PATIENCE)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "the same command goes on from what is stored" in told
+    assert_mentions(errors, "same command")
     assert not (folder / "lock").exists()
 
 
-def test_what_a_job_prints_is_not_taken_for_its_outcome(causal: str, tmp_path: Path) -> None:
-    """Libraries may print to standard output, which is for the outcome alone."""
+def test_the_output_of_libraries_is_separate_from_the_outcome(causal: str, tmp_path: Path) -> None:
+    """Libraries may print to standard output, which is reserved for the outcome."""
     code = (
         "import sys; from tiltmeter.cluster import model_job\n"
         "model_job.run_job = lambda folder: print('x' * 100000) or {'state': 'finished', 'failed': {}}\n"

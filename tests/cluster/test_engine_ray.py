@@ -1,4 +1,4 @@
-"""A matrix on a small real Ray cluster: killed workers, resources, and a folder that a node does not see."""
+"""A matrix on a small real Ray cluster: killed workers, resources, and an inaccessible folder."""
 
 import os
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.cluster import engine_ray
 from tiltmeter.cluster.engine_ray import RayEngine
 from tiltmeter.cluster.matrix import run_matrix
@@ -34,7 +35,7 @@ def test_a_killed_worker_costs_the_batch_in_flight(
     cache = os.environ["TILTMETER_CACHE"]
 
     def killed_once(folder: str, probe: str, retries: int) -> Any:
-        """The job, in a worker that is killed before its third batch is stored; the questions go to a file."""
+        """Run the job in a worker that is killed before it stores its third batch; write the questions to a file."""
         import signal
 
         from tiltmeter.cluster.job_stores import JobAnswers
@@ -60,47 +61,47 @@ def test_a_killed_worker_costs_the_batch_in_flight(
     asked = (entry.folder / "asked").read_bytes()
     digests = [asked[start : start + 16] for start in range(0, len(asked), 16)]
     assert len(digests) == len(set(digests)) > 10
-    assert ray.is_initialized()  # a cluster that was there is left alone
+    assert ray.is_initialized()  # an existing cluster is not shut down
     assert not list((tmp_path / "out").glob(".probe*"))
     assert_like_single_runs(matrix, tmp_path / "single")
 
 
-def test_a_folder_that_a_node_does_not_see(tmp_path: Path) -> None:
+def test_a_folder_that_a_node_cannot_access(tmp_path: Path) -> None:
     outcome = engine_ray._run_job(str(tmp_path), str(tmp_path / "probe"), 1)
-    assert "put --out on a file system that all nodes share" in outcome["failed"][""]
+    assert_mentions(outcome["failed"][""], str(tmp_path), "--out")
 
 
-def test_an_address_where_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_without_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with pytest.raises(UsageError, match=r"The Ray cluster 127.0.0.1:1 cannot be used .*refused.*check --address"):
+    with raises_mentioning(UsageError, "127.0.0.1:1", "refused", "--address"):
         RayEngine("127.0.0.1:1")
 
 
-def test_a_cluster_that_is_lost_is_told(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ray itself would end this process without a word."""
+def test_a_lost_cluster_raises_an_error(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray itself would end this process without a message."""
     engine = RayEngine(None)
     assert engine._head is not None
     monkeypatch.setattr(engine, "_head", "127.0.0.1:1")
-    monkeypatch.setattr(engine, "_answered", -100.0)
+    monkeypatch.setattr(engine, "_last_contact", -100.0)
     engine._tasks = {object(): only(matrix_of(tmp_path, [causal]))}
-    with pytest.raises(UsageError, match=r"The Ray cluster was lost .*refused.*goes on from what is stored"):
+    with raises_mentioning(UsageError, "Ray cluster", "refused", "same command"):
         list(engine.ended())
     engine.stop()
 
 
-def test_a_job_whose_worker_is_killed_again_and_again(tmp_path: Path) -> None:
-    """Ray starts a task again without end whose worker exhausts the memory of its node."""
+def test_the_number_of_restarts_is_limited(tmp_path: Path) -> None:
+    """Ray restarts a task without limit if its worker exhausts the memory of the node."""
     (tmp_path / "probe").touch()
     (tmp_path / "state.json").write_text('{"call": "probe", "attempt": 3}')
     outcome = engine_ray._run_job(str(tmp_path), str(tmp_path / "probe"), 2)
-    assert "Its worker was killed 3 times" in outcome["failed"][""]
+    assert_mentions(outcome["failed"][""], "killed 3 times")
     outcome = engine_ray._run_job(str(tmp_path), str(tmp_path / "probe"), 3)
-    assert "job.json cannot be read" in outcome["failed"][""]  # it was begun
+    assert_mentions(outcome["failed"][""], "job.json")  # the job was started
 
 
-def test_a_job_that_no_node_is_large_enough_for(causal: str, tmp_path: Path) -> None:
+def test_a_job_that_is_too_large_for_all_nodes(causal: str, tmp_path: Path) -> None:
     plan = write_plan(tmp_path, [causal])
     plan.write_text(plan.read_text() + "gpus = 2\ncpus = 1\n")
     engine = RayEngine(None)
-    with pytest.raises(UsageError, match="needs 1 CPU, 2 GPU, and no node of the Ray cluster has that much"):
+    with raises_mentioning(UsageError, causal, "needs 1 CPU, 2 GPU", "`gpus`"):
         run_matrix(make_matrix(read_plan(plan), tmp_path / "out"), engine)

@@ -1,4 +1,4 @@
-"""A matrix on Slurm: by submitit's local executor, and on a real Slurm where it can be started."""
+"""A matrix on Slurm: with submitit's local executor, and on a real Slurm if it can be started."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only
+from tests.support.messages import raises_mentioning
 from tests.support.slurm import Slurm, wait_until, why_not
 from tiltmeter.cluster.engine_slurm import SUBMITTED, SlurmEngine
 from tiltmeter.cluster.job_lock import JobLock
@@ -27,7 +28,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
     cluster.stop()
 
 
-def test_by_the_local_executor(causal: str, tmp_path: Path) -> None:
+def test_the_local_executor(causal: str, tmp_path: Path) -> None:
     matrix = matrix_of(tmp_path, [causal])
     engine = SlurmEngine(cluster="local", minutes=5)
     assert not engine.goes_on
@@ -49,7 +50,7 @@ def test_jobs_that_are_cancelled_and_requeued(
     number, other = (read_json(entry.folder / SUBMITTED)["id"] for entry in matrix.models)
     assert set(slurm.list_queue()) == {number, other}
     assert build_job_row(requeued).state == "queued"
-    with JobLock(requeued.folder, number):  # as an earlier attempt of the job, which waits for it
+    with JobLock(requeued.folder, number):  # as an earlier attempt, for which the job waits
         slurm.run("scancel", other)
         slurm.run("scontrol", "release", number)
         wait_until(lambda: slurm.list_queue().get(number) == "RUNNING", "the job did not start")
@@ -64,16 +65,14 @@ def test_jobs_that_are_cancelled_and_requeued(
     assert_like_single_runs(matrix, tmp_path / "single")
 
 
-def test_a_partition_that_is_not_there(
-    causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slurm: Slurm
-) -> None:
+def test_an_unknown_partition(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slurm: Slurm) -> None:
     for name, value in slurm.environment.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(UsageError, match=r"Slurm did not take the jobs .*artition"):
+    with raises_mentioning(UsageError, "Slurm", "artition", "--partition"):
         run_matrix(matrix_of(tmp_path, [causal]), SlurmEngine(partition="none"))
 
 
-def test_where_there_is_no_slurm(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_slurm(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="Slurm does not answer"):
+    with raises_mentioning(UsageError, "Slurm", "squeue"):
         run_matrix(matrix_of(tmp_path, [causal]), SlurmEngine())

@@ -1,4 +1,4 @@
-"""Locks of jobs: who holds one, who is lost, and who takes over; on one machine, and on several."""
+"""Locks of jobs: holding, losing and taking over a lock, on one machine and on several."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tests.support.patience import PATIENCE
 from tiltmeter.cluster import job_lock
 from tiltmeter.cluster.job_lock import (
@@ -29,7 +30,7 @@ from tiltmeter.errors import UsageError
 
 
 def other_lock(folder: Path, *, machine: str = "elsewhere", pid: int = 1, age: float = 0.0, call: str = "") -> None:
-    """The lock of another process, on another machine with the same name; its last sign of life was so long ago."""
+    """Write the lock of a process on another machine with the same name; its last heartbeat is `age` seconds old."""
     values = {"job": "other", "call": call, "host": socket.gethostname(), "machine": machine, "pid": pid}
     (folder / LOCK).write_text(json.dumps({**values, "started": 0.0}))
     touched = time.time() - age
@@ -37,7 +38,7 @@ def other_lock(folder: Path, *, machine: str = "elsewhere", pid: int = 1, age: f
 
 
 class Clock:
-    """The clock of a waiting process, in place of the module `time`: it advances only while the process sleeps."""
+    """A replacement for the module `time` whose time advances only in `sleep`."""
 
     def __init__(self) -> None:
         self.slept = 0.0
@@ -51,7 +52,6 @@ class Clock:
         return self.slept
 
     def sleep(self, seconds: float) -> None:
-        """Other processes act while this one sleeps."""
         self.slept += seconds
         self.meanwhile()
 
@@ -67,7 +67,7 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     assert not is_held(tmp_path)
     with JobLock(tmp_path):
         assert is_held(tmp_path)
-        with pytest.raises(JobTakenError, match=f"runs already .{socket.gethostname()}, process {os.getpid()}"):
+        with raises_mentioning(JobTakenError, str(tmp_path), f"({socket.gethostname()}, process {os.getpid()})"):
             JobLock(tmp_path).__enter__()
         assert is_held(tmp_path)
     assert not is_held(tmp_path)
@@ -88,8 +88,8 @@ def test_another_process_with_the_same_number_is_not_the_owner(tmp_path: Path) -
     assert not is_held(tmp_path)
 
 
-def test_a_process_that_lives_is_never_lost_on_its_own_machine(tmp_path: Path) -> None:
-    """Its disk may be full, or one long call may keep it from giving a sign of life."""
+def test_a_running_process_is_never_lost_on_its_own_machine(tmp_path: Path) -> None:
+    """A full disk or a long call may prevent heartbeats."""
     with JobLock(tmp_path):
         os.utime(tmp_path / LOCK, (0, 0))
         assert is_held(tmp_path)
@@ -107,7 +107,7 @@ def test_a_clock_that_is_set_ends_no_job(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_machine_with_the_same_name_is_another_machine(tmp_path: Path) -> None:
-    """Of containers with one name each, a process of the other does not exist here, and yet lives."""
+    """The process of another container with the same host name does not exist here but may run."""
     other_lock(tmp_path, pid=2**22 + 1)
     assert is_held(tmp_path)
     with pytest.raises(JobTakenError):
@@ -134,13 +134,13 @@ def test_a_job_of_another_machine_is_lost_after_a_while(tmp_path: Path, clock: C
     other_lock(tmp_path, age=age)
     with JobLock(tmp_path) as lock:
         assert not lock.is_taken_over
-    # A lock that seems old is watched for a short while only.
+    # A lock that seems old is watched only for a few heartbeats.
     wanted = {1.0: (job_lock.LOST_AFTER - 1) / 2, 7200.0: 3 * job_lock.BEAT, -7200.0: job_lock.LOST_AFTER}[age]
     assert wanted <= clock.slept + 0.1 <= wanted + job_lock.BEAT
 
 
 def test_an_earlier_attempt_of_the_same_call_is_waited_for(tmp_path: Path, clock: Clock) -> None:
-    """As after the loss of a Ray node, whose workers live on for a moment."""
+    """This happens when a Ray node is lost and its workers continue for a moment."""
     old = JobLock(tmp_path, "call").__enter__()
     with pytest.raises(JobTakenError):
         JobLock(tmp_path, "another call").__enter__()
@@ -159,7 +159,7 @@ def test_a_full_disk_leaves_no_empty_lock(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(job_lock.os, "fdopen", full)
-    with pytest.raises(UsageError, match="No space left on device; choose another place, or make room there"):
+    with raises_mentioning(UsageError, "No space left", str(tmp_path / LOCK)):
         JobLock(tmp_path).__enter__()
     assert not (tmp_path / LOCK).exists()
 
@@ -168,26 +168,26 @@ def test_a_job_that_was_taken_over_notices(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(job_lock, "BEAT", 0.02)
     lost = threading.Event()
     with JobLock(tmp_path, on_lost=lost.set) as lock:
-        (tmp_path / LOCK).unlink()  # as for a moment, while another takes it
+        (tmp_path / LOCK).unlink()  # as at the moment when another process takes it over
         assert not lock.is_taken_over
         other_lock(tmp_path)
         assert lost.wait(PATIENCE)
-    assert json.loads((tmp_path / LOCK).read_text())["job"] == "other"  # not ours to remove
+    assert json.loads((tmp_path / LOCK).read_text())["job"] == "other"  # the new owner's lock is not removed
 
 
-def test_a_lock_that_another_was_faster_with_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_another_process_took_first_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     other_lock(tmp_path, machine=get_machine_id(), pid=ended.pid)
-    mine, own = JobLock(tmp_path, wait=False), JobLock._lost
+    mine, own = JobLock(tmp_path, wait=False), JobLock._wait_until_lost
 
     def overtaken(self: JobLock, holder: job_lock.LockHolder) -> job_lock.LockHolder:
         lost = own(self, holder)
         other_lock(tmp_path, machine="faster")
-        monkeypatch.setattr(JobLock, "_lost", own)
+        monkeypatch.setattr(JobLock, "_wait_until_lost", own)
         return lost
 
-    monkeypatch.setattr(JobLock, "_lost", overtaken)
+    monkeypatch.setattr(JobLock, "_wait_until_lost", overtaken)
     with pytest.raises(JobTakenError):
         mine.__enter__()
     assert json.loads((tmp_path / LOCK).read_text())["machine"] == "faster"

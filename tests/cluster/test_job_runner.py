@@ -1,4 +1,4 @@
-"""The processes of jobs: how they are watched and stopped, and what is said of their end."""
+"""The processes of jobs: watching, stopping, and the messages about their end."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from tiltmeter.errors import ModelError
 _WAITS = [sys.executable, "-c", "import sys; print('ready', flush=True); sys.stdin.read()"]
 
 
-def test_the_ends_of_jobs_are_noticed_once() -> None:
+def test_ended_jobs_are_returned_once() -> None:
     runner: JobRunner[str] = JobRunner(2)
     waiting = subprocess.Popen(_WAITS, stdin=subprocess.PIPE)
     runner.add("ends", subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"]))
@@ -45,7 +45,7 @@ def test_all_processes_are_stopped() -> None:
         process.communicate()
 
 
-def test_a_process_writes_to_its_log_and_imports_nothing_of_its_folder(tmp_path: Path) -> None:
+def test_a_process_writes_to_its_log_and_imports_nothing_from_its_folder(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('a module of the folder')", encoding="utf-8")
     process = start_process("json.tool", tmp_path, directory=tmp_path, variables={"PYTHONPATH": ""})
     code = process.wait(PATIENCE)

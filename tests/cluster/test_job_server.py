@@ -1,4 +1,4 @@
-"""Jobs that are forked from a process which has loaded their libraries."""
+"""Jobs that are forked from a server process which has imported their libraries."""
 
 import json
 import os
@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.cluster.planned import matrix_of, only
+from tests.support.messages import assert_mentions
 from tests.support.patience import PATIENCE
 from tests.support.slurm import wait_until
 from tiltmeter.cluster.engine_local import LocalEngine
@@ -21,7 +22,7 @@ from tiltmeter.cluster.model_job import JobOutcome
 
 pytestmark = pytest.mark.skipif(not CAN_FORK, reason="jobs are not forked on this system")
 
-# A module that a server loads, and what its jobs do then: `does` is the name of the job's folder.
+# A module that replaces `run_job`; the name of the job's folder decides what the job does.
 _STAND_IN = """
 import os, signal, sys, time
 from tiltmeter.cluster import model_job
@@ -40,8 +41,8 @@ def run_job(folder):
         os.kill(os.getpid(), signal.SIGKILL)
     if does == "fails":
         raise RuntimeError("this job fails")
-    told = [str(loaded_in), str(os.getppid()), os.environ.get("OWN", ""), str(os.getsid(0) == os.getpid())]
-    return {"state": "finished", "failed": {str(at): text for at, text in enumerate([*told, "x" * 100_000])}}
+    facts = [str(loaded_in), str(os.getppid()), os.environ.get("OWN", ""), str(os.getsid(0) == os.getpid())]
+    return {"state": "finished", "failed": {str(at): text for at, text in enumerate([*facts, "x" * 100_000])}}
 
 model_job.run_job = run_job
 """
@@ -59,15 +60,15 @@ class _Started:
     @property
     def outcome(self) -> JobOutcome:
         self.output.seek(0)
-        found: JobOutcome = json.load(self.output)
-        return found
+        outcome: JobOutcome = json.load(self.output)
+        return outcome
 
     def wait_for(self, text: str) -> None:
-        wait_until(lambda: text in self.log.read_text(encoding="utf-8"), f"the job did not say {text!r}")
+        wait_until(lambda: text in self.log.read_text(encoding="utf-8"), f"the job did not print {text!r}")
 
 
 def _waiting(server: JobServer, folder: Path) -> tuple[_Started, psutil.Process]:
-    """A job that waits, and its process."""
+    """Start a job that waits, and return it with its process."""
     started = _Started(server, folder)
     started.wait_for("waiting")
     started.job.poll()
@@ -90,19 +91,19 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., JobServer]]:
         server.kill()
 
 
-def test_jobs_share_what_the_server_has_loaded(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+def test_jobs_share_the_modules_of_the_server(serve: Callable[..., JobServer], tmp_path: Path) -> None:
     server = serve("no.such.module", "stand_in")
     jobs = [_Started(server, tmp_path / name, OWN=name) for name in ("one", "two")]
     assert [started.job.wait(PATIENCE) for started in jobs] == [0, 0]
-    told = [list(started.outcome["failed"].values()) for started in jobs]
-    assert [texts[2] for texts in told] == ["one", "two"]
-    assert [texts[3] for texts in told] == ["True", "True"]  # Ctrl-C in a terminal does not reach them
-    assert len({number for texts in told for number in texts[:2]}) == 1  # loaded once, by the parent of both
-    assert len(told[0][4]) == 100_000  # more than a pipe holds
+    facts = [list(started.outcome["failed"].values()) for started in jobs]
+    assert [texts[2] for texts in facts] == ["one", "two"]
+    assert [texts[3] for texts in facts] == ["True", "True"]  # Ctrl-C in a terminal does not reach them
+    assert len({number for texts in facts for number in texts[:2]}) == 1  # imported once, by the parent of both
+    assert len(facts[0][4]) == 100_000  # larger than the buffer of a pipe
     assert "started" in jobs[0].log.read_text(encoding="utf-8")
 
 
-def test_how_a_job_ended_is_told(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+def test_exit_codes_of_jobs(serve: Callable[..., JobServer], tmp_path: Path) -> None:
     server = serve()
     dies, fails = _Started(server, tmp_path / "dies"), _Started(server, tmp_path / "fails")
     assert dies.job.wait(PATIENCE) == -signal.SIGKILL
@@ -111,7 +112,7 @@ def test_how_a_job_ended_is_told(serve: Callable[..., JobServer], tmp_path: Path
     assert server.is_alive
 
 
-def test_a_job_is_asked_to_end_and_is_killed(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+def test_jobs_are_terminated_and_killed(serve: Callable[..., JobServer], tmp_path: Path) -> None:
     server = serve()
     waits, deaf = _Started(server, tmp_path / "waits"), _Started(server, tmp_path / "deaf")
     for started in (waits, deaf):
@@ -125,7 +126,7 @@ def test_a_job_is_asked_to_end_and_is_killed(serve: Callable[..., JobServer], tm
     assert deaf.job.wait(PATIENCE) == -signal.SIGKILL
 
 
-def test_a_job_can_be_ended_before_the_libraries_are_loaded(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+def test_a_job_can_be_ended_before_the_libraries_are_imported(serve: Callable[..., JobServer], tmp_path: Path) -> None:
     server = serve("endless")
     started = _Started(server, tmp_path / "one")
     started.job.terminate()
@@ -134,7 +135,7 @@ def test_a_job_can_be_ended_before_the_libraries_are_loaded(serve: Callable[...,
 
 
 def test_jobs_end_with_their_server(serve: Callable[..., JobServer], tmp_path: Path) -> None:
-    """Nobody could say any more how they ended."""
+    """Their exit codes could no longer be received."""
     server = serve()
     started, job = _waiting(server, tmp_path / "waits")
     server._process.kill()
@@ -145,8 +146,8 @@ def test_jobs_end_with_their_server(serve: Callable[..., JobServer], tmp_path: P
     assert late.job.poll() == -signal.SIGKILL
 
 
-def test_a_server_ends_when_nobody_asks_it(serve: Callable[..., JobServer], tmp_path: Path) -> None:
-    """As after a SIGKILL of the call; its jobs go on, as they do without a server."""
+def test_a_server_ends_with_its_connection(serve: Callable[..., JobServer], tmp_path: Path) -> None:
+    """This happens if the command is killed; its jobs continue, as without a server."""
     server = serve()
     _, job = _waiting(server, tmp_path / "waits")
     server._connection.shutdown(socket.SHUT_RDWR)
@@ -156,28 +157,28 @@ def test_a_server_ends_when_nobody_asks_it(serve: Callable[..., JobServer], tmp_
 
 
 def test_the_next_job_gets_a_new_server(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that was killed costs the jobs that it had, and no others."""
-    for modules in ("OF_ALL", "OF_FILES"):  # this job needs none of them
+    """If a server is killed, only its current jobs fail."""
+    for modules in ("COMMON_MODULES", "LOCAL_MODEL_MODULES"):  # this job needs none of them
         monkeypatch.setattr(f"tiltmeter.cluster.engine_local.{modules}", ())
     matrix = matrix_of(tmp_path, [causal])
     entry = only(matrix)
     entry.folder.mkdir(parents=True)
     (entry.folder / "job.json").write_text("{}", encoding="utf-8")
     engine = LocalEngine(1)
-    found: list[JobOutcome] = []
+    outcomes: list[JobOutcome] = []
 
     def ended() -> bool:
-        found.extend(outcome for _, outcome in engine.ended())
-        return bool(found)
+        outcomes.extend(outcome for _, outcome in engine.ended())
+        return bool(outcomes)
 
     try:
         engine.start([entry])
         next(iter(engine._servers.values()))._process.kill()
         wait_until(ended, "the job did not end")
-        assert "ended by SIGKILL" in found.pop()["failed"][""]
+        assert_mentions(outcomes.pop()["failed"][""], "SIGKILL")
         engine.start([entry])
         wait_until(ended, "the job did not end")
-        assert "KeyError" in found[0]["failed"][""]  # of its file: it has run
+        assert_mentions(outcomes[0]["failed"][""], "KeyError")  # from its empty job file, so it has run
     finally:
         engine.stop()
     assert not engine._servers

@@ -1,4 +1,4 @@
-"""States of jobs: what others read while a job runs, when it is lost, and if the file is damaged."""
+"""State files of jobs: running, lost and damaged."""
 
 import json
 import os
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tests.support.patience import PATIENCE
 from tiltmeter.cluster import job_lock
 from tiltmeter.cluster.job_lock import LOCK, JobLock, is_held
@@ -36,7 +37,7 @@ def test_a_job_without_its_lock_is_lost(tmp_path: Path) -> None:
         JobState(lock, {}).write()
         assert read_state(tmp_path)["state"] == "running"
     assert read_state(tmp_path)["state"] == "lost"
-    with JobLock(tmp_path):  # of the call that merges what it has stored
+    with JobLock(tmp_path):  # as the command that merges the stores
         assert read_state(tmp_path)["state"] == "lost"
 
 
@@ -50,12 +51,12 @@ def test_a_damaged_state_counts_as_none(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
+def test_named_pipes_do_not_block(tmp_path: Path) -> None:
     for name in (STATE, LOCK, LOG):
         os.mkfifo(tmp_path / name)
     assert read_state(tmp_path) == {}
     assert not is_held(tmp_path)
-    with pytest.raises(UsageError, match="runs already"):
+    with raises_mentioning(UsageError, str(tmp_path), "already running"):
         JobLock(tmp_path).__enter__()
     with open_log(tmp_path) as log:
         assert log.name == os.devnull

@@ -1,4 +1,4 @@
-"""The stores of jobs: a journal for network file systems, copies from the cache, and the merge into it."""
+"""The stores of jobs: the journal for network file systems, copies from the cache, and merging into it."""
 
 import sqlite3
 from pathlib import Path
@@ -22,10 +22,10 @@ def test_a_job_store_has_no_write_ahead_log(tmp_path: Path) -> None:
     with JobAnswers(tmp_path, same_machine=True) as store:
         store.put("m", {A: numbers(1)})
         mode = sqlite3.connect(tmp_path / ANSWERS).execute("PRAGMA journal_mode").fetchone()[0]
-        assert mode == "delete"  # what a new connection has: the file itself says nothing of a log
+        assert mode == "delete"  # the default of a new connection, because the file does not request a log
         assert store.journal == "TRUNCATE"
     assert not (tmp_path / f"{ANSWERS}-wal").exists()
-    assert (tmp_path / ANSWERS).read_bytes()[18:20] == b"\x01\x01"  # SQLite's mark of files without such a log
+    assert (tmp_path / ANSWERS).read_bytes()[18:20] == b"\x01\x01"  # SQLite's mark of files without a write-ahead log
 
 
 def test_answers_of_the_cache_are_copied(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_cache_that_cannot_be_read_counts_as_empty(tmp_path: Path) -> None:
         assert store.get("m", [A]) == {}
         store.put("m", {A: numbers(1)})
         assert list(store.get("m", [A])) == [A]
-    assert (get_cache_folder() / ANSWERS).read_bytes() == content  # that of another machine is not ours to mend
+    assert (get_cache_folder() / ANSWERS).read_bytes() == content  # another machine's cache is not replaced
 
 
 def test_stores_are_merged_into_the_cache(tmp_path: Path) -> None:
@@ -77,11 +77,11 @@ def test_stores_are_merged_into_the_cache(tmp_path: Path) -> None:
             assert cache.get_loading("new") == LoadFindings(["head"])
         assert (tmp_path / ANSWERS).exists() is not remove
     assert not list(tmp_path.glob(f"{ANSWERS}*"))
-    merge_stores(tmp_path, remove=True)  # nothing is there any more
+    merge_stores(tmp_path, remove=True)  # does nothing without stores
 
 
-def test_the_store_of_a_job_that_was_killed_at_once_is_merged_without_a_word(tmp_path: Path) -> None:
-    (tmp_path / ANSWERS).touch()  # SQLite makes the file before the tables
+def test_an_empty_store_of_a_killed_job_is_merged_without_an_error(tmp_path: Path) -> None:
+    (tmp_path / ANSWERS).touch()  # SQLite creates the file before the tables
     (tmp_path / REPLIES).touch()
     merge_stores(tmp_path, remove=True)
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""What `--status` says of jobs."""
+"""The states of jobs in the table of `--status`."""
 
 import json
 import time
@@ -8,6 +8,7 @@ import pytest
 
 from tests.cluster.planned import only, write_plan
 from tests.support.command import command
+from tests.support.messages import assert_mentions
 from tiltmeter.cluster.engine_slurm import SUBMITTED
 from tiltmeter.cluster.job_table import build_job_row
 from tiltmeter.cluster.model_job import run_job, write_job
@@ -21,9 +22,9 @@ def test_the_status_follows_the_plan(
     words = ("--out", str(tmp_path / "out"), "--status")
     plan = write_plan(tmp_path, [causal])
     assert command(monkeypatch, "matrix", str(plan), *words) == 0
-    told, notes = capsys.readouterr()
-    assert "0 of 2 cells complete, 0 failed; models: 1 waiting." in told
-    assert "is not there: no job of this plan was started yet" in notes
+    printed, notes = capsys.readouterr()
+    assert_mentions(printed, "0 of 2 cells", "0 failed", "1 waiting")
+    assert_mentions(notes, str(tmp_path / "out"), "--out")
     entry = only(make_matrix(read_plan(plan), tmp_path / "out"))
     write_job(entry)
     assert run_job(entry.folder)["failed"] == {}
@@ -32,10 +33,10 @@ def test_the_status_follows_the_plan(
     assert build_job_row(entry).state == "queued"
     state = json.loads((entry.folder / "state.json").read_text())
     (entry.folder / "state.json").write_text(json.dumps({**state, "slurm": "7_0"}))
-    assert build_job_row(entry).state == "finished"  # by that job, and no call has looked since
+    assert build_job_row(entry).state == "finished"  # by that Slurm job
     (entry.folder / "state.json").write_text(json.dumps({**state, "began": time.time() + 1}))
     assert build_job_row(entry).state == "finished"  # by another engine, later
-    # As many cells, which must be measured again.
+    # A plan with the same number of cells, which must be measured again.
     changed = only(make_matrix(read_plan(write_plan(tmp_path, [causal], limit=4)), tmp_path / "out"))
     (entry.folder / SUBMITTED).unlink()
     assert (build_job_row(changed).state, build_job_row(changed).finished) == ("waiting", 0)

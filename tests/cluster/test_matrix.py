@@ -1,4 +1,4 @@
-"""`tiltmeter matrix` on this machine: jobs as processes, status, dry run, prefetch, and how it ends."""
+"""`tiltmeter matrix` on this machine: jobs as processes, status, dry run, prefetch, and exit codes."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ import pytest
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
 from tests.models.chat_served import ChatServer, chat_serving, first
 from tests.support.command import command
+from tests.support.messages import assert_mentions
 from tests.support.patience import PATIENCE
 from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.job_engine import build_job_environment
@@ -36,17 +37,13 @@ def test_two_models_one_of_which_fails(
     out = tmp_path / "out"
     words = ("matrix", str(plan), "--out", str(out))
     assert command(monkeypatch, *words, "--dry-run") == 1
-    told = capsys.readouterr().out
-    assert "4 cells: 2 models, each on 2:" in told
-    assert "0 of 4 cells are complete" in told
-    assert "1 models that could not be counted" in told
-    assert "The time is not known" in told
+    assert_mentions(capsys.readouterr().out, "4 cells", "2 models", "0 of 4 cells", "1 model")
     assert not out.exists()
 
     assert command(monkeypatch, *words, "--jobs", "2") == 1
-    told, notes = capsys.readouterr()
-    assert f"2 of 4 cells are complete in {out}, 2 failed; the same command retries them." in told
-    assert notes.count(f"Failed: {tmp_path / 'empty'}, starter.") == 2
+    printed, notes = capsys.readouterr()
+    assert_mentions(printed, "2 of 4 cells", str(out), "2 failed")
+    assert notes.count(f"{tmp_path / 'empty'}, starter.") == 2
     matrix = make_matrix(read_plan(plan), out)
     assert (out / "plan.toml").read_text() == plan.read_text()
     failing, fine = matrix.models
@@ -56,18 +53,15 @@ def test_two_models_one_of_which_fails(
     assert load_timings()[0].model == causal
 
     assert command(monkeypatch, *words, "--status") == 0
-    told = capsys.readouterr().out
-    assert "2 of 4 cells complete, 2 failed; models: 1 failed, 1 finished." in told
+    assert_mentions(capsys.readouterr().out, "2 of 4 cells", "2 failed", "1 failed, 1 finished")
     assert command(monkeypatch, *words, "--dry-run") == 1
-    told = capsys.readouterr().out
-    assert f"{causal}: 2 of 2 cells complete." in told
-    assert "2 of 4 cells are complete; 0 questions are left" in told
+    assert_mentions(capsys.readouterr().out, f"{causal}: 2 of 2", "2 of 4 cells", "0 questions")
     assert_like_single_runs(make_matrix(read_plan(write_plan(tmp_path, [causal])), out), tmp_path / "single")
     assert failing.unfinished
 
 
 class _Ending:
-    """An engine whose jobs end as they are told to."""
+    """An engine whose jobs all end with the same outcome or error."""
 
     goes_on = False
 
@@ -92,7 +86,7 @@ class _Ending:
         self.stopped += 1
 
 
-def test_a_job_that_ends_without_a_word(causal: str, tmp_path: Path) -> None:
+def test_the_reasons_of_failed_cells(causal: str, tmp_path: Path) -> None:
     matrix = matrix_of(tmp_path, [causal])
     engine = _Ending({"state": "failed", "failed": {"": "Killed.", "starter.de.published": "Its own reason."}})
     result = run_matrix(matrix, engine)
@@ -115,7 +109,7 @@ def test_a_model_with_other_options_does_not_hide_the_first(causal: str, tmp_pat
     assert len(result.failed) == 4
 
 
-def test_a_job_that_runs_elsewhere_is_told(
+def test_a_job_of_another_command_is_reported(
     causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = write_plan(tmp_path, [causal])
@@ -123,12 +117,12 @@ def test_a_job_that_runs_elsewhere_is_told(
     entry.folder.mkdir(parents=True)
     with JobLock(entry.folder):
         assert command(monkeypatch, "matrix", str(plan), "--out", str(tmp_path / "out")) == 1  # it is not complete
-    told, notes = capsys.readouterr()
-    assert "its job runs already, from another call" in notes
-    assert "0 of 2 cells are complete" in told
+    printed, notes = capsys.readouterr()
+    assert_mentions(notes, causal, "already", "--status")
+    assert_mentions(printed, "0 of 2 cells")
 
 
-def test_a_model_whose_folder_cannot_be_made_hides_no_other(causal: str, masked: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_does_not_affect_other_models(causal: str, masked: str, tmp_path: Path) -> None:
     matrix = matrix_of(tmp_path, [causal, masked])
     blocked, other = matrix.models
     matrix.out.mkdir()
@@ -137,10 +131,10 @@ def test_a_model_whose_folder_cannot_be_made_hides_no_other(causal: str, masked:
     result = run_matrix(matrix, engine)
     assert engine.started == [other.folder.name]
     assert len(result.failed) == 4
-    assert "cannot be written" in result.failed[causal, "starter.en.published"]
+    assert_mentions(result.failed[causal, "starter.en.published"], str(blocked.folder))
 
 
-def test_an_interrupted_call_keeps_what_is_stored(causal: str, tmp_path: Path) -> None:
+def test_an_interrupted_command_keeps_stored_answers(causal: str, tmp_path: Path) -> None:
     matrix = matrix_of(tmp_path, [causal])
     entry = only(matrix)
     entry.folder.mkdir(parents=True)
@@ -155,7 +149,7 @@ def test_an_interrupted_call_keeps_what_is_stored(causal: str, tmp_path: Path) -
     assert (entry.folder / ANSWERS).exists()  # its cells are not complete
 
 
-def test_chat_models_are_jobs_too(tmp_path: Path) -> None:
+def test_jobs_of_chat_models(tmp_path: Path) -> None:
     with chat_serving(ChatServer(first)) as name:
         entry = only(matrix_of(tmp_path, [name]))
         write_job(entry)
@@ -172,36 +166,36 @@ def test_prefetched_models_run_without_a_network(
     plan = write_plan(tmp_path, [causal])
     out = tmp_path / "out"
     assert command(monkeypatch, "matrix", str(plan), "--out", str(out), "--prefetch") == 0
-    assert "jobs run without a network" in capsys.readouterr().out
+    assert_mentions(capsys.readouterr().out, "network")
     entry = only(make_matrix(read_plan(plan), out))
     assert build_job_environment(entry, read_prefetched(out))["HF_HUB_OFFLINE"] == "1"
     assert build_job_environment(entry, NOTHING) == {}
     grown = only(make_matrix(read_plan(write_plan(tmp_path, [causal], ["starter", "starter-pairs"])), out))
-    assert build_job_environment(grown, read_prefetched(out)) == {}  # its data may not be here
+    assert build_job_environment(grown, read_prefetched(out)) == {}  # the new data may not be downloaded
     bad = write_plan(tmp_path, [causal, str(tmp_path)])
     assert command(monkeypatch, "matrix", str(bad), "--out", str(out), "--prefetch") == 1
-    assert "1 could not be had." in capsys.readouterr().out
+    assert_mentions(capsys.readouterr().err, f"{tmp_path}: ")
     assert read_prefetched(out).models == {causal}
     (out / "prefetched.json").write_text("[1]")
     assert command(monkeypatch, "matrix", str(plan), "--out", str(out)) == 2
-    assert "delete it, or call --prefetch again" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "prefetched.json", "--prefetch")
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "parts"),
     [
-        (("--engine", "spark"), "--engine spark is not known"),
-        (("--address", "auto"), "--address is for --engine ray"),
-        (("--time", "10"), "--time is for --engine slurm"),
-        (("--engine", "slurm", "--time", "soon"), "--time soon is no limit of time"),
-        (("--engine", "slurm", "--slurm", "account"), "--slurm account is not KEY=VALUE"),
-        (("--engine", "ray", "--jobs", "3"), "leave out --jobs"),
-        (("--dry-run", "--status"), "choose one of them"),
+        (("--engine", "spark"), ("--engine spark",)),
+        (("--address", "auto"), ("--address", "--engine ray")),
+        (("--time", "10"), ("--time", "--engine slurm")),
+        (("--engine", "slurm", "--time", "soon"), ("--time soon",)),
+        (("--engine", "slurm", "--slurm", "account"), ("--slurm account", "KEY=VALUE")),
+        (("--engine", "ray", "--jobs", "3"), ("Ray", "--jobs")),
+        (("--dry-run", "--status"), ("--dry-run", "--status", "--prefetch")),
     ],
 )
-def test_options_that_do_not_go_together(
+def test_invalid_combinations_of_options(
     words: tuple[str, ...],
-    told: str,
+    parts: tuple[str, ...],
     causal: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -209,12 +203,12 @@ def test_options_that_do_not_go_together(
 ) -> None:
     plan = write_plan(tmp_path, [causal])
     assert command(monkeypatch, "matrix", str(plan), "--out", str(tmp_path / "out"), *words) == 2
-    assert told in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, *parts)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("slurm", "submitit")])
-def test_a_missing_package_is_told(
+def test_a_missing_package(
     engine: str,
     package: str,
     causal: str,
@@ -225,10 +219,10 @@ def test_a_missing_package_is_told(
     monkeypatch.setitem(sys.modules, package, None)
     plan = write_plan(tmp_path, [causal])
     assert command(monkeypatch, "matrix", str(plan), "--out", str(tmp_path / "out"), "--engine", engine) == 2
-    assert f"pip install 'tiltmeter[{engine}]'" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, f"pip install 'tiltmeter[{engine}]'")
 
 
-def test_a_cell_is_run_again_when_files_of_its_model_or_items_have_changed(causal: str, tmp_path: Path) -> None:
+def test_a_cell_is_measured_again_if_its_model_or_items_have_changed(causal: str, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(causal, model)
     items = tmp_path / "items.jsonl"
@@ -260,5 +254,5 @@ def test_a_job_imports_nothing_from_the_current_folder(causal: str, tmp_path: Pa
         ((_, process),) = engine._runner._processes
         process.wait(PATIENCE)
         ((_, outcome),) = engine.ended()
-    assert "list indices" in outcome["failed"][""]
+    assert_mentions(outcome["failed"][""], "list indices")
     assert "This should not run" not in (entry.folder / "log.txt").read_text()

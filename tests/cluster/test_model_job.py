@@ -1,4 +1,4 @@
-"""Jobs: the numbers of single runs, cells that fail, processes that are killed, and nothing asked twice."""
+"""Jobs: same results as single runs, failed cells, killed processes, and no repeated questions."""
 
 import json
 import os
@@ -16,6 +16,7 @@ import transformers as t
 from tests.cluster.planned import assert_like_single_runs, matrix_of, only, write_plan
 from tests.models.tiny import MASKED, made, saved
 from tests.models.tiny_tokenizers import word_piece
+from tests.support.messages import assert_mentions
 from tests.support.patience import PATIENCE
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.cluster.job_state import read_state
@@ -30,20 +31,20 @@ from tiltmeter.runs.evaluate import evaluate
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The questions whose answers a job stores, each time that it does."""
-    found: list[bytes] = []
+    """Collect the questions whose answers a job stores."""
+    stored: list[bytes] = []
     own = JobAnswers.put
 
     def put(self: JobAnswers, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         own(self, fingerprint, answers)
-        found.extend(answers)
+        stored.extend(answers)
 
     monkeypatch.setattr(JobAnswers, "put", put)
-    return found
+    return stored
 
 
 def done(entry: ModelCells) -> dict[str, str]:
-    """Do a job; the reasons of the cells that failed."""
+    """Run a job, and return the reasons of failed cells."""
     write_job(entry)
     return run_job(entry.folder)["failed"]
 
@@ -72,7 +73,7 @@ def test_both_heads_of_a_model_are_loaded_once(tmp_path: Path, monkeypatch: pyte
     assert loads == ["masked", "next-sentence"]
 
 
-def test_a_finished_cell_is_left_alone_and_one_with_other_settings_is_not(causal: str, tmp_path: Path) -> None:
+def test_finished_cells_are_kept_and_cells_with_other_settings_are_replaced(causal: str, tmp_path: Path) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
     assert len(entry.unfinished) == 2
     assert done(entry) == {}
@@ -88,15 +89,15 @@ def test_a_finished_cell_is_left_alone_and_one_with_other_settings_is_not(causal
     assert changed.unfinished == [changed.cells[1]]
 
 
-def test_a_failed_cell_hides_no_other_and_is_retried(causal: str, tmp_path: Path) -> None:
+def test_a_failed_cell_does_not_affect_others_and_is_retried(causal: str, tmp_path: Path) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
     cell = entry.cells[0]
-    # A file in the place of the cell's folder: its run cannot be written.
+    # A file instead of the cell's folder, so its run cannot be written.
     entry.folder.mkdir(parents=True)
     (entry.folder / cell.folder).write_text("in the way")
     failed = done(entry)
     assert list(failed) == [cell.folder]
-    assert "is a file" in failed[cell.folder] or "cannot be written" in failed[cell.folder]
+    assert_mentions(failed[cell.folder], str(entry.folder / cell.folder))
     state = read_state(entry.folder)
     assert (state["state"], state["finished"], state["failed"]) == ("failed", 1, failed)
     assert not (entry.folder / "lock").exists()
@@ -113,12 +114,12 @@ def test_a_model_that_cannot_be_opened_fails_its_cells(tmp_path: Path) -> None:
     assert len(set(failed.values())) == 1
 
 
-def test_a_fault_of_a_cell_is_a_reason_too(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_becomes_a_reason(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
     monkeypatch.setattr("tiltmeter.cluster.cell_run.assemble_result", lambda *_given: 1 / 0)
     failed = done(entry)
     assert failed == {cell.folder: failed[cell.folder] for cell in entry.cells}
-    assert failed[entry.cells[0].folder].startswith("ZeroDivisionError: division by zero; log.txt")
+    assert_mentions(failed[entry.cells[0].folder], "ZeroDivisionError: division by zero", "log.txt")
 
 
 def test_a_full_disk_costs_the_batch_in_flight(
@@ -129,7 +130,7 @@ def test_a_full_disk_costs_the_batch_in_flight(
 
     def full(self: JobAnswers, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         if len(asked) > 20:
-            # As SQLite does on a full disk: the largest size of the file is reached.
+            # SQLite raises the error of a full disk when the file reaches its largest size.
             pages = self._db.execute("PRAGMA page_count").fetchone()[0]
             self._db.execute(f"PRAGMA max_page_count = {pages}")
             answers = {index.to_bytes(16): answer for index, answer in enumerate([*answers.values()] * 200)}
@@ -146,7 +147,7 @@ def test_a_full_disk_costs_the_batch_in_flight(
     assert not kept & set(asked)
 
 
-def test_what_the_cache_holds_is_not_asked_again(causal: str, tmp_path: Path, asked: list[bytes]) -> None:
+def test_answers_in_the_cache_are_reused(causal: str, tmp_path: Path, asked: list[bytes]) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
     evaluate(causal, entry.cells[0].on, limit=6, out=tmp_path / "single")
     write_job(entry)
@@ -159,7 +160,7 @@ def test_what_the_cache_holds_is_not_asked_again(causal: str, tmp_path: Path, as
             (entry.folder / "job.json").write_text(json.dumps(values))
             shutil.rmtree(entry.folder / entry.cells[0].folder)
         assert run_job(entry.folder)["failed"] == {}
-        # On the caller's machine, a job merges its own store into the cache: its caller may have been killed.
+        # On the caller's machine, a job merges its own store into the cache, because the caller may have been killed.
         assert (entry.folder / ANSWERS).exists() == (caller == "another")
         state = read_state(entry.folder)
         first = state["timings"][0]
@@ -169,23 +170,23 @@ def test_what_the_cache_holds_is_not_asked_again(causal: str, tmp_path: Path, as
     assert copied
 
 
-def test_a_job_that_runs_is_not_started_twice(causal: str, tmp_path: Path) -> None:
+def test_a_running_job_is_not_started_twice(causal: str, tmp_path: Path) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
     write_job(entry)
     with JobLock(entry.folder):
         outcome = run_job(entry.folder)
     assert outcome["state"] == "busy"
-    assert "runs already" in outcome["failed"][""]
+    assert_mentions(outcome["failed"][""], str(entry.folder), "already running")
     assert entry.unfinished == list(entry.cells)
 
 
-def test_what_keeps_a_job_from_starting_is_a_reason(causal: str, tmp_path: Path) -> None:
+def test_a_missing_job_file_is_a_reason(causal: str, tmp_path: Path) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
-    assert "job.json cannot be read" in run_job(entry.folder)["failed"][""]
+    assert_mentions(run_job(entry.folder)["failed"][""], "job.json")
 
 
-def test_only_the_job_moves_the_files_of_a_save_that_was_killed(causal: str, tmp_path: Path) -> None:
-    """A call or --status elsewhere looks at the folders, too, while the job may be moving them."""
+def test_only_the_job_completes_an_interrupted_save(causal: str, tmp_path: Path) -> None:
+    """Other commands, such as --status, may look at the folders at the same time."""
     entry = only(matrix_of(tmp_path, [causal]))
     assert done(entry) == {}
     folder = entry.folder / entry.cells[0].folder
@@ -198,7 +199,7 @@ def test_only_the_job_moves_the_files_of_a_save_that_was_killed(causal: str, tmp
     assert done(entry) == {}
     assert entry.unfinished == []
     assert not saved.exists()
-    assert read_state(entry.folder)["timings"] == []  # nothing was measured again
+    assert read_state(entry.folder)["timings"] == []  # no cell was measured again
 
 
 KILLED = """
@@ -218,7 +219,7 @@ run_job(Path(sys.argv[1]))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="this system has no SIGKILL")
-def test_a_killed_job_goes_on_and_asks_nothing_twice(
+def test_a_killed_job_continues_without_repeating_questions(
     masked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[bytes]
 ) -> None:
     matrix = matrix_of(tmp_path, [masked])

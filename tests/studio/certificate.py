@@ -1,4 +1,4 @@
-"""A certificate for tests, signed by itself."""
+"""A self-signed certificate for tests."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def certificate(folder: Path, host: str = "localhost") -> tuple[Path, Path]:
-    """The files of a certificate for a host and of its key."""
+    """Write a certificate for a host and its key, and return the files."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, host)])
     now = datetime.now(UTC)

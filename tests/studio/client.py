@@ -12,7 +12,6 @@ from tiltmeter.studio.sessions import Role
 from tiltmeter.studio.studio_config import StudioConfig, build_local_config
 
 PORT = 8765
-ORIGIN = f"http://127.0.0.1:{PORT}"
 
 
 def studio_on(folder: Path, config: StudioConfig | None = None) -> Studio:
@@ -20,7 +19,7 @@ def studio_on(folder: Path, config: StudioConfig | None = None) -> Studio:
 
 
 def client_of(studio: Studio, role: Role | None = "owner", name: str = "") -> TestClient:
-    """A client that is known to the studio as this person (None: nobody). `with` starts the rooms."""
+    """Return a client that is logged in with this role (None: not at all); `with` starts background work."""
     origin = next(origin for origin in studio.config.origins if "127" in origin or studio.config.share)
     client = TestClient(make_app(studio), base_url=origin, follow_redirects=False, raise_server_exceptions=False)
     if role is not None:
@@ -32,5 +31,5 @@ def client_of(studio: Studio, role: Role | None = "owner", name: str = "") -> Te
 
 
 def htmx(client: TestClient, path: str, data: dict[str, Any] | None = None, **options: Any) -> Any:
-    """A POST as htmx sends it."""
+    """Send a POST request like htmx."""
     return client.post(path, data=data or {}, headers={"HX-Request": "true"}, **options)

@@ -1,4 +1,4 @@
-"""Workspaces with made runs."""
+"""Workspaces with synthetic runs."""
 
 import json
 from collections.abc import Mapping
@@ -14,24 +14,24 @@ from tiltmeter.runs.result import Result
 
 @cache
 def biased(model: str = "made/bert", share: float = 62.0, kind: str = "masked", language: str = "en") -> Result:
-    """A run with a known SS."""
+    """Return a run with a known SS."""
     return run(chosen_scores(model, share, n=200, targets=50, language=language), kind=kind)
 
 
 @cache
 def small(model: str, seed: int, kind: str = "masked") -> Result:
-    """A run that is compared fast."""
+    """Return a small run, which is fast to compare."""
     return run(association_scores(model, seed=seed, n=40, parts=["intrasentence"]), kind=kind)
 
 
 def save(folder: Path, result: Result, finished: datetime | None = None) -> Path:
-    """Write a run, finished at this time."""
+    """Save a run with this finish time."""
     manifest = replace(result.manifest, finished=(finished or datetime(2026, 5, 4, 12, 30, tzinfo=UTC)).isoformat())
     return Result(result.scores, result.records, manifest, result.texts).save(folder)
 
 
 def write(folder: Path, files: Mapping[str, Any]) -> Path:
-    """A folder with these files, as JSON unless they are text."""
+    """Write files to a folder; values that are not text are written as JSON."""
     folder.mkdir(parents=True)
     for name, content in files.items():
         text = content if isinstance(content, str) else json.dumps(content)

@@ -1,4 +1,4 @@
-"""Helpers for tests of the queue: a server that pauses, and waiting for what a process writes."""
+"""Helpers for tests of the queue: a server that pauses, and waiting for processes."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ MESSAGES = 6 * ITEMS
 
 
 class PausingServer(ChatServer):
-    """Answers A to so many messages, then nothing until `go_on` is set."""
+    """Answers A to a number of messages, then waits until `resume` is set."""
 
     def __init__(self, answers: int) -> None:
         super().__init__(self._policy)
@@ -37,7 +37,7 @@ class PausingServer(ChatServer):
 
 @contextmanager
 def pausing(answers: int = 10) -> Iterator[tuple[PausingServer, str]]:
-    """A server with the name of its model."""
+    """Run a server, and provide it with the name of its model."""
     server = PausingServer(answers)
     with chat_serving(server) as name:
         try:
@@ -47,7 +47,7 @@ def pausing(answers: int = 10) -> Iterator[tuple[PausingServer, str]]:
 
 
 def workspace_with_items(folder: Path) -> StudioWorkspace:
-    """A workspace with a file of five items, `association-5.en.jsonl`."""
+    """Create a workspace with a file of five items, `association-5.en.jsonl`."""
     folder.mkdir(exist_ok=True)
     association_file(folder, ITEMS)
     return StudioWorkspace(folder)
@@ -57,17 +57,17 @@ def wanted(name: str, model: str, **more: Any) -> RunRequest:
     return RunRequest(name=name, models=(model,), on=("association-5.en.jsonl",), **more)
 
 
-def until(happened: Callable[[], bool], what: str = "What the test waits for", patience: float = PATIENCE) -> None:
-    """Wait until something has happened in another process; fail if it does not."""
+def until(happened: Callable[[], bool], event: str = "The expected event", patience: float = PATIENCE) -> None:
+    """Wait until an event has happened in another process; fail after a while."""
     never, start = threading.Event(), time.monotonic()
     while not happened():
         if time.monotonic() - start > patience:
-            pytest.fail(f"{what} has not happened in {patience:.0f} seconds.")
+            pytest.fail(f"{event} has not happened in {patience:.0f} seconds.")
         never.wait(0.02)
 
 
 def ended(queue: JobQueue, job_id: str) -> None:
-    """Tend to the queue until a job has ended."""
+    """Run the queue until a job has ended."""
 
     def happened() -> bool:
         queue.start_due_jobs()

@@ -1,4 +1,4 @@
-"""Reviewers of a small project over HTTP."""
+"""Helpers for reviewing a small project over HTTP."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ BETTER = "el cocinero fue muy BLANK hoy number0."
 
 
 def small_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace with a project of three items, on each of which two people have to agree."""
+    """Create a workspace with a project of three items, each of which needs two agreeing reviewers."""
     monkeypatch.setenv("TILTMETER_CACHE", str(folder / ".cache"))
     make_project(folder, 3, REVIEWERS, agreeing=2, per_item=2)
     return folder
@@ -28,12 +28,12 @@ def small_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @contextmanager
 def people(studio: Studio, *names: str) -> Iterator[list[TestClient]]:
-    """Clients of people who have said who they are; rooms are started once."""
+    """Provide clients of several people."""
     clients = [client_of(studio, "owner", name) for name in names]
     try:
         yield clients
     finally:
-        studio.workbench.close()
+        studio.projects.close()
 
 
 def hidden(html: str, name: str) -> str:
@@ -43,12 +43,12 @@ def hidden(html: str, name: str) -> str:
 
 
 def following(client: TestClient) -> str:
-    """The next item."""
+    """Return the page of the next item."""
     return str(htmx(client, f"/review/next?{P}").text)
 
 
 def conflict(client: TestClient) -> str:
-    """The first item in conflict."""
+    """Return the page of the first conflict."""
     return str(htmx(client, f"/review/conflict?{P}").text)
 
 
@@ -66,7 +66,7 @@ def item_of(html: str) -> str:
 
 
 def csrf_of(html: str) -> str:
-    """The CSRF token of a page."""
+    """Return the CSRF token of a page."""
     found = re.search(r'"X-CSRF-Token": "([^"]+)"', html)
     assert found is not None
     return found[1]

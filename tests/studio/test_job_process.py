@@ -1,4 +1,4 @@
-"""How the process of a job ends."""
+"""The outcomes of job processes."""
 
 import os
 import signal
@@ -51,8 +51,8 @@ def broken(_folder: Path, _made: threading.Event) -> None:
     ("run", "state", "sentence"),
     [
         (lambda _folder, _made: None, "finished", ""),
-        (terminated, "stopped", "answers so far are kept"),
-        (asked_to_stop, "stopped", "answers so far are kept"),
+        (terminated, "stopped", "can be continued"),
+        (asked_to_stop, "stopped", "can be continued"),
         (asked_to_stop_too_late, "finished", ""),
         (failing, "failed", "It has no weights."),
         (broken, "failed", "ZeroDivisionError: division by zero"),
@@ -70,7 +70,7 @@ def test_the_outcome_is_written(
     assert not (tmp_path / QUEUED).exists()
 
 
-def test_a_run_that_is_written_is_not_stopped_by_what_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_after_writing_does_not_stop_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_state: Path) -> None:
         raise KeyboardInterrupt
 
@@ -83,7 +83,7 @@ def test_a_run_that_is_written_is_not_stopped_by_what_follows(tmp_path: Path, mo
     assert read_json(job / OUTCOME)["state"] == "finished"
 
 
-def test_a_job_that_is_not_queued_or_has_a_process_is_left_alone(
+def test_a_job_that_is_not_queued_or_already_runs_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_process, "_make_run", failing)

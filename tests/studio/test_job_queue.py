@@ -1,4 +1,4 @@
-"""The queue of runs: real processes, ended in all ways."""
+"""The queue of runs with real processes that end in all ways."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.studio.queued import MESSAGES, ended, pausing, until, wanted, workspace_with_items
+from tests.support.messages import raises_mentioning
 from tiltmeter.cluster.job_lock import JobLock, is_held, read_holder
 from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.errors import UsageError
@@ -35,15 +36,15 @@ def stored_replies() -> int:
 
 
 def holder(folder: Path) -> int:
-    """The process that has a job's lock."""
+    """Return the process that holds a job's lock."""
     found = read_holder(folder)
     assert found is not None
     return int(found.values["pid"])
 
 
 @pytest.mark.slow
-def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
-    """One run through all that can happen to it: only unconfirmed replies are asked for again."""
+def test_a_run_is_stopped_killed_continued_and_finished(tmp_path: Path) -> None:
+    """Only replies that were not stored are requested again."""
     workspace = workspace_with_items(tmp_path / "work")
     with pausing() as (server, model):
         queue = JobQueue(workspace)
@@ -57,7 +58,7 @@ def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
         # One at a time: the second waits.
         queue.start_due_jobs()
         assert [queue.job(j.id).state for j in (job, other)] == ["running", "queued"]
-        with pytest.raises(UsageError, match="stop it first"):
+        with raises_mentioning(UsageError, "'mine'", "stop it first"):
             queue.remove(job.id)
         # Another studio on the workspace sees the same.
         assert [j.state for j in JobQueue(workspace).jobs()] == ["running", "queued"]
@@ -95,7 +96,7 @@ def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
         assert len(server.answered) <= MESSAGES - before + min(16, before)
     result = Result.load(workspace.folder / "runs" / "mine")
     assert len(set(result.scores["item"])) == 5
-    with pytest.raises(UsageError, match="only a job that stopped"):
+    with raises_mentioning(UsageError, "can be continued"):
         queue.resume(job.id)
     queue.remove(job.id)
     assert [j.id for j in queue.jobs()] == [other.id]
@@ -103,8 +104,8 @@ def test_stopped_killed_and_gone_on_until_finished(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_fails_says_why(tmp_path: Path) -> None:
-    """It comes to nothing, and the next one has its turn."""
+def test_the_reason_of_a_failed_run(tmp_path: Path) -> None:
+    """The next run starts afterwards."""
     workspace = workspace_with_items(tmp_path)
     # Modules in the workspace are not imported.
     (tmp_path / "json.py").write_text("raise SystemExit(3)")
@@ -155,7 +156,7 @@ def test_states_follow_from_the_files(tmp_path: Path) -> None:
     assert queue.job(job.id).state == "stopped"
 
 
-def test_first_come_first_served_and_so_many_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_start_in_order_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = JobQueue(workspace_with_items(tmp_path), at_once=2)
     jobs = [queue.add(wanted(name, "embedded")) for name in ("a", "b", "c", "d")]
     queue.stop(jobs[0].id)
@@ -183,13 +184,13 @@ def test_only_one_studio_starts_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyP
         until(lambda: one in tended)
         with other.running():
             job = one.add(wanted("mine", "embedded"))
-            until(lambda: [shown.id for shown in other.shown()] == [job.id])
+            until(lambda: [shown.id for shown in other.listed] == [job.id])
             assert other not in tended
     with other.running():
         until(lambda: other in tended)
 
 
-def test_the_version_grows_only_with_a_change(tmp_path: Path) -> None:
+def test_the_version_increases_only_with_a_change(tmp_path: Path) -> None:
     queue = JobQueue(workspace_with_items(tmp_path))
     job = queue.add(wanted("mine", "embedded"))
     version = queue.version
@@ -200,17 +201,17 @@ def test_the_version_grows_only_with_a_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "..", "20260101-000000000000-abcdef", "../../x", "a/b"])
-def test_a_job_that_is_not_there(tmp_path: Path, name: str) -> None:
+def test_an_unknown_job(tmp_path: Path, name: str) -> None:
     queue = JobQueue(workspace_with_items(tmp_path))
     for action in (queue.job, queue.stop, queue.resume, queue.remove):
-        with pytest.raises(UsageError, match="no such job"):
+        with raises_mentioning(UsageError, "does not exist"):
             action(name)
 
 
 def test_a_name_can_be_queued_once(tmp_path: Path) -> None:
     queue = JobQueue(workspace_with_items(tmp_path))
     queue.add(wanted("mine", "embedded"))
-    with pytest.raises(UsageError, match="in the queue already"):
+    with raises_mentioning(UsageError, "already in the queue"):
         queue.add(wanted("mine", "embedded"))
 
 
@@ -224,7 +225,7 @@ def test_progress_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> N
     assert read_json(tmp_path / "folder" / PROGRESS)["phase"] == "starting"
 
 
-def test_a_model_that_is_asked_in_two_ways_counts_once(tmp_path: Path) -> None:
+def test_a_model_with_two_heads_counts_once(tmp_path: Path) -> None:
     progress = ProgressFile(tmp_path / "progress.json")
     seen = []
     for label in ("bert (masked)", "bert (next-sentence)", "gpt2 (causal)"):
@@ -239,18 +240,16 @@ def test_a_job_whose_request_is_damaged_is_shown_and_can_be_removed(tmp_path: Pa
     job, other = queue.add(wanted("mine", "embedded")), queue.add(wanted("other", "embedded"))
     (queue.folder / job.id / REQUEST).write_text('{"models": ')
     queue.reload_jobs()
-    assert {shown.id: shown.state for shown in queue.shown()} == {other.id: "queued", job.id: "damaged"}
+    assert {shown.id: shown.state for shown in queue.listed} == {other.id: "queued", job.id: "damaged"}
     assert REQUEST in queue.job(job.id).sentence
-    with pytest.raises(UsageError, match="damaged"):
+    with raises_mentioning(UsageError, "damaged"):
         queue.resume(job.id)
     queue.remove(job.id)
     assert [left.id for left in queue.jobs()] == [other.id]
 
 
-def test_a_queue_says_what_is_in_its_way_and_goes_on_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when the disk is full for a while."""
+def test_the_queue_shows_an_error_and_continues_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk may be full for a while."""
     monkeypatch.setattr("tiltmeter.studio.job_queue._PAUSE", 0.05)
     queue = JobQueue(workspace_with_items(tmp_path))
     started: list[str] = []

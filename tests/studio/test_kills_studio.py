@@ -1,4 +1,4 @@
-"""The short form of `perf/studio_review.py`: reviewers at once, and a studio that is killed."""
+"""A short version of `perf/studio_review.py`: parallel reviewers, and a studio that is killed."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Wrong passwords are limited, and tell nothing about who has one."""
+"""Rate limits for logins, which do not reveal names."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -22,7 +22,7 @@ def clock() -> Clock:
 
 
 def wait(attempts: LoginAttempts, name: str = "Ana", address: str = HERE) -> int:
-    """The seconds that an attempt has to wait; 0 if it is made."""
+    """Return the waiting time of an attempt in seconds; 0 if it is allowed."""
     try:
         attempts.record_attempt(name, address)
     except TooManyAttemptsError as error:
@@ -45,7 +45,7 @@ def test_wrong_passwords_wait_longer_each_time(clock: Clock) -> None:
     assert wait(attempts) == 0  # the count begins anew
 
 
-def test_nobody_keeps_somebody_out_from_elsewhere(clock: Clock) -> None:
+def test_an_address_does_not_lock_out_other_addresses(clock: Clock) -> None:
     attempts = LoginAttempts(clock)
     while not wait(attempts, "Ana", HERE):
         pass
@@ -53,7 +53,7 @@ def test_nobody_keeps_somebody_out_from_elsewhere(clock: Clock) -> None:
     assert wait(attempts, "Eva", HERE) == 0
 
 
-def test_names_count_whether_or_not_somebody_has_them(clock: Clock) -> None:
+def test_unknown_names_are_counted_too(clock: Clock) -> None:
     attempts = LoginAttempts(clock)
     answers = [[wait(attempts, name) for _ in range(8)] for name in ("Ana", "nobody")]
     assert answers[0] == answers[1]
@@ -78,21 +78,21 @@ def test_an_address_has_a_wider_limit_for_all_names(clock: Clock) -> None:
     assert [wait(attempts, f"k{turn}") for turn in range(3)] == [0, 0, 0]
 
 
-def test_one_network_of_ipv6_is_one_address(clock: Clock) -> None:
+def test_an_ipv6_network_counts_as_one_address(clock: Clock) -> None:
     attempts = LoginAttempts(clock)
     assert [wait(attempts, "Ana", f"2001:db8::{turn}") for turn in range(BY_NAME.free)] == [0] * BY_NAME.free
     assert wait(attempts, "Ana", "2001:db8::ffff") == 2
     assert wait(attempts, "Ana", "2001:db8:0:1::1") == 0
 
 
-def test_attempts_at_once_do_not_escape_the_count(clock: Clock) -> None:
+def test_parallel_attempts_are_counted(clock: Clock) -> None:
     attempts = LoginAttempts(clock)
     with ThreadPoolExecutor(16) as threads:
         waits = list(threads.map(lambda _turn: wait(attempts), range(40)))
     assert waits.count(0) == BY_NAME.free
 
 
-def test_counts_do_not_grow_for_ever(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_counts_is_limited(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tiltmeter.studio.login_attempts._MOST", 10)
     attempts = LoginAttempts(clock)
     for turn in range(100):

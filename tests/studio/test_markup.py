@@ -1,4 +1,4 @@
-"""Markup in every field that people, files and models fill: no page makes an element or attribute of it."""
+"""Markup in all fields from people, files and models is escaped on all pages."""
 
 import html
 import re
@@ -29,7 +29,7 @@ LONG = f"</textarea></title></script>{EVIL}{{{{7*7}}}}"
 
 
 class _Elements(HTMLParser):
-    """The elements and attributes that were made of what is in fields."""
+    """Collects elements and attributes that come from the content of fields."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class _Elements(HTMLParser):
 
 
 def shows(answer: Any, *texts: str) -> str:
-    """The answer shows the texts, and as texts only."""
+    """Assert that a response contains the texts, escaped."""
     page = str(answer.text)
     parser = _Elements()
     parser.feed(page)
@@ -60,7 +60,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return small_project(tmp_path, monkeypatch)
 
 
-def test_the_parser_finds_what_must_not_be() -> None:
+def test_the_parser_finds_injected_markup() -> None:
     for page in (f"<p>{EVIL}</p>", f'<input value="{EVIL}">', "<p class=a onevil=1>", "<a href=x href=y>"):
         parser = _Elements()
         parser.feed(page)
@@ -111,7 +111,7 @@ def test_in_reviews(workspace: Path) -> None:
         shown = shows(post(ida, "conflict"), LONG, f"Ana {EVIL}")
         assert item_of(shown) == "i0"
         late = {"item": "i0", "seen": "x", "verdict": "edit", "comment": LONG, "code": LONG, "why": LONG, **edited}
-        kept = shows(post(ida, "adjudicate", **late), "Nothing is stored")
+        kept = shows(post(ida, "adjudicate", **late), "not stored")
         assert html.unescape(kept).count(LONG) >= 4
         shows(post(ida, "adjudicate", **{**late, "item": EVIL, "take": EVIL}), EVIL)
         shows(ida.get(f"/review/agreement?{project}"), f"Ana {EVIL}")
@@ -123,7 +123,7 @@ def test_in_reviews(workspace: Path) -> None:
             for query in (f"project={quote(LONG)}", f"{project}&item={quote(LONG)}&about={quote(LONG)}"):
                 shows(ana.get(f"/review/{path}?{query}"))
     finally:
-        studio.workbench.close()
+        studio.projects.close()
 
 
 def test_in_written_items_and_ratings(tmp_path: Path) -> None:
@@ -142,12 +142,12 @@ def test_in_written_items_and_ratings(tmp_path: Path) -> None:
         shows(htmx(ana, f"/review/written?{project}", {**written, "about": LONG}))
         page = shows(ida.get(f"/review/rate?{project}"), f"I {LONG}")
         rated = {"unit": hidden(page, "unit"), "task": "gender", "step": "2", "comment": LONG}
-        page = shows(htmx(ida, f"/review/rated?{project}", rated), "is rated 2 in gender")
+        page = shows(htmx(ida, f"/review/rated?{project}", rated), "is rated 2")
         shows(htmx(ida, f"/review/rated?{project}", {**rated, "unit": LONG, "task": LONG}))
         shows(htmx(ida, f"/review/rated?{project}", {**rated, "task": "fit", "text:sentence": f"We {LONG}"}))
         shows(htmx(ana, f"/review/next?{project}"), f"I {LONG}", f"We {LONG}")
     finally:
-        studio.workbench.close()
+        studio.projects.close()
 
 
 def test_in_runs_and_files(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Open projects in threads of their own: one at a time, closed when idle, opened anew when edited."""
+"""Threads for open projects: one task at a time, closed when idle, opened again after changes."""
 
 import sqlite3
 import threading
@@ -11,6 +11,7 @@ import pytest
 
 from perf.kills_review import REVIEWERS
 from perf.reviewed_project import make_project
+from tests.support.messages import raises_mentioning
 from tests.support.patience import PATIENCE
 from tiltmeter.database.change_count import count_file_changes, read_count
 from tiltmeter.errors import UsageError
@@ -29,13 +30,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def workbench() -> Iterator[ProjectThreads]:
+def projects() -> Iterator[ProjectThreads]:
     made = ProjectThreads()
     yield made
     made.close()
 
 
-def test_requests_from_many_threads_go_through_one(workbench: ProjectThreads, folder: Path) -> None:
+def test_requests_from_many_threads_go_through_one(projects: ProjectThreads, folder: Path) -> None:
     def decide(turn: int) -> str:
         name = ("Ana", "Eva")[turn % 2]
 
@@ -45,45 +46,45 @@ def test_requests_from_many_threads_go_through_one(workbench: ProjectThreads, fo
                 review.decide(name, shown.item, "accept", shown=shown.shown)
                 return shown.item, threading.current_thread().name
 
-            return workbench.review(folder, work)
+            return projects.review(folder, work)
 
         return work_on_next()
 
     with ThreadPoolExecutor(8) as threads:
         done = list(threads.map(decide, range(12)))
     assert sorted(item for item, _ in done) == sorted(f"i{number}" for number in range(12))
-    assert {thread for _, thread in done} == {"workbench project"}
-    assert workbench.review(folder, lambda review: review.take_next_item("Ana")) is None
+    assert {thread for _, thread in done} == {"project project"}
+    assert projects.review(folder, lambda review: review.take_next_item("Ana")) is None
 
 
-def test_errors_come_back(workbench: ProjectThreads, folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'Bob' is not a reviewer"):
-        workbench.review(folder, lambda review: review.take_next_item("Bob"))
-    with pytest.raises(UsageError, match="is not a project"):
-        workbench.review(tmp_path / "none", lambda review: review.list_queue())
-    assert workbench.review(folder, lambda review: len(review.list_queue())) == 12
+def test_errors_come_back(projects: ProjectThreads, folder: Path, tmp_path: Path) -> None:
+    with raises_mentioning(UsageError, "'Bob'"):
+        projects.review(folder, lambda review: review.take_next_item("Bob"))
+    with raises_mentioning(UsageError, str(tmp_path / "none")):
+        projects.review(tmp_path / "none", lambda review: review.list_queue())
+    assert projects.review(folder, lambda review: len(review.list_queue())) == 12
 
 
-def test_it_is_opened_anew_when_the_settings_change(workbench: ProjectThreads, folder: Path) -> None:
-    assert str(workbench.review(folder, lambda review: review.rule)) == "1 of 1"
+def test_a_project_is_opened_again_when_its_settings_change(projects: ProjectThreads, folder: Path) -> None:
+    assert str(projects.review(folder, lambda review: review.rule)) == "1 of 1"
     write_settings(folder, replace(read_settings(folder), agreeing=2, reviewers_per_item=10))
-    assert str(workbench.review(folder, lambda review: review.rule)) == "2 of 10"
+    assert str(projects.review(folder, lambda review: review.rule)) == "2 of 10"
 
 
 def test_an_idle_project_is_closed(folder: Path) -> None:
-    workbench = ProjectThreads(idle=0.05)
-    workbench.review(folder, lambda review: review.list_queue())
-    (worker,) = (thread for thread in threading.enumerate() if thread.name == "workbench project")
+    projects = ProjectThreads(idle=0.05)
+    projects.review(folder, lambda review: review.list_queue())
+    (worker,) = (thread for thread in threading.enumerate() if thread.name == "project project")
     worker.join(timeout=PATIENCE)
     assert not worker.is_alive()
-    assert workbench.open_projects == []
-    assert workbench.review(folder, lambda review: len(review.list_queue())) == 12
-    workbench.close()
-    assert workbench.open_projects == []
+    assert projects.open_projects == []
+    assert projects.review(folder, lambda review: len(review.list_queue())) == 12
+    projects.close()
+    assert projects.open_projects == []
 
 
-def test_nothing_is_begun_while_it_is_closed(folder: Path) -> None:
-    workbench, begun, go_on = ProjectThreads(), threading.Event(), threading.Event()
+def test_new_tasks_are_rejected_while_projects_are_closed(folder: Path) -> None:
+    projects, begun, go_on = ProjectThreads(), threading.Event(), threading.Event()
 
     def work(review: Review) -> int:
         begun.set()
@@ -91,32 +92,32 @@ def test_nothing_is_begun_while_it_is_closed(folder: Path) -> None:
         return len(review.list_queue())
 
     with ThreadPoolExecutor(2) as threads:
-        under_way = threads.submit(workbench.review, folder, work)
+        under_way = threads.submit(projects.review, folder, work)
         assert begun.wait(PATIENCE)
-        closing = threads.submit(workbench.close)
-        while not workbench._is_closing:
+        closing = threads.submit(projects.close)
+        while not projects._is_closing:
             threading.Event().wait(0.001)
-        with pytest.raises(UsageError, match="being closed"):
-            workbench.review(folder, lambda review: review.list_queue())
+        with raises_mentioning(UsageError, "being closed"):
+            projects.review(folder, lambda review: review.list_queue())
         go_on.set()
         closing.result()
         assert under_way.result() == 12
-    assert workbench.review(folder, lambda review: len(review.list_queue())) == 12
-    workbench.close()
+    assert projects.review(folder, lambda review: len(review.list_queue())) == 12
+    projects.close()
 
 
-def test_another_process_may_write_meanwhile(workbench: ProjectThreads, folder: Path) -> None:
-    assert workbench.review(folder, lambda review: review.count_progress("Ana")) == (0, 12)
+def test_another_process_may_write_meanwhile(projects: ProjectThreads, folder: Path) -> None:
+    assert projects.review(folder, lambda review: review.count_progress("Ana")) == (0, 12)
     with open_project(folder) as other:
         Review(other).decide("Eva", "i0", "drop")
-    assert workbench.review(folder, lambda review: review.count_progress("Ana")) == (0, 11)
+    assert projects.review(folder, lambda review: review.count_progress("Ana")) == (0, 11)
     with sqlite3.connect(folder / "project.sqlite") as database:
         assert database.execute("SELECT count(*) FROM decisions").fetchone() == (1,)
     database.close()
 
 
-def test_changes_leave_the_log_when_nobody_asks_for_anything(
-    workbench: ProjectThreads, folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_log_is_copied_when_the_project_is_idle(
+    projects: ProjectThreads, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ProjectStore, "pause_between_copies", 1e9)
     copied, copy_log = threading.Event(), ProjectStore.copy_log
@@ -126,6 +127,6 @@ def test_changes_leave_the_log_when_nobody_asks_for_anything(
             review.decide("Ana", item, "accept")
         monkeypatch.setattr(ProjectStore, "copy_log", lambda store: (copy_log(store), copied.set()))
 
-    workbench.review(folder, work)
+    projects.review(folder, work)
     assert copied.wait(PATIENCE)
     assert read_count(folder / DATABASE).in_file == count_file_changes(folder / DATABASE)

@@ -1,4 +1,4 @@
-"""Requests that must fail: no token, another page or host, no CSRF token, paths out of the workspace, too much."""
+"""Requests that must fail: without token, from other sites, outside the workspace, or too large."""
 
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from starlette.routing import Route
 from starlette.websockets import WebSocketDisconnect
 
 from tests.studio.client import client_of, htmx, studio_on
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.pages.data import LARGEST_FILE
@@ -49,7 +50,7 @@ def studio(tmp_path: Path) -> Studio:
 
 
 @pytest.mark.parametrize("path", ["/", "/data", "/data/projects", "/data/sets/starter", "/data/file?file=a.jsonl"])
-def test_nobody_is_let_in_without_a_token(studio: Studio, path: str) -> None:
+def test_pages_need_a_token(studio: Studio, path: str) -> None:
     with client_of(studio, None) as client:
         found = client.get(path)
         assert found.status_code == 401
@@ -60,7 +61,7 @@ def test_nobody_is_let_in_without_a_token(studio: Studio, path: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "é", "0" * 10_000])
-def test_another_token_opens_nothing(studio: Studio, token: str) -> None:
+def test_wrong_tokens_are_rejected(studio: Studio, token: str) -> None:
     found = client_of(studio, None).get("/start", params={"token": token})
     assert found.status_code == 403
     assert "set-cookie" not in found.headers
@@ -86,7 +87,7 @@ def test_cookies_of_another_studio_do_not_count(studio: Studio, tmp_path: Path) 
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:8765", "127.0.0.1:8765.evil.example"]
 )
-def test_other_hosts_are_not_answered(studio: Studio, host: str) -> None:
+def test_other_hosts_are_rejected(studio: Studio, host: str) -> None:
     found = client_of(studio).get("/data", headers={"Host": host})
     assert found.status_code == 421
 
@@ -107,7 +108,7 @@ def test_a_post_needs_an_origin_and_a_csrf_token(studio: Studio) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_other_methods_are_refused(studio: Studio, method: str) -> None:
+def test_other_methods_are_rejected(studio: Studio, method: str) -> None:
     assert client_of(studio).request(method, "/data").status_code == 405
 
 
@@ -123,12 +124,12 @@ def test_a_link_on_another_site_leads_to_the_overviews_only(studio: Studio, site
     with client_of(studio, "owner", "Ana") as client:
         assert client.get("/", headers=headers).status_code == 303
         assert client.get("/start", headers=headers, params={"token": "x"}).status_code == 403
-        for room in studio.rooms:
-            assert client.get(room.path, headers=headers).status_code == 200
-            for route in room.routes:
-                if isinstance(route, Route) and route.path != room.path and "GET" in (route.methods or ()):
+        for page in studio.pages:
+            assert client.get(page.path, headers=headers).status_code == 200
+            for route in page.routes:
+                if isinstance(route, Route) and route.path != page.path and "GET" in (route.methods or ()):
                     found = client.get(route.path, headers=headers)
-                    assert (found.status_code, "Open the studio itself" in found.text) == (403, True), route.path
+                    assert (found.status_code, "Open the studio" in found.text) == (403, True), route.path
         assert client.post("/logout", headers=headers).status_code == 403
     shared = studio_on(studio.workspace.folder, build_shared_config(studio.workspace.folder, "review.example.org"))
     assert client_of(shared, None).get("/login", headers=headers).status_code == 200
@@ -151,7 +152,7 @@ def test_no_file_outside_the_workspace_is_read(studio: Studio, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", ".x", "x.", "x\ny", "", "a" * 200, "a\0", "x "])
-def test_no_run_is_made_outside_the_runs_folder(studio: Studio, name: str) -> None:
+def test_no_run_is_written_outside_the_runs_folder(studio: Studio, name: str) -> None:
     with pytest.raises(UsageError):
         studio.workspace.get_new_run(name)
 
@@ -174,7 +175,7 @@ def test_script_in_parameters_is_escaped(studio: Studio) -> None:
 
 
 @pytest.mark.parametrize("size", [1_000_001, LARGEST_FILE + 1])
-def test_large_bodies_are_refused(studio: Studio, size: int) -> None:
+def test_large_bodies_are_rejected(studio: Studio, size: int) -> None:
     body: dict[str, Any] = (
         {"files": {"file": ("a.jsonl", b"x" * size)}} if size > LARGEST_FILE else {"data": {"x": "y" * size}}
     )
@@ -197,7 +198,7 @@ def test_every_answer_has_the_security_headers(studio: Studio, monkeypatch: pyte
     assert "Traceback" not in answers[2].text
 
 
-def test_a_shared_studio_serves_nothing_but_the_rooms_for_reviewers(tmp_path: Path) -> None:
+def test_a_shared_studio_serves_only_the_pages_for_reviewers(tmp_path: Path) -> None:
     shared = studio_on(tmp_path, build_shared_config(tmp_path, "review.example.org"))
     add_studio_reviewer(tmp_path, "Ana", "a long word")
     reviewer = client_of(shared, "reviewer", "Ana")
@@ -218,11 +219,11 @@ def test_the_secret_is_readable_by_its_owner_only_and_survives_a_restart(tmp_pat
     assert studio_on(tmp_path).sessions.read(cookie) is not None
 
 
-def test_what_the_studio_keeps_goes_into_no_repository(studio: Studio) -> None:
+def test_the_files_of_the_studio_are_ignored_by_git(studio: Studio) -> None:
     assert (studio.workspace.state / ".gitignore").read_text(encoding="utf-8") == "*\n"
 
 
-def test_a_session_that_was_ended_is_not_let_in_again(studio: Studio) -> None:
+def test_an_ended_session_is_rejected(studio: Studio) -> None:
     client, copied = client_of(studio), client_of(studio, None)
     for cookie in client.cookies.jar:
         copied.cookies.set(cookie.name, str(cookie.value))
@@ -236,12 +237,12 @@ def test_a_session_that_was_ended_is_not_let_in_again(studio: Studio) -> None:
     assert (studio.workspace.state / "ended-sessions.json").stat().st_mode & 0o077 == 0
 
 
-def test_a_workspace_has_to_be_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not a folder"):
+def test_a_workspace_must_be_a_folder(tmp_path: Path) -> None:
+    with raises_mentioning(UsageError, "not a folder"):
         StudioWorkspace(tmp_path / "missing")
 
 
-def test_cookies_of_other_programs_on_this_machine_do_no_harm(studio: Studio) -> None:
+def test_cookies_of_other_programs_are_ignored(studio: Studio) -> None:
     client = client_of(studio)
     (cookie,) = client.cookies.jar
     del client.cookies[cookie.name]
@@ -260,16 +261,16 @@ def test_links_inside_runs_and_projects_are_not_followed(studio: Studio, tmp_pat
     (project / "project.toml").write_text("", encoding="utf-8")
     (project / "project.sqlite").symlink_to(outside / "project.sqlite")
     (run / "manifest.json").symlink_to(outside / "manifest.json")
-    with pytest.raises(UsageError, match="no project"):
+    with raises_mentioning(UsageError, "no project"):
         studio.workspace.project("project")
-    with pytest.raises(UsageError, match="cannot be opened"):
+    with raises_mentioning(UsageError, "cannot be opened"):
         RunIndex(studio.workspace).whole("run")
     (studio.workspace.folder / "runs").symlink_to(outside)
-    with pytest.raises(UsageError, match="leads out"):
+    with raises_mentioning(UsageError, "outside the workspace"):
         studio.workspace.get_new_run("mine")
 
 
-def test_names_that_are_not_text_are_left_out(studio: Studio) -> None:
+def test_names_that_are_not_unicode_are_left_out(studio: Studio) -> None:
     folder = studio.workspace.folder
     try:
         (folder / "caf\udce9.jsonl").write_text("", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Requests that never become complete: their connections are closed, and others are answered meanwhile."""
+"""Connections with incomplete requests are closed, and other requests are answered meanwhile."""
 
 import socket
 import threading
@@ -22,7 +22,7 @@ WHOLE = b"GET /static/report.css HTTP/1.1\r\nHost: %s\r\n\r\n"
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[tuple[str, int]]:
-    """A studio behind a socket."""
+    """Run a studio with a socket."""
     listening = open_socket("127.0.0.1", 0)
     listening.listen(100)
     port = listening.getsockname()[1]
@@ -43,7 +43,7 @@ def connect(address: tuple[str, int], content: bytes) -> socket.socket:
 
 
 def answer(connection: socket.socket) -> bytes:
-    """All that comes until the server closes the connection, which it may do before it has read anything."""
+    """Return everything that the server sends until it closes the connection."""
     found = b""
     with suppress(ConnectionResetError):
         while more := connection.recv(65536):
@@ -64,7 +64,7 @@ def answer(connection: socket.socket) -> bytes:
         ("longest_pause", HEAD.replace(b"Content-Length: 1000", b"Transfer-Encoding: chunked") + b"\r\n3\r\nab"),
     ],
 )
-def test_half_a_request_is_not_waited_for(
+def test_incomplete_requests_time_out(
     limit: str, content: bytes, address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TimedProtocol, limit, SOON)
@@ -73,7 +73,7 @@ def test_half_a_request_is_not_waited_for(
     assert found.startswith((b"HTTP/1.1 408", b"HTTP/1.1 401", b"HTTP/1.1 403"))
 
 
-def test_the_second_request_of_a_connection_is_timed_too(
+def test_the_second_request_of_a_connection_also_times_out(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = connect(address, WHOLE)
@@ -83,7 +83,7 @@ def test_the_second_request_of_a_connection_is_timed_too(
     assert answer(connection).rpartition(b"HTTP/1.1 ")[2].startswith(b"408")
 
 
-def test_others_are_answered_beside_many_half_requests(
+def test_other_requests_are_answered_despite_many_incomplete_ones(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TimedProtocol, "most_connections", 20)
@@ -96,7 +96,7 @@ def test_others_are_answered_beside_many_half_requests(
         connection.close()
 
 
-def test_a_whole_request_is_not_timed(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complete_request_does_not_time_out(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TimedProtocol, "longest_pause", 0.0)
     monkeypatch.setattr(TimedProtocol, "body_within", 0.0)
     connection = connect(address, WHOLE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))

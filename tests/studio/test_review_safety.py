@@ -1,4 +1,4 @@
-"""What nobody can do to a review: by links from elsewhere, by looking, at the same time as others."""
+"""Protection of a review: links from other sites, reading without changes, and parallel requests."""
 
 import io
 import re
@@ -25,6 +25,7 @@ from tests.studio.reviewing import (
     settle,
     small_project,
 )
+from tests.support.messages import assert_mentions
 from tests.support.patience import PATIENCE
 from tiltmeter.making.project import open_project
 from tiltmeter.studio.pages import adjudication, review
@@ -46,12 +47,12 @@ def stored(workspace: Path) -> list[str]:
 
 
 def in_conflict(*clients: Any) -> None:
-    """One of them drops the first item, the others keep it."""
+    """Let one reviewer drop the first item and the others keep it."""
     for turn, client in enumerate(clients):
         decide(client, following(client), "keep" if turn else "drop")
 
 
-def test_looking_changes_nothing(workspace: Path) -> None:
+def test_get_requests_change_nothing(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana", "Eva", "Ida") as (ana, eva, ida):
         in_conflict(ana, eva)
         ana.get(f"/review/project?{P}")
@@ -66,7 +67,7 @@ def test_looking_changes_nothing(workspace: Path) -> None:
         assert ida.get(f"/review/conflicts?{P}").status_code == 200
 
 
-def test_a_copy_is_recorded_as_seen(workspace: Path) -> None:
+def test_a_download_is_recorded(workspace: Path) -> None:
     add_studio_reviewer(workspace, "Eva", "correct horse", is_adjudicator=True)
     studio = studio_on(workspace, build_shared_config(workspace, "review.example.org"))
     eva = client_of(studio, "reviewer", "Eva")
@@ -79,23 +80,23 @@ def test_a_copy_is_recorded_as_seen(workspace: Path) -> None:
         assert item_of(page) == "i0"
         decide(eva, decide(eva, page).text)
     finally:
-        studio.workbench.close()
+        studio.projects.close()
     with open_project(workspace / "project") as project:
-        # Of Eva's decisions, that on the item that nobody else had decided on is independent.
+        # Only Eva's decision on the item without other decisions is blind.
         assert [(one.reviewer, one.item) for one in project.store.list_blind_decisions()] == [
             ("Ana", "i0"),
             ("Eva", "i1"),
         ]
 
 
-def test_a_copy_of_a_broken_project_says_so(workspace: Path) -> None:
+def test_the_download_of_a_broken_project_is_an_error(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana") as (ana,):
         (workspace / "project" / "project.sqlite").unlink()
         answer = ana.get(f"/review/copy?{P}")
-        assert (answer.status_code, "has no project.sqlite" in answer.text) == (400, True)
+        assert (answer.status_code, "project.sqlite" in answer.text) == (400, True)
 
 
-def test_of_two_who_settle_at_once_the_second_sees_what_the_first_did(workspace: Path) -> None:
+def test_the_second_of_two_adjudicators_sees_the_new_decision(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana", "Eva", "Ida", "Ute") as (ana, eva, ida, ute):
         in_conflict(ana, eva)
         one, other = conflict(ida), conflict(ute)
@@ -103,8 +104,7 @@ def test_of_two_who_settle_at_once_the_second_sees_what_the_first_did(workspace:
         written = {"text:context": BETTER, "comment": "mine", "code": "odd-code", "why": "so"}
         late = settle(ute, other, verdict="edit", **written)
         assert late.status_code == 200
-        assert "Nothing is stored: the decisions on i0 changed" in late.text
-        assert "As <bdi>Ida</bdi> settled it: drop" in late.text
+        assert_mentions(late.text, "not stored", "decisions on i0", "<bdi>Ida</bdi> (adjudicator): drop")
         field = re.search('<textarea[^>]*name="text:context"[^>]*>([^<]*)<', late.text)
         assert field is not None
         assert field[1].strip() == BETTER
@@ -113,17 +113,17 @@ def test_of_two_who_settle_at_once_the_second_sees_what_the_first_did(workspace:
             assert re.search(f'name="{name}"[^>]*value="{written[name]}"', late.text), name
         with open_project(workspace / "project") as project:
             assert [one.reviewer for one in project.store.decisions("i0") if one.adjudicates] == ["Ida"]
-        # Having seen that, it can be settled in another way.
+        # It can be settled again after the new decisions were shown.
         assert "i0 is settled." in settle(ute, late.text, verdict="edit", **{"text:context": BETTER}).text
 
 
-def test_a_decision_that_is_withdrawn_meanwhile_is_not_settled(workspace: Path) -> None:
+def test_a_decision_that_was_withdrawn_meanwhile_is_not_used(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana", "Eva", "Ida") as (ana, eva, ida):
         in_conflict(ana, eva)
         page = conflict(ida)
         htmx(eva, f"/review/undo?{P}")
         late = settle(ida, page, take="Eva")
-        assert "Nothing is stored" in late.text
+        assert "not stored" in late.text
         assert "<bdi>Eva</bdi>" not in late.text
         assert settle(ida, late.text, take="Ana").status_code == 400
 
@@ -136,7 +136,7 @@ def test_a_decision_that_is_withdrawn_meanwhile_is_not_settled(workspace: Path) 
         ("archive_project", "GET", "copy"),
     ],
 )
-def test_reviewers_do_not_wait_for_what_takes_long(
+def test_reviewers_do_not_wait_for_slow_requests(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, slow: str, method: str, path: str
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
@@ -161,7 +161,7 @@ def test_reviewers_do_not_wait_for_what_takes_long(
         assert under_way.result().status_code in (200, 400)
 
 
-def test_numbers_that_are_none_are_refused(workspace: Path) -> None:
+def test_invalid_numbers_are_rejected(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana") as (ana,):
         for number in ("x", "-1", "9" * 30, "9" * 5000, "١", "1e3", ""):
             answer = htmx(ana, f"/review/answer?{P}", {"number": number, "answer": "No."})
@@ -170,7 +170,7 @@ def test_numbers_that_are_none_are_refused(workspace: Path) -> None:
             assert rated.status_code == 400
 
 
-def test_the_item_before_is_found_among_any_number(workspace: Path) -> None:
+def test_the_previous_item_is_found_among_many(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana") as (ana,):
         page = following(ana)
         for _ in range(3):
@@ -187,7 +187,7 @@ def test_the_item_before_is_found_among_any_number(workspace: Path) -> None:
         assert ana.get(f"/review/previous?{P}&item=i0").status_code == 400
 
 
-def test_reviewers_elsewhere_see_neither_paths_nor_commands(workspace: Path) -> None:
+def test_reviewers_of_a_shared_studio_see_neither_paths_nor_commands(workspace: Path) -> None:
     add_studio_reviewer(workspace, "Zoe", "correct horse")
     add_studio_reviewer(workspace, "Ida", "correct horse", is_adjudicator=True)
     (workspace / "broken").mkdir()
@@ -212,19 +212,19 @@ def test_reviewers_elsewhere_see_neither_paths_nor_commands(workspace: Path) -> 
         with lock(workspace / "project"):
             pages.append(htmx(ida, f"/review/published?{P}", {"open": "keep", "licence": "CC0-1.0"}))
     finally:
-        studio.workbench.close()
+        studio.projects.close()
     for answer in pages:
         assert str(workspace) not in answer.text, answer.url
         assert not re.search(r"tiltmeter (make|run|studio)|[\s`(]--[a-z]", answer.text), answer.text
     assert "broken/project.toml" in pages[0].text
-    assert "empty has no project.sqlite" in pages[1].text
-    assert "You are not a reviewer of this project yet" in pages[2].text
-    assert "Settle them, publish them too" in pages[6].text
-    assert "Edition 1" in pages[7].text
-    assert "Somebody else is publishing" in pages[8].text
+    assert_mentions(pages[1].text, "empty", "project.sqlite")
+    assert_mentions(pages[2].text, "not a reviewer")
+    assert_mentions(pages[6].text, "open")
+    assert_mentions(pages[7].text, "Edition 1")
+    assert pages[8].status_code == 400
 
 
-def test_of_posts_at_once_by_one_reviewer_the_last_counts_once(workspace: Path) -> None:
+def test_parallel_posts_of_a_reviewer_count_once(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana", "Eva") as (ana, eva), ThreadPoolExecutor(8) as threads:
         page = following(ana)
         answers = list(threads.map(lambda verdict: decide(ana, page, verdict), ["keep", "drop"] * 25))
@@ -238,7 +238,7 @@ def test_of_posts_at_once_by_one_reviewer_the_last_counts_once(workspace: Path) 
             assert project.store.item("i0").dropped is not None
 
 
-def test_a_decision_that_is_made_anew_on_purpose_keeps_the_first(workspace: Path) -> None:
+def test_a_changed_decision_keeps_the_first_in_the_history(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana") as (ana,):
         decide(ana, following(ana), "drop")
         again = ana.get(f"/review/previous?{P}").text

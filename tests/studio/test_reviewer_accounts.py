@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.studio import reviewer_accounts
 from tiltmeter.studio.reviewer_accounts import (
@@ -50,18 +51,18 @@ def test_another_password_ends_sessions(tmp_path: Path) -> None:
     remove_studio_reviewer(tmp_path, "ana")
     assert find_studio_reviewer(tmp_path, "ana") is None
     assert get_session_key(tmp_path, "ANA") == ""
-    with pytest.raises(UsageError, match="not a reviewer"):
+    with raises_mentioning(UsageError, "not a reviewer"):
         remove_studio_reviewer(tmp_path, "ana")
 
 
 @pytest.mark.parametrize(("name", "password"), [("", RIGHT), ("a\nb", RIGHT), ("a" * 101, RIGHT), ("Ana", "short")])
-def test_what_is_refused(tmp_path: Path, name: str, password: str) -> None:
+def test_invalid_names_and_passwords(tmp_path: Path, name: str, password: str) -> None:
     with pytest.raises(UsageError):
         add_studio_reviewer(tmp_path, name, password)
     assert list_studio_reviewers(tmp_path) == []
 
 
-def test_another_password_changes_no_role_unless_told(tmp_path: Path) -> None:
+def test_a_new_password_keeps_the_role_by_default(tmp_path: Path) -> None:
     roles = [
         add_studio_reviewer(tmp_path, "Ana", RIGHT, is_adjudicator=role).is_adjudicator
         for role in (None, True, None, False, None)
@@ -69,7 +70,7 @@ def test_another_password_changes_no_role_unless_told(tmp_path: Path) -> None:
     assert roles == [False, True, True, False, False]
 
 
-def test_a_name_that_nobody_has_takes_as_many_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_name_takes_as_many_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add_studio_reviewer(tmp_path, "Ana", RIGHT)
     hashed: list[bytes] = []
     hash_password = reviewer_accounts._hash_password
@@ -90,5 +91,5 @@ def test_a_damaged_file(tmp_path: Path) -> None:
     file.parent.mkdir()
     for content in ("{", json.dumps({"Ana": {"salt": "x"}}), "[1]"):
         file.write_text(content, encoding="utf-8")
-        with pytest.raises(DataError, match="damaged"):
+        with raises_mentioning(DataError, "reviewers.json is damaged"):
             list_studio_reviewers(tmp_path)

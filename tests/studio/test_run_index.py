@@ -1,4 +1,4 @@
-"""The list of runs: what it shows, broken runs, what is stored, filters, names and tags."""
+"""The list of runs: summaries, broken runs, cache, filters, names and tags."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.studio.made_runs import biased, save, small, write
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.record_rows import build_rows
@@ -31,7 +32,7 @@ def index_of(folder: Path, *running: Path) -> RunIndex:
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """Three runs, at three depths."""
+    """Create three runs at three depths."""
     save(tmp_path / "runs" / "bert", biased(), DAY)
     save(tmp_path / "gpt", biased("gpt2", 38.0, "causal", "de"), DAY + timedelta(days=2))
     save(tmp_path / "a" / "b" / "even", biased("made/even", 50.0), DAY + timedelta(days=1))
@@ -93,7 +94,7 @@ def test_a_summary_is_stored_and_read_again_only_if_the_run_changes(
     assert sorted(read) == ["bert", "even", "gpt", "gpt"]
 
 
-def test_the_summary_of_a_run_that_is_gone_is_forgotten(work: Path) -> None:
+def test_the_summary_of_a_removed_run_is_deleted(work: Path) -> None:
     index = index_of(work)
     index.runs()
     shutil.rmtree(work / "gpt")
@@ -110,7 +111,7 @@ def test_the_tables_of_a_run_are_not_read(work: Path) -> None:
     assert [run.summary for run in index_of(work).runs()] == [run.summary for run in before]
 
 
-def test_reading_stops_in_time_and_goes_on(work: Path) -> None:
+def test_reading_stops_in_time_and_continues_later(work: Path) -> None:
     for number in range(1, 4):
         runs = index_of(work).runs(seconds=0)
         assert [run.is_read for run in sorted(runs, key=lambda run: -run.changed)] == [True] * number + [False] * (
@@ -121,15 +122,15 @@ def test_reading_stops_in_time_and_goes_on(work: Path) -> None:
 
 EMPTY: dict[str, Any] = {"request": {}, "models": [], "data": [], "asked": [], "refused": [], "skipped": []}
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "unfinished": ({"scores.parquet": "", MEASURES: []}, "has no manifest.json, so it was not finished"),
-    "no measures": ({MANIFEST: EMPTY}, "has no measures.json"),
-    "cut": ({MANIFEST: '{"models": [', MEASURES: []}, "Its manifest.json cannot be read"),
-    "no object": ({MANIFEST: [1], MEASURES: []}, "Its manifest.json is not that of a run"),
-    "no rows": ({MANIFEST: EMPTY, MEASURES: {"a": 1}}, "Its measures.json is not that of a run"),
-    "other rows": ({MANIFEST: EMPTY, MEASURES: [{"view": "all"}]}, "Its measures.json cannot be read"),
-    "deep": ({MANIFEST: EMPTY, MEASURES: "[" * 100_000}, "Its measures.json cannot be read"),
+    "unfinished": ({"scores.parquet": "", MEASURES: []}, "manifest.json is missing"),
+    "no measures": ({MANIFEST: EMPTY}, "measures.json is missing"),
+    "cut": ({MANIFEST: '{"models": [', MEASURES: []}, "manifest.json cannot be read"),
+    "no object": ({MANIFEST: [1], MEASURES: []}, "manifest.json is not valid"),
+    "no rows": ({MANIFEST: EMPTY, MEASURES: {"a": 1}}, "measures.json is not valid"),
+    "other rows": ({MANIFEST: EMPTY, MEASURES: [{"view": "all"}]}, "measures.json cannot be read"),
+    "deep": ({MANIFEST: EMPTY, MEASURES: "[" * 100_000}, "measures.json cannot be read"),
     "other data": ({MANIFEST: {**EMPTY, "data": [{"items": "x"}]}, MEASURES: []}, "entry 1 of 'data'"),
-    "other models": ({MANIFEST: {**EMPTY, "models": 4}, MEASURES: []}, "'models' of manifest.json is not a list"),
+    "other models": ({MANIFEST: {**EMPTY, "models": 4}, MEASURES: []}, "'models'"),
 }
 
 
@@ -141,7 +142,7 @@ def test_a_broken_run_is_listed_with_its_problem(name: str, tmp_path: Path) -> N
     assert problem in run.summary.problem
     assert not run.is_whole
     assert index_of(tmp_path).run("broken").summary == run.summary
-    with pytest.raises(UsageError, match=r"broken cannot be opened\. It"):
+    with raises_mentioning(UsageError, "broken cannot be opened", ".json"):
         index_of(tmp_path).whole("broken")
 
 
@@ -155,7 +156,7 @@ def test_an_unknown_measure_or_verdict_is_a_problem(work: Path) -> None:
     assert listed.problem or not listed.benchmarks[0].rulers
 
 
-def test_a_folder_that_cannot_be_named_is_listed_without_a_path(tmp_path: Path) -> None:
+def test_a_folder_whose_name_cannot_be_used_is_listed_without_a_path(tmp_path: Path) -> None:
     try:
         write(tmp_path / os.fsdecode(b"x\xff"), {MANIFEST: {}})
     except OSError:
@@ -195,7 +196,7 @@ def test_search_and_filters(work: Path) -> None:
     assert (found.benchmarks, found.languages, found.tags) == (["stereoset"], ["en", "de"], ["draft", "paper"])
 
 
-def test_names_and_tags_are_kept_beside_the_folder(work: Path) -> None:
+def test_names_and_tags(work: Path) -> None:
     index = index_of(work)
     index.describe("gpt", name="  my \n name ")
     index.describe("gpt", tags=" b,a ; b\n,, c ")
@@ -205,14 +206,14 @@ def test_names_and_tags_are_kept_beside_the_folder(work: Path) -> None:
     index.describe("gpt", name="")
     index.describe("gpt", tags="")
     assert (index.run("gpt").name, index.run("gpt").tags) == ("gpt", ())
-    with pytest.raises(UsageError, match="The name has 101 characters"):
+    with raises_mentioning(UsageError, "101 characters", "100"):
         index.describe("gpt", name="x" * 101)
-    with pytest.raises(UsageError, match=r"The tag x+… has 31 characters"):
+    with raises_mentioning(UsageError, "tag xxx", "31 characters"):
         index.describe("gpt", tags="x" * 31)
-    with pytest.raises(UsageError, match="The tag"):
+    with raises_mentioning(UsageError, "The tag"):
         index.describe("gpt", name="not kept", tags="x" * 31)
     assert index.run("gpt").name == "gpt"
-    with pytest.raises(UsageError, match="These are 13 tags"):
+    with raises_mentioning(UsageError, "13 tags", "12"):
         index.describe("gpt", tags=",".join(map(str, range(13))))
 
 
@@ -220,15 +221,15 @@ def test_names_and_tags_are_kept_beside_the_folder(work: Path) -> None:
 def test_only_runs_of_the_workspace_can_be_named(path: str, work: Path) -> None:
     index = index_of(work / "runs")
     for action in (index.run, index.whole, lambda path: index.describe(path, name="x")):
-        with pytest.raises(UsageError, match="workspace"):
+        with raises_mentioning(UsageError, "workspace"):
             action(path)
 
 
-def test_a_run_that_a_job_writes_is_marked(work: Path) -> None:
+def test_the_run_of_an_active_job_is_marked(work: Path) -> None:
     index = index_of(work, work / "gpt", Path("/elsewhere"))
     assert [run.path for run in index.runs() if run.running] == ["gpt"]
     assert not by_path(index)["gpt"].is_whole
-    with pytest.raises(UsageError, match="still running"):
+    with raises_mentioning(UsageError, "still running"):
         index.whole("gpt")
 
 
@@ -246,7 +247,7 @@ def test_a_changed_byte_in_the_list_changes_no_number(work: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_run_with_a_pipe_is_listed_with_the_problem(work: Path) -> None:
+def test_a_run_with_a_named_pipe_is_listed_with_the_problem(work: Path) -> None:
     (work / "gpt" / MEASURES).unlink()
     os.mkfifo(work / "gpt" / MEASURES)
-    assert "no regular file" in summarize_run(work / "gpt").problem
+    assert "not a regular file" in summarize_run(work / "gpt").problem

@@ -1,4 +1,4 @@
-"""Requests for runs: what is refused before it is queued."""
+"""Checks of requests for runs before they are queued."""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.studio.queued import workspace_with_items
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.studio.model_names import format_endpoint_name, list_model_files
 from tiltmeter.studio.run_request import RunRequest, validate_request
@@ -48,62 +49,62 @@ def request(**values: Any) -> RunRequest:
         {"price_in": 0.5, "price_out": 2.0, "max_requests": 10, "models": ("chat:a@http://b/v1",)},
     ],
 )
-def test_accepted(workspace: StudioWorkspace, values: dict[str, Any]) -> None:
+def test_valid_requests(workspace: StudioWorkspace, values: dict[str, Any]) -> None:
     asked = request(**values)
     assert validate_request(asked, workspace) == asked
     assert RunRequest.from_dict(asked.to_dict()) == asked
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    ("values", "part"),
     [
         ({"models": ()}, "at least one model"),
         ({"on": ()}, "at least one benchmark"),
         ({"models": ("embedded", "embedded")}, "chosen twice"),
-        ({"models": ("embedded", "chat:embedded")}, "different quantities"),
-        ({"models": ("../outside",)}, "leads out"),
-        ({"models": ("/etc",)}, "leads out"),
-        ({"models": ("link",)}, "leads out"),
-        ({"models": ("chat:link",)}, "leads out"),
+        ({"models": ("embedded", "chat:embedded")}, "start two runs"),
+        ({"models": ("../outside",)}, "outside the workspace"),
+        ({"models": ("/etc",)}, "outside the workspace"),
+        ({"models": ("link",)}, "outside the workspace"),
+        ({"models": ("chat:link",)}, "outside the workspace"),
         ({"models": ("../secret.gguf",)}, "no file"),
-        ({"models": ("plain",)}, "holds no config.json"),
+        ({"models": ("plain",)}, "has no config.json"),
         ({"models": ("a b",)}, "neither"),
         ({"models": ("-rf",)}, "neither"),
         ({"models": ("bert\n--trust-remote-code",)}, "one line"),
         ({"models": ("a" * 600,)}, "one line"),
         ({"models": ("<script>",)}, "neither"),
-        ({"models": ("file:x@http://host/v1",)}, "no protocol of a server"),
-        ({"models": ("openai:m@ftp://host/v1",)}, "no address"),
+        ({"models": ("file:x@http://host/v1",)}, "server protocol 'file'"),
+        ({"models": ("openai:m@ftp://host/v1",)}, "not a server address"),
         ({"models": ("openai:m@http://me:secret@host/v1",)}, "TILTMETER_API_KEY"),
         ({"models": ("openai:m@http://host/v1?key=secret",)}, "TILTMETER_API_KEY"),
-        ({"models": ("openai:@http://host/v1",)}, "cannot name"),
-        ({"models": ("chat:../outside",)}, "leads out"),
-        ({"on": ("nonsense",)}, "no data set"),
-        ({"on": ("stereoset:xx",)}, "no language"),
-        ({"on": ("stereoset/nonsense:de",)}, "no part"),
-        ({"on": ("../work/association-5.en.jsonl",)}, "not a name in the workspace"),
-        ({"on": ("/etc/passwd",)}, "no data set"),
+        ({"models": ("openai:@http://host/v1",)}, "not a valid model"),
+        ({"models": ("chat:../outside",)}, "outside the workspace"),
+        ({"on": ("nonsense",)}, "'nonsense'"),
+        ({"on": ("stereoset:xx",)}, "xx"),
+        ({"on": ("stereoset/nonsense:de",)}, "part 'nonsense'"),
+        ({"on": ("../work/association-5.en.jsonl",)}, "not a valid name"),
+        ({"on": ("/etc/passwd",)}, "not a data set"),
         ({"on": ("missing.jsonl",)}, "no JSONL file"),
-        ({"on": (f"{OWN}:de",)}, "no language"),
-        ({"limit": 0}, "at least 1"),
-        ({"limit": -3}, "at least 1"),
-        ({"protocol": "nonsense"}, "no protocol of starter:en"),
-        ({"protocol": "aul"}, "no protocol of starter:en"),
-        ({"models": ("chat:embedded",), "protocol": "in-context"}, "Chat models are not asked"),
-        ({"name": "../x"}, "cannot name a run"),
-        ({"name": "a/b"}, "cannot name a run"),
-        ({"name": ""}, "cannot name a run"),
+        ({"on": (f"{OWN}:de",)}, "language 'de'"),
+        ({"limit": 0}, "items is 0"),
+        ({"limit": -3}, "items is -3"),
+        ({"protocol": "nonsense"}, "no protocol 'nonsense'"),
+        ({"protocol": "aul"}, "starter:en has no protocol"),
+        ({"models": ("chat:embedded",), "protocol": "in-context"}, "Chat models have no"),
+        ({"name": "../x"}, "not a valid name"),
+        ({"name": "a/b"}, "not a valid name"),
+        ({"name": ""}, "not a valid name"),
         ({"name": "taken"}, "already"),
-        ({"tokenizer": "../outside"}, "leads out"),
-        ({"tokenizer": "chat:x"}, "no tokenizer"),
+        ({"tokenizer": "../outside"}, "outside the workspace"),
+        ({"tokenizer": "chat:x"}, "not a tokenizer"),
         ({"price_in": 1.0}, "both prices"),
         ({"price_in": -1.0, "price_out": 1.0}, "both prices"),
         ({"price_in": float("nan"), "price_out": 1.0}, "both prices"),
         ({"max_requests": 0}, "at least 1"),
     ],
 )
-def test_refused(workspace: StudioWorkspace, values: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(TiltmeterError, match=sentence):
+def test_invalid_requests(workspace: StudioWorkspace, values: dict[str, Any], part: str) -> None:
+    with raises_mentioning(TiltmeterError, part):
         validate_request(request(**values), workspace)
     assert not (workspace.state / "jobs").exists()
 

@@ -1,4 +1,4 @@
-"""A studio that opens a browser."""
+"""Opening the browser at the start."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""The scripts of others that the package contains are those that were released."""
+"""The vendored scripts are unchanged."""
 
 import hashlib
 from importlib.resources import files

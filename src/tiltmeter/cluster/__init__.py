@@ -1,1 +1,1 @@
-"""Many runs on many machines: plans of models and benchmarks, jobs, and the engines that start them."""
+"""Matrices of runs on one or several machines: plans, jobs, and the engines that run them."""

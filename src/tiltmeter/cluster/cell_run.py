@@ -1,4 +1,4 @@
-"""A model that is opened once for all cells of a job."""
+"""Measuring the cells of a job with one open model."""
 
 import time
 from collections.abc import Iterator
@@ -20,42 +20,42 @@ from tiltmeter.runs.result_assembly import assemble_result
 
 
 class OpenModel:
-    """A model with the stores of its job."""
+    """An open model, which measures the cells of its job."""
 
     def __init__(self, entry: ModelCells, model: AnyModel, options: ModelOptions, *, same_machine: bool) -> None:
         self._entry, self._model, self._options, self._same_machine = entry, model, options, same_machine
 
     def measure(self, cell: PlannedCell, watch: ShowProgress) -> None:
-        """Ask the model about a cell's items and write the cell's run."""
+        """Measure a cell, and write its run."""
         began = time.monotonic()
         names, settings = [self._entry.model.name], self._entry.settings(cell)
         prepared = prepare_run(names, [cell.on], settings, self._options, self._entry.request(cell))
         with apply_process_speedups(select_disabled_speedups(plain=self._options.plain)):
-            run = self._asked(prepared, watch)
-        result = assemble_result(prepared, [run], time.monotonic() - began)
-        # A run with other settings may be there, from before the plan was changed.
+            output = self._ask(prepared, watch)
+        result = assemble_result(prepared, [output], time.monotonic() - began)
+        # force: the folder may contain a run with other settings, from an earlier version of the plan.
         result.save(self._entry.folder / cell.folder, force=True)
 
-    def _asked(self, prepared: PreparedRun, watch: ShowProgress) -> ModelOutput:
-        # Opened for each cell: after a full disk, the next one tries again.
+    def _ask(self, prepared: PreparedRun, watch: ShowProgress) -> ModelOutput:
+        # The store is opened anew for each cell, so that the next cell can succeed after a full disk.
         if isinstance(self._model, ChatModel):
             with JobReplies(self._entry.folder, same_machine=self._same_machine) as replies:
-                asked = ask_chats(
+                outputs = ask_chats(
                     [self._model], prepared, replies, watch=watch, so_far=_ignore, tell=_ignore, keep_open=True
                 )
-                return asked[0]
+                return outputs[0]
         with JobAnswers(self._entry.folder, same_machine=self._same_machine) as answers:
             return ask_model(self._model, prepared, answers, watch, _ignore)
 
 
 @contextmanager
 def open_for_cells(entry: ModelCells, *, same_machine: bool) -> Iterator[OpenModel]:
-    """Open a job's model; its weights are loaded when the first question without a stored answer comes."""
+    """Open a job's model; its weights are loaded for the first question without a stored answer."""
     options = entry.model.build_model_options(get_cache_folder())
     with ExitStack() as stack:
         model = stack.enter_context(use_model(entry.model.name, options))
         yield OpenModel(entry, model, options, same_machine=same_machine)
 
 
-def _ignore(_told: object) -> None:
-    """Progress is told by `watch` alone."""
+def _ignore(_value: object) -> None:
+    """Ignore interim values and messages; a job reports its progress with `watch`."""

@@ -1,4 +1,4 @@
-"""What a matrix would do, without doing it: cells, questions, those that are answered already, and the time."""
+"""A forecast of a matrix (`--dry-run`): open cells, questions, stored answers and the estimated time."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,9 +29,10 @@ from tiltmeter.text_files import expand_home
 
 @dataclass
 class ModelForecast:
-    """What is left to do of a model: unfinished cells, their items and questions, and those answered already.
+    """The remaining work for a model: unfinished cells, their items and questions, and the questions already answered.
 
-    `questions` is None where they cannot be counted, and `why` says why; `fails` if it cannot be opened.
+    `replaced` is the number of unfinished cells with an outdated run. `questions` is None if they cannot be counted;
+    `why` is then the reason. `fails` is True if the model cannot be opened.
     """
 
     entry: ModelCells
@@ -46,15 +47,15 @@ class ModelForecast:
 
 
 @cache_hashes()
-def forecast(matrix: RunMatrix, tell: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
-    """The forecast of each model. Nothing is downloaded or sent, and no weights are loaded."""
+def forecast(matrix: RunMatrix, report: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
+    """Return the forecast of each model, and call `report` with each; downloads nothing and loads no weights."""
     timings = load_timings()
-    found = []
+    forecasts = []
     for entry in matrix.models:
         one = _forecast_model(entry, timings)
-        tell(one)
-        found.append(one)
-    return found
+        report(one)
+        forecasts.append(one)
+    return forecasts
 
 
 def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
@@ -64,9 +65,8 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
         return one
     missing = [cell.on for cell in cells if not _is_local(cell.on)]
     if missing:
-        one.why = (
-            f"{_format_names(missing)} {'is' if len(missing) == 1 else 'are'} not on this machine yet; see --prefetch."
-        )
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        one.why = f"Not downloaded yet: {missing[0]}{more}; download with --prefetch."
         return one
     options = entry.model.build_model_options(get_cache_folder())
     prepared = [
@@ -75,21 +75,22 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
     one.items = sum(len(portion.items) for run in prepared for portion in run.chosen)
     size = ModelSize()
     if find_scheme(entry.model.name) is not None:
-        one.why = "Questions of models behind servers and of chat models are not counted."
+        one.why = "Questions to servers and chat models are not counted."
     elif not _has_files(entry.model.name):
-        one.why = "Its files are not on this machine yet; see --prefetch."
+        one.why = "The model is not downloaded yet; download it with --prefetch."
     else:
         try:
             with _disable_hub(), use_model(entry.model.name, options) as model:
                 if isinstance(model, Model):
                     size = ModelSize(getattr(model, "size", None), model.kinds[0])
-                    asked: dict[Kind, set[bytes]] = {}  # cells may share questions
+                    questions: dict[Kind, set[bytes]] = {}  # cells may share questions
                     for run in prepared:
                         for kind, digests in collect_question_digests(model, run).items():
-                            asked.setdefault(kind, set()).update(digests)
-                    one.questions = sum(map(len, asked.values()))
+                            questions.setdefault(kind, set()).update(digests)
+                    one.questions = sum(map(len, questions.values()))
                     one.answered = sum(
-                        _count_stored(entry.folder, model.fingerprint(kind), digests) for kind, digests in asked.items()
+                        _count_stored(entry.folder, model.fingerprint(kind), digests)
+                        for kind, digests in questions.items()
                     )
         except (TiltmeterError, OSError) as error:
             one.why, one.fails = str(error), True
@@ -110,7 +111,7 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
 
 @contextmanager
 def _disable_hub() -> Iterator[None]:
-    """Keep the client of the hub from asking for a newer version of a model, or for files that it lacks."""
+    """Prevent requests to the hub, for example for a newer version of a model."""
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE
@@ -122,7 +123,7 @@ def _disable_hub() -> Iterator[None]:
 
 
 def _count_stored(folder: Path, fingerprint: str, digests: set[bytes]) -> int:
-    """How many questions are answered in the cache or in the job's own store."""
+    """Return the number of questions with an answer in the cache or in the job's own store."""
     found: set[bytes] = set()
     if (get_cache_folder() / ANSWERS).is_file():
         with AnswerStore(get_cache_folder() / ANSWERS) as cache:
@@ -141,7 +142,7 @@ def _is_local(text: str) -> bool:
 
 
 def _has_files(name: str) -> bool:
-    """Whether a model's files are on this machine: a path, the embedded model, or a download of the hub."""
+    """Return whether a model is on this machine: as a path, the embedded model, or a download from the hub."""
     from huggingface_hub import snapshot_download
 
     for part in [name] if expand_home(name).exists() else name.split("+"):
@@ -150,10 +151,6 @@ def _has_files(name: str) -> bool:
         model_id, _, revision = part.partition("@")
         try:
             snapshot_download(model_id, revision=revision or None, local_files_only=True)
-        except Exception:  # not there, or no hub id
+        except Exception:  # not downloaded, or not a hub id
             return False
     return True
-
-
-def _format_names(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

@@ -1,4 +1,4 @@
-"""Jobs as processes on this machine, several at a time; its GPUs are given out to them."""
+"""The engine that runs jobs as processes on this machine and assigns GPUs to them."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import IO
 
 from tiltmeter.cluster.job_engine import build_job_environment, get_thread_limits
 from tiltmeter.cluster.job_runner import JobProcess, JobRunner, describe_exit, open_log, start_process
-from tiltmeter.cluster.job_server import CAN_FORK, OF_ALL, OF_FILES, JobServer
+from tiltmeter.cluster.job_server import CAN_FORK, COMMON_MODULES, LOCAL_MODEL_MODULES, JobServer
 from tiltmeter.cluster.model_job import JobOutcome, build_failure
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.prefetch import NOTHING, PrefetchedFiles
@@ -23,7 +23,7 @@ from tiltmeter.models.option_scope import find_source
 
 @dataclass(frozen=True, slots=True)
 class _RunningJob:
-    """A job, the file that its outcome goes to, and the GPUs that it has."""
+    """A job with the file for its outcome and its GPUs."""
 
     entry: ModelCells
     output: IO[bytes]
@@ -31,7 +31,7 @@ class _RunningJob:
 
 
 class LocalEngine:
-    """Up to `jobs` processes at a time."""
+    """Runs up to `jobs` processes at a time."""
 
     goes_on = False
 
@@ -44,31 +44,31 @@ class LocalEngine:
         self._free_gpus = list(self._all_gpus)
 
     def start(self, entries: Sequence[ModelCells]) -> None:
-        """Queue the jobs, and start as many as may run."""
+        """Queue the jobs, and start as many as possible."""
         for entry in entries:
             if self._count_needed_gpus(entry) > len(self._all_gpus):
                 raise UsageError(
-                    f"{entry.model.name} needs {entry.model.gpus} GPUs, and this machine has {len(self._all_gpus)}; "
-                    "change `gpus` in the plan, or use a cluster with --engine ray or slurm."
+                    f"{entry.model.name} needs {entry.model.gpus} GPUs, but this machine has {len(self._all_gpus)}; "
+                    "change `gpus` in the plan, or use a cluster with --engine ray or --engine slurm."
                 )
         self._waiting.extend(entries)
         self._start_waiting_jobs()
 
     def is_started(self, _entry: ModelCells) -> bool:
-        """False: processes end with the call."""
+        """Return False, because processes end with the command."""
         return False
 
     def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
-        """The jobs that have ended since the last call."""
-        over = self._runner.remove_ended()
-        for job, _ in over:
+        """Yield the jobs that have ended since the last call."""
+        ended = self._runner.remove_ended()
+        for job, _ in ended:
             self._free_gpus += job.gpus
         self._start_waiting_jobs()
-        for job, code in over:
+        for job, code in ended:
             yield job.entry, _read_outcome(job, code)
 
     def stop(self) -> None:
-        """End the processes; what they stored is kept. If this is interrupted, they are killed."""
+        """Ask the processes to end; kill them after a while, or at once if this is interrupted."""
         self._waiting.clear()
         running = self._runner.jobs
         try:
@@ -86,29 +86,29 @@ class LocalEngine:
         return 0 if entry.is_served else min(1, len(self._all_gpus))
 
     def _start_waiting_jobs(self) -> None:
-        """Start the jobs that may run, in their order: one that waits for GPUs is not overtaken for ever."""
+        """Start jobs in their order while the limit and the GPUs allow it."""
         while self._waiting and len(self._runner.jobs) < self._runner.limit:
-            need = self._count_needed_gpus(self._waiting[0])
-            if need > len(self._free_gpus):
+            needed = self._count_needed_gpus(self._waiting[0])
+            if needed > len(self._free_gpus):
                 return
-            gpus, self._free_gpus = tuple(self._free_gpus[:need]), self._free_gpus[need:]
+            gpus, self._free_gpus = tuple(self._free_gpus[:needed]), self._free_gpus[needed:]
             entry = self._waiting.popleft()
-            # Not a pipe, which would have to be emptied while the job runs; closed when the job has ended.
+            # A file, because a full pipe would block the job; closed when the job has ended.
             output = tempfile.TemporaryFile()  # noqa: SIM115
-            self._runner.add(_RunningJob(entry, output, gpus), self._process(entry, gpus, output))
+            self._runner.add(_RunningJob(entry, output, gpus), self._start_process(entry, gpus, output))
 
-    def _process(self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]) -> JobProcess:
-        of_all = {**build_job_environment(entry, self._prefetched), **get_thread_limits(self._runner.limit)}
+    def _start_process(self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]) -> JobProcess:
+        common = {**build_job_environment(entry, self._prefetched), **get_thread_limits(self._runner.limit)}
         own = {"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if self._all_gpus else {}
         folder = entry.folder.resolve()
         if CAN_FORK:
             with open_log(folder) as log:
-                return self._get_server(entry, of_all).start(folder, own, output, log)
-        return start_process("tiltmeter.cluster.model_job", folder, output=output, variables={**of_all, **own})
+                return self._get_server(entry, common).start(folder, own, output, log)
+        return start_process("tiltmeter.cluster.model_job", folder, output=output, variables={**common, **own})
 
     def _get_server(self, entry: ModelCells, variables: dict[str, str]) -> JobServer:
-        """The server for a job, which has loaded what it needs under the same environment variables."""
-        modules = (*OF_ALL, *(OF_FILES if find_source(entry.model.name) == "named" else ()))
+        """Return a server with these environment variables that has imported the modules of the job."""
+        modules = (*COMMON_MODULES, *(LOCAL_MODEL_MODULES if find_source(entry.model.name) == "named" else ()))
         key = (*modules, *variables)
         server = self._servers.get(key)
         if server is None or not server.is_alive:
@@ -117,16 +117,16 @@ class LocalEngine:
 
 
 def list_visible_gpus() -> list[str]:
-    """The GPUs of this machine that jobs may use, as CUDA_VISIBLE_DEVICES names them; torch is not imported."""
+    """Return the usable GPUs of this machine, named as in CUDA_VISIBLE_DEVICES; torch is not imported."""
     if (chosen := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1")]
     if (program := shutil.which("nvidia-smi")) is None:
         return []
     try:
-        told = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False).stdout
+        output = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    count = sum(line.startswith("GPU ") for line in told.splitlines())  # MIG slices follow, indented
+    count = sum(line.startswith("GPU ") for line in output.splitlines())  # lines of MIG slices are indented
     return [str(index) for index in range(count)]
 
 

@@ -1,7 +1,7 @@
-"""Jobs of Slurm, submitted as arrays by submitit; models that need the same resources share an array.
+"""The engine that submits jobs to Slurm as arrays, with submitit; models with equal resources share an array.
 
-Slurm signals a job before its time limit; submitit then requeues it, and it goes on from what it has stored. Where
-there is no Slurm, `cluster="local"` runs the same jobs as processes, for tests.
+Slurm signals a job before its time limit; submitit then requeues the job, which reuses its stored answers. With
+`cluster="local"`, submitit runs the jobs as processes without Slurm, for tests.
 """
 
 import getpass
@@ -26,32 +26,32 @@ from tiltmeter.files import create_folder, write_text
 from tiltmeter.text_files import read_json
 
 SUBMITTED, _LOGS = "submitted.json", "slurm"
-# How often a job may come to its time limit; each time it goes on from what is stored.
+# Number of times that a job may reach its time limit.
 _MOST_REQUEUES = 100
-# Seconds between two questions to Slurm, and after which a job is over that is not in the queue and has no result.
-_LOOK, _GONE_AFTER = 2.0, 10.0
-# Seconds before the time limit at which a job is requeued; half of a limit that is shorter.
+# Seconds between two calls of squeue, and after which a job that is not in the queue and has no result has failed.
+_QUERY_INTERVAL, _GONE_AFTER = 2.0, 10.0
+# A job is requeued this many seconds before its time limit, or after half of a short limit.
 _SIGNAL = 90
 
 
 class SlurmJob:
-    """What submitit pickles and calls on the node."""
+    """The function that submitit pickles and calls on the node."""
 
     def __call__(self, folder: str) -> JobOutcome:
-        """Do the job."""
+        """Run the job."""
         array, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
         number = f"{array}_{task}" if array else os.environ.get("SLURM_JOB_ID", "")
         return run_job(Path(folder), number, slurm=number)
 
     def checkpoint(self, folder: str) -> Any:
-        """Called before the time limit: the same job is queued again."""
+        """Queue the same job again; submitit calls this before the time limit."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(SlurmJob(), folder)
 
 
 class SlurmEngine:
-    """An array of jobs; at most `jobs` of them run at a time, if that is given."""
+    """Submits jobs to Slurm; at most `jobs` of them run at a time, if given."""
 
     goes_on = True
 
@@ -70,7 +70,7 @@ class SlurmEngine:
             import submitit
         except ImportError as error:
             raise UsageError(
-                f"--engine slurm needs the package submitit ({error}): install it with pip install 'tiltmeter[slurm]'."
+                f"--engine slurm needs the package submitit ({error}); install it with pip install 'tiltmeter[slurm]'."
             ) from error
         self._submitit: Any = submitit
         logging.getLogger("submitit").setLevel(logging.ERROR)
@@ -79,12 +79,12 @@ class SlurmEngine:
         self._signal_seconds = signal_seconds or min(_SIGNAL, 60 * minutes // 2)
         self._jobs: dict[str, tuple[ModelCells, Any]] = {}
         self._seen: dict[str, float] = {}
-        self._asked = 0.0
+        self._last_query = 0.0
         self._earlier: dict[str, str] | None = None
         self.goes_on = cluster != "local"
 
     def start(self, entries: Sequence[ModelCells]) -> None:
-        """Submit the jobs that are not in the queue already, from an earlier call."""
+        """Submit the jobs that are not in the queue yet."""
         groups: dict[tuple[Any, ...], list[ModelCells]] = {}
         for entry in entries:
             if self.is_started(entry) and (known := read_submitted_job(entry)):
@@ -110,7 +110,7 @@ class SlurmEngine:
         if self._cluster == "slurm":
             parameters |= {
                 "slurm_signal_delay_s": self._signal_seconds,
-                # PYTHONSAFEPATH: modules are not looked for in the current folder, which may be anybody's.
+                # PYTHONSAFEPATH: do not import modules from the current folder, which may be untrusted.
                 "slurm_setup": [
                     f"export {name}={value}" for name, value in {**environment, "PYTHONSAFEPATH": "1"}.items()
                 ],
@@ -126,10 +126,9 @@ class SlurmEngine:
             executor.update_parameters(**parameters)
             jobs = executor.map_array(SlurmJob(), [str(entry.folder.resolve()) for entry in entries])
         except (RuntimeError, OSError, self._submitit.core.utils.FailedJobError) as error:
-            first, *_ = [line for line in reversed(str(error).strip().splitlines()) if line.strip()] or [""]
             raise UsageError(
-                f"Slurm did not take the jobs ({first.strip()[:300]}); check --partition, --time and --slurm, and that "
-                "sbatch works here."
+                f"Slurm rejected the jobs ({_get_last_line(error)}); check --partition, --time and --slurm, and that "
+                "sbatch works on this machine."
             ) from error
         for entry, job in zip(entries, jobs, strict=True):
             self._jobs[job.job_id] = (entry, job)
@@ -137,28 +136,30 @@ class SlurmEngine:
             write_text(entry.folder / SUBMITTED, json.dumps(values._asdict()) + "\n")
 
     def _has_gpus(self) -> bool:
-        """Whether Slurm has GPUs to give out."""
+        """Return whether Slurm has GPUs."""
         with suppress(OSError, subprocess.SubprocessError):
-            asked = ["sinfo", "-h", "-o", "%G", *(["-p", self._partition] if self._partition else [])]
-            return "gpu" in subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False).stdout
+            command = ["sinfo", "-h", "-o", "%G", *(["-p", self._partition] if self._partition else [])]
+            return "gpu" in subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout
         return False
 
     def is_started(self, entry: ModelCells) -> bool:
-        """Whether the job is in Slurm's queue, or runs there, since an earlier call."""
+        """Return whether an earlier command has submitted the job, and it waits or runs in Slurm."""
         if self.goes_on and self._earlier is None:
             self._earlier = self._queue()
             if self._earlier is None:
-                raise UsageError("Slurm does not answer: squeue failed; check that it works here, and call again.")
+                raise UsageError(
+                    "Slurm does not respond: squeue failed; check that squeue works on this machine, and try again."
+                )
         known = read_submitted_job(entry)
         return known is not None and known.id in (self._earlier or {})
 
     def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
-        """The jobs that have ended since the last call: with a result, or gone from the queue."""
-        if self.goes_on and time.monotonic() - self._asked < _LOOK:
+        """Yield the jobs that have ended since the last call, with a result or missing from the queue."""
+        if self.goes_on and time.monotonic() - self._last_query < _QUERY_INTERVAL:
             return
-        self._asked = time.monotonic()
+        self._last_query = time.monotonic()
         waiting = self._queue() if self.goes_on else None
-        # Listed, for a network file system may remember that a file was not there.
+        # The folder is listed, because a network file system may cache the absence of a single file.
         results = {
             name
             for logs in {job.paths.result_pickle.parent for _, job in self._jobs.values()}
@@ -169,8 +170,8 @@ class SlurmEngine:
                 outcome = self._outcome(job)
             elif self.goes_on and self._is_gone(number, waiting, entry):
                 outcome = build_failure(
-                    f"Slurm ended its job {number} (cancelled, failed, or its node was lost); {_LOGS} in the folder of "
-                    "the matrix has its output."
+                    f"Slurm ended job {number} (cancelled, failed, or node lost); its output is in the folder {_LOGS} "
+                    "of the matrix."
                 )
             else:
                 continue
@@ -181,31 +182,30 @@ class SlurmEngine:
     def _outcome(self, job: Any) -> JobOutcome:
         try:
             outcome: JobOutcome = job.result()
-        except Exception as error:  # whatever the node could not do
-            first, *_ = [line for line in reversed(str(error).strip().splitlines()) if line.strip()] or [""]
-            return build_failure(f"Its job ended: {first.strip()[:300]}")
+        except Exception as error:  # submitit raises the errors of the node
+            return build_failure(f"The Slurm job failed: {_get_last_line(error)}")
         return outcome
 
     def _is_gone(self, number: str, waiting: Mapping[str, str] | None, entry: ModelCells) -> bool:
-        """Whether a job is neither in the queue nor running; False while Slurm does not answer."""
+        """Return whether a job is neither in the queue nor running; False while Slurm does not respond."""
         now = time.monotonic()
         if waiting is None or number in waiting or is_held(entry.folder):
             self._seen[number] = now
         return now - self._seen.setdefault(number, now) > _GONE_AFTER
 
     def _queue(self) -> dict[str, str] | None:
-        """The states of this user's jobs in the queue; None if Slurm does not answer, as while it restarts."""
-        asked = ["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i %T"]
+        """Return the states of this user's jobs in the queue; None if Slurm does not respond, as while it restarts."""
+        command = ["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i %T"]
         try:
-            told = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
+            output = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
         except (OSError, subprocess.SubprocessError):
             return None
-        rows = [line.split(maxsplit=1) for line in told.splitlines() if " " in line]
-        over = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
-        return {number: state for number, state in rows if not state.startswith(over)}
+        rows = [line.split(maxsplit=1) for line in output.splitlines() if " " in line]
+        ended = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
+        return {number: state for number, state in rows if not state.startswith(ended)}
 
     def stop(self) -> None:
-        """Leave the jobs to Slurm; processes of `cluster="local"` are ended."""
+        """Leave the jobs to Slurm; end the processes of `cluster="local"`."""
         if not self.goes_on:
             for _, job in self._jobs.values():
                 with suppress(Exception):
@@ -213,15 +213,21 @@ class SlurmEngine:
 
 
 def _list_names(folder: Path) -> list[str]:
-    """The names in a folder; none if it cannot be read for the moment."""
+    """Return the names in a folder; empty if it cannot be read."""
     try:
         return [path.name for path in folder.iterdir()]
     except OSError:
         return []
 
 
+def _get_last_line(error: Exception) -> str:
+    """Return the last non-empty line of an error message, shortened."""
+    lines = str(error).strip().splitlines() or [""]
+    return lines[-1].strip()[:300]
+
+
 class SubmittedJob(NamedTuple):
-    """A job in Slurm's queue: its number, the folder of its output, and when it was submitted."""
+    """A submitted job: its number in Slurm, the folder of its output, and the time of submission."""
 
     id: str
     logs: str
@@ -229,7 +235,7 @@ class SubmittedJob(NamedTuple):
 
 
 def read_submitted_job(entry: ModelCells) -> SubmittedJob | None:
-    """The job that Slurm was given for a model last; None if its end is known, or the file is damaged."""
+    """Return the last submitted job of a model; None if its end is known, or the file is damaged."""
     with suppress(TiltmeterError, KeyError, TypeError, ValueError):
         values = read_json(entry.folder / SUBMITTED)
         return SubmittedJob(str(values["id"]), str(values["logs"]), float(values["time"]))

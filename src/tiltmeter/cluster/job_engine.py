@@ -1,4 +1,4 @@
-"""The interface between a matrix and what starts its jobs: processes on this machine, Ray, or Slurm."""
+"""The interface of the engines that run the jobs of a matrix: local processes, Ray, or Slurm."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -11,36 +11,36 @@ from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.prefetch import PrefetchedFiles
 from tiltmeter.datasets.file_fetcher import OFFLINE
 
-# What keeps a job from asking the hub, and from downloading data.
+# Prevents requests to the hub and downloads of data.
 _WITHOUT_NETWORK = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", OFFLINE: "1"}
 
 
 class JobEngine(Protocol):
-    """What starts jobs and says when they have ended."""
+    """Starts jobs and reports when they have ended."""
 
-    # Whether jobs go on when the call ends.
+    # Whether jobs continue when the command ends.
     goes_on: bool
 
     def start(self, entries: Sequence[ModelCells]) -> None:
-        """Start the jobs, or queue them."""
+        """Start or queue the jobs."""
 
     def is_started(self, entry: ModelCells) -> bool:
-        """Whether an earlier call has started the job, and `start` will wait for it instead of starting it."""
+        """Return whether an earlier command has started the job; `start` then waits for it."""
 
     def ended(self) -> Iterable[tuple[ModelCells, JobOutcome]]:
-        """The jobs that have ended since the last call."""
+        """Return the jobs that have ended since the last call, with their outcomes."""
 
     def stop(self) -> None:
-        """End what was started, or leave it to the cluster if it goes on there."""
+        """End the jobs, or leave them to the cluster if `goes_on`."""
 
 
 def build_job_environment(entry: ModelCells, prefetched: PrefetchedFiles) -> dict[str, str]:
-    """Variables that a job's process needs besides the usual ones: no network if all that it needs was prefetched."""
+    """Return additional environment variables of a job; they disable the network if all its files were prefetched."""
     return dict(_WITHOUT_NETWORK) if prefetched.has_all_of(entry) else {}
 
 
 def get_thread_limits(jobs: int) -> dict[str, str]:
-    """The threads of each of several jobs on this machine; the user's own setting counts, if there is one."""
+    """Return the environment variable that divides the CPU cores among jobs; empty if the user has set it."""
     if jobs < 2 or "OMP_NUM_THREADS" in os.environ:
         return {}
     process = psutil.Process()

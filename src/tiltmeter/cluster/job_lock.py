@@ -1,9 +1,9 @@
-"""The lock that keeps a job from running twice, on one machine or on several that share a file system.
+"""A lock file that prevents a job from running twice, on one machine or on several that share a file system.
 
-The lock is a file that is created exclusively and names its machine and process. Its owner sets the time of the file
-every few seconds, which needs no room on a full disk. On its own machine, a lock is held while its process lives. From
-another machine it is watched: it is lost if the time of its file does not change for long. Clocks of machines may
-differ, so that an old time alone proves nothing.
+The file names the machine and the process of its owner. The owner updates the modification time of the file every few
+seconds (the heartbeat). On the machine of the owner, the lock is held while the process exists. On other machines, the
+lock is lost if the modification time does not change for a minute; an old time alone proves nothing, because the clocks
+of machines may differ.
 """
 
 import json
@@ -26,33 +26,30 @@ from tiltmeter.errors import UsageError
 from tiltmeter.files import build_write_error
 
 LOCK = "lock"
-# Seconds between two signs of life, and without one after which a job is lost.
+# Seconds between two heartbeats, and seconds without a heartbeat after which a lock is lost.
 BEAT = 2.0
 LOST_AFTER = 60.0
-# Signs of life that a job may miss while it is watched, if its last one seems old.
+# Heartbeats to wait for if the last one seems old.
 _MISSED = 3
 
 
 class JobTakenError(UsageError):
-    """Another process has the lock of a job."""
+    """Another process holds the lock of a job."""
 
 
 @cache
 def get_machine_id() -> str:
-    """An identifier of this machine: its name, when it was started, and where its process numbers count.
-
-    Machines may have the same name, and containers on one machine number their processes each for itself.
-    """
-    found = [socket.gethostname()]
+    """Return an identifier of this machine, its current boot, and the container (PID namespace)."""
+    parts = [socket.gethostname()]
     with suppress(OSError):
-        found.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
-        found.append(str(Path("/proc/self/ns/pid").readlink()))
-    return sha256("\n".join(found).encode()).hexdigest()[:16]
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """What a lock says of its owner; `touched` is the time of its file."""
+    """The content of a lock file, and its modification time `touched`."""
 
     text: str
     touched: float
@@ -60,31 +57,31 @@ class LockHolder:
 
     @property
     def is_here(self) -> bool:
-        """Whether the owner is a process of this machine."""
+        """Return whether the owner is a process of this machine."""
         return self.values.get("machine") == get_machine_id()
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process lives, on this machine; another one may have its number now."""
+        """Return whether the process of the owner exists on this machine; a reused process number does not count."""
         try:
-            number = int(self.values["pid"])
-            ended = psutil.Process(number).status() == psutil.STATUS_ZOMBIE
-            return not ended and abs(_get_start_time(number) - float(self.values["started"])) < 1.0
+            pid = int(self.values["pid"])
+            ended = psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+            return not ended and abs(_get_start_time(pid) - float(self.values["started"])) < 1.0
         except (psutil.Error, KeyError, TypeError, ValueError):
             return False
 
     @property
     def is_recent(self) -> bool:
-        """Whether the last sign of life is recent by this machine's clock."""
+        """Return whether the last heartbeat is recent by the clock of this machine."""
         return abs(time.time() - self.touched) < LOST_AFTER
 
 
 def read_holder(folder: Path) -> LockHolder | None:
-    """The owner of a job's lock; None if there is no lock, or something else that to open may wait for ever."""
-    if not (folder / LOCK).is_file():
+    """Return the owner of a job's lock; None if there is no lock file."""
+    if not (folder / LOCK).is_file():  # opening a named pipe would block
         return None
     try:
-        with (folder / LOCK).open("rb") as file:  # opened, since a network file system may remember an old time
+        with (folder / LOCK).open("rb") as file:  # a network file system updates its cached time on open
             text = file.read().decode("utf-8", errors="replace")
             touched = os.fstat(file.fileno()).st_mtime
     except OSError:
@@ -96,7 +93,7 @@ def read_holder(folder: Path) -> LockHolder | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a job's lock is held, as far as one look can tell."""
+    """Return whether a job's lock seems to be held, without waiting for a heartbeat."""
     holder = read_holder(folder)
     if holder is None:
         return False
@@ -104,7 +101,7 @@ def is_held(folder: Path) -> bool:
 
 
 def find_held_folders(folders: Iterable[Path]) -> set[Path]:
-    """The folders whose jobs show a sign of life; those of other machines are watched for a few seconds, if any."""
+    """Return the folders whose locks are held; wait a few seconds for the heartbeats of other machines, if any."""
     watched: dict[Path, LockHolder] = {}
     held = set()
     for folder in folders:
@@ -119,16 +116,16 @@ def find_held_folders(folders: Iterable[Path]) -> set[Path]:
 
 
 class JobLock:
-    """The lock of a job's folder, held within the context; `JobTakenError` if another process has it.
+    """The lock of a job's folder, held within the context; entering raises `JobTakenError` if another process holds it.
 
-    `call` identifies who started the job: an engine starts it again if its worker was lost, and the new process waits
-    until nothing is left of the old one. `on_lost` is called if another process has taken the lock over.
+    `call` identifies the attempt to run the job. If an engine restarts a job whose worker was lost, the new process has
+    the same `call` and waits for the lock instead of raising. `on_lost` is called if another process takes the lock.
     """
 
     def __init__(
         self, folder: Path, call: str = "", *, on_lost: Callable[[], None] = lambda: None, wait: bool = True
     ) -> None:
-        """Without `wait`, the lock of another machine that gave a sign of life within the last minute is not taken."""
+        """Prepare the lock; without `wait`, raise at once if another machine holds it with a recent heartbeat."""
         self.folder, self.job, self.call = folder, uuid.uuid4().hex, call
         self.each_beat: Callable[[], None] = lambda: None
         self._on_lost, self._wait = on_lost, wait
@@ -144,7 +141,7 @@ class JobLock:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
             except FileExistsError:
                 if (holder := read_holder(self.folder)) is not None:
-                    self._remove(path, self._lost(holder))
+                    self._remove(path, self._wait_until_lost(holder))
                 continue
             except OSError as error:
                 raise build_write_error(path, error) from error
@@ -162,33 +159,33 @@ class JobLock:
                 path.unlink()
             raise build_write_error(path, error) from error
 
-    def _lost(self, holder: LockHolder) -> LockHolder:
-        """The owner of the lock, once it has shown no sign of life for long; `JobTakenError` if it lives."""
-        seen, since = holder, time.monotonic()
+    def _wait_until_lost(self, holder: LockHolder) -> LockHolder:
+        """Return the owner once its lock is lost or released; raise `JobTakenError` if it is held."""
+        last, since = holder, time.monotonic()
         while True:
             is_ours = bool(self.call) and holder.values.get("call") == self.call
             if holder.is_here and not holder.is_alive:
                 return holder
-            if not is_ours and (holder.is_here or holder != seen or (holder.is_recent and not self._wait)):
+            if not is_ours and (holder.is_here or holder != last or (holder.is_recent and not self._wait)):
                 raise self._build_taken_error(holder)
-            if holder != seen:
-                seen, since = holder, time.monotonic()
-            age = time.time() - seen.touched
+            if holder != last:
+                last, since = holder, time.monotonic()
+            age = time.time() - last.touched
             patience = min(LOST_AFTER, max(LOST_AFTER - max(age, 0.0), _MISSED * BEAT))
             if not holder.is_here and time.monotonic() - since >= patience:
                 return holder
             time.sleep(BEAT / 4)
-            found = read_holder(self.folder)
-            if found is None:
+            current = read_holder(self.folder)
+            if current is None:
                 return holder
-            holder = found
+            holder = current
 
     def _remove(self, path: Path, lost: LockHolder) -> None:
-        """Remove a lock whose owner is lost."""
+        """Remove a lost lock; if another process has replaced it meanwhile, put that lock back."""
         aside = path.with_name(f"{LOCK}.{self.job}")
         with suppress(FileNotFoundError):
             path.rename(aside)
-            if _read_text(aside) != lost.text:  # another process was faster, and this is its lock
+            if _read_text(aside) != lost.text:
                 with suppress(FileExistsError):
                     os.link(aside, path)
             aside.unlink()
@@ -196,11 +193,13 @@ class JobLock:
     def _build_taken_error(self, holder: LockHolder | None) -> JobTakenError:
         values = holder.values if holder is not None else {}
         where = f"{values.get('host', 'another machine')}, process {values.get('pid', '?')}"
-        return JobTakenError(f"The job of {self.folder} runs already ({where}); see it with --status, or wait.")
+        return JobTakenError(
+            f"The job in {self.folder} is already running ({where}); wait until it ends, or check it with --status."
+        )
 
     @property
     def is_taken_over(self) -> bool:
-        """Whether another process has the lock now; False if the file cannot be read, as for a moment on a network."""
+        """Return whether another process holds the lock now; False if the file cannot be read at the moment."""
         return _read_text(self.folder / LOCK) not in ("", self._text)
 
     def _send_heartbeats(self) -> None:
@@ -220,12 +219,12 @@ class JobLock:
                 (self.folder / LOCK).unlink()
 
 
-def _get_start_time(number: int) -> float:
-    """When a process of this machine started: on Linux in ticks since the machine did, for its clock may be set."""
+def _get_start_time(pid: int) -> float:
+    """Return the start time of a process; on Linux in ticks since boot, which a change of the clock does not affect."""
     with suppress(OSError, IndexError):
-        values = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        values = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return float(values[19])
-    return float(psutil.Process(number).create_time())
+    return float(psutil.Process(pid).create_time())
 
 
 def _read_text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The processes of jobs, for matrices and the studio: how they are started, watched and stopped."""
+"""Starting, watching and stopping the processes of jobs, for matrices and the studio."""
 
 import os
 import signal
@@ -12,8 +12,8 @@ from typing import IO, Any, Generic, Protocol, TextIO, TypeVar
 from tiltmeter.redaction import redact_secrets
 
 LOG = "log.txt"
-"""The file in a job's folder that has the output of its process."""
-# Seconds that a process has to end after it was asked to.
+"""The file in a job's folder for the output of its process."""
+# Seconds between SIGTERM and SIGKILL.
 _PATIENCE = 20.0
 
 Job = TypeVar("Job")
@@ -23,20 +23,20 @@ class JobProcess(Protocol):
     """The methods of a `subprocess.Popen` that a runner needs."""
 
     def poll(self) -> int | None:
-        """Its exit code; None while it runs."""
+        """Return the exit code; None while the process runs."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, once it has ended."""
+        """Wait for the end of the process, and return its exit code."""
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Ask the process to end."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
 
 
 class JobRunner(Generic[Job]):
-    """The jobs whose processes run, at most `limit` at a time."""
+    """The running jobs, at most `limit` at a time."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -44,25 +44,25 @@ class JobRunner(Generic[Job]):
 
     @property
     def jobs(self) -> list[Job]:
-        """The jobs that were started and whose end was not noticed yet."""
+        """Return the jobs that `remove_ended` has not returned yet."""
         return [job for job, _ in self._processes]
 
     def add(self, job: Job, process: JobProcess) -> None:
-        """Watch the process that was started for a job."""
+        """Watch the process of a job."""
         self._processes.append((job, process))
 
     def is_running(self, job: Job) -> bool:
-        """Whether the process of a job runs."""
+        """Return whether the process of a job runs."""
         return any(known == job and process.poll() is None for known, process in self._processes)
 
     def remove_ended(self) -> list[tuple[Job, int]]:
-        """The jobs that have ended since the last call, with their exit codes."""
-        over = [(job, process) for job, process in self._processes if process.poll() is not None]
-        self._processes = [entry for entry in self._processes if entry not in over]
-        return [(job, process.wait()) for job, process in over]
+        """Return the jobs that have ended since the last call, with their exit codes."""
+        ended = [(job, process) for job, process in self._processes if process.poll() is not None]
+        self._processes = [entry for entry in self._processes if entry not in ended]
+        return [(job, process.wait()) for job, process in ended]
 
     def stop(self) -> None:
-        """Ask all processes to end, and kill those that do not; if this is interrupted, they are killed at once."""
+        """Ask all processes to end, and kill those that do not; after an interrupt, kill all at once."""
         processes, self._processes = [process for _, process in self._processes], []
         try:
             for process in processes:
@@ -86,13 +86,13 @@ def start_process(
     variables: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start `python -m MODULE FOLDER`, which outlives its caller and the terminal; it prints to `output` or the log.
+    """Start `python -m MODULE FOLDER` as a process that survives its caller and ignores Ctrl-C in the terminal.
 
-    Ctrl-C in a terminal does not reach it: the caller decides whether it ends.
+    Standard output goes to `output` or to the log, standard error to the log.
     """
     with open_log(folder) as log:
         return subprocess.Popen(
-            # -P: modules are not looked for in the current folder, which may be anybody's.
+            # -P: do not import modules from the current folder, which may be untrusted.
             [sys.executable, "-P", "-m", module, str(folder)],
             cwd=directory,
             stdin=subprocess.DEVNULL,
@@ -104,10 +104,10 @@ def start_process(
 
 
 def open_log(folder: Path) -> TextIO:
-    """The log of a job, or nowhere if that cannot be written; to open a pipe would wait for its reader."""
+    """Open the log of a job for appending; open the null device if the log cannot be written."""
     path = folder / LOG
     try:
-        if path.exists() and not path.is_file():
+        if path.exists() and not path.is_file():  # opening a named pipe would block
             raise FileExistsError(str(path))
         return path.open("a", encoding="utf-8")
     except OSError:
@@ -115,22 +115,22 @@ def open_log(folder: Path) -> TextIO:
 
 
 def describe_exit(code: int, folder: Path) -> str:
-    """The reason for the end of a process that did not give one, as a sentence."""
+    """Return a sentence about a process that ended without giving a reason."""
     if code < 0:
         with suppress(ValueError):
-            return f"Its process was ended by {signal.Signals(-code).name}, perhaps for lack of memory."
-    return f"Its process ended with code {code}; the last line of {LOG} in its folder: {_read_last_line(folder / LOG)}"
+            return f"The process was killed by {signal.Signals(-code).name}, perhaps because memory ran out."
+    return f"The process ended with exit code {code}; last line of {folder / LOG}: {_read_last_line(folder / LOG)}"
 
 
 def _read_last_line(log: Path) -> str:
     lines: list[str] = []
     with suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.is_file() else []
-    return redact_secrets(lines[-1]) if lines else "it has none"
+    return redact_secrets(lines[-1]) if lines else "(empty)"
 
 
 def _build_detached_options() -> dict[str, Any]:
-    """The arguments with which a process outlives the one that starts it, and its terminal."""
+    """Return the arguments for a process that survives its parent and the terminal."""
     if os.name == "nt":
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS  # type: ignore[attr-defined]
         return {"creationflags": flags}

@@ -1,4 +1,4 @@
-"""The state of a job as a small file that others read: what it is at, and how it ended."""
+"""The state file of a job: its progress and how it ended, for other processes to read."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tiltmeter.files import write_text
 from tiltmeter.text_files import read_json
 
 STATE = "state.json"
-_KINDS: dict[str, type | tuple[type, ...]] = {
+_TYPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("job", "plan", "state", "host", "cell", "stage", "slurm", "call"), str),
     **dict.fromkeys(("answered", "questions", "finished", "cells", "attempt"), int),
     **dict.fromkeys(("began", "time"), (int, float)),
@@ -26,16 +26,17 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """The state of a job as it was written last; empty if there is none. `state` is `lost` if its process is gone.
+    """Return the last written state of a job; empty if there is none, or the file is damaged.
 
-    Values of a damaged file that are not of their kind are left out.
+    `state` is `lost` if the process of a running job is gone. Values of a wrong type are left out.
     """
     try:
-        found = read_json(folder / STATE)
+        values = read_json(folder / STATE)
     except TiltmeterError:
         return {}
-    values = found if isinstance(found, dict) else {}
-    state = {key: value for key, value in values.items() if isinstance(value, _KINDS.get(key, object))}
+    if not isinstance(values, dict):
+        return {}
+    state = {key: value for key, value in values.items() if isinstance(value, _TYPES.get(key, object))}
     if state.get("state") == "running":
         holder = read_holder(folder)
         if holder is None or holder.values.get("job") != state.get("job") or not is_held(folder):
@@ -44,7 +45,7 @@ def read_state(folder: Path) -> dict[str, Any]:
 
 
 class JobState:
-    """What a job is at, written with every beat of its lock while the context lasts."""
+    """The state of a running job, written with every heartbeat of its lock while the context lasts."""
 
     def __init__(self, lock: JobLock, values: Mapping[str, Any]) -> None:
         self._lock = lock
@@ -69,12 +70,12 @@ class JobState:
         self.write()
 
     def update(self, **values: Any) -> None:
-        """Change values; they are written with the next beat."""
+        """Change values; they are written with the next heartbeat."""
         with self._changing:
             self.values |= values
 
     def write(self) -> None:
-        """Write the file now. A full disk must not end the job, which says at its end what became of it."""
+        """Write the file now; errors are ignored, because a full disk must not end the job here."""
         with self._writing, suppress(OSError, TiltmeterError):
             with self._changing:
                 text = json.dumps({**self.values, "time": time.time()}, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""The stores of a job: answers and replies in files of its own, which the calling process merges into the cache.
+"""The stores of a job: its own SQLite files for answers and replies, which are later merged into the cache.
 
-A job is the only one that writes to its stores, so they can lie on a network file system, where SQLite files must not
-be shared between machines. What the cache holds already is copied from there instead of being asked for again.
+Only the job writes to its stores, so they can be on a network file system, where SQLite files must not be shared
+between machines. Answers that the cache already contains are copied from it.
 """
 
 from collections.abc import Iterable
@@ -21,9 +21,9 @@ ANSWERS, REPLIES = "answers.sqlite", "replies.sqlite"
 
 
 class _UnlockedStore:
-    """A store that is only read, without locks: the cache of another machine may be changed meanwhile.
+    """A store that is read without locks, for the cache of another machine.
 
-    A row that is read while it is changed fails its checksum, and counts as missing.
+    A row that changes while it is read fails its checksum and counts as missing.
     """
 
     _file: str
@@ -50,14 +50,14 @@ class UnlockedReplies(_UnlockedStore, ReplyStore):
 
 
 class JobAnswers(AnswerStore):
-    """The answers of a job; those in the cache are copied when they are asked for."""
+    """The answers of a job; answers in the cache are copied on demand."""
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / ANSWERS, journal="TRUNCATE")
         self._cache = _open_cache(AnswerStore if same_machine else UnlockedAnswers, ANSWERS)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
-        """The answers that are stored here or in the cache."""
+        """Return the answers that are stored here or in the cache."""
         wanted = list(questions)
         found = super().get(fingerprint, wanted)
         if self._cache is not None and (missing := [digest for digest in wanted if digest not in found]):
@@ -68,7 +68,7 @@ class JobAnswers(AnswerStore):
         return found
 
     def get_loading(self, fingerprint: str) -> LoadFindings:
-        """What was found when the model was loaded; nothing if that is not known."""
+        """Return the findings of loading the model, from this store or the cache; empty if unknown."""
         found = super().get_loading(fingerprint)
         if found == LoadFindings() and self._cache is not None:
             with suppress(StoreError):
@@ -83,14 +83,14 @@ class JobAnswers(AnswerStore):
 
 
 class JobReplies(ReplyStore):
-    """The replies of a chat model in a job; those in the cache are copied when they are asked for."""
+    """The replies of a chat model in a job; replies in the cache are copied on demand."""
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / REPLIES, journal="TRUNCATE")
         self._cache = _open_cache(ReplyStore if same_machine else UnlockedReplies, REPLIES)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
-        """The replies that are stored here or in the cache."""
+        """Return the replies that are stored here or in the cache."""
         wanted = list(questions)
         found = super().get(fingerprint, wanted)
         if self._cache is not None and (missing := [digest for digest in wanted if digest not in found]):
@@ -108,7 +108,7 @@ class JobReplies(ReplyStore):
 
 
 def _open_cache(kind: Any, name: str) -> Any:
-    """The store of the cache; None if there is none, or it cannot be read."""
+    """Open a store of the cache; return None if it does not exist or cannot be read."""
     path = get_cache_folder() / name
     if path.is_file():
         with suppress(StoreError):
@@ -117,20 +117,17 @@ def _open_cache(kind: Any, name: str) -> Any:
 
 
 def has_stores(folder: Path) -> bool:
-    """Whether a job has stored anything that is not removed yet."""
+    """Return whether a job's folder contains a store."""
     return any((folder / name).is_file() for name in (ANSWERS, REPLIES))
 
 
 def merge_stores(folder: Path, *, remove: bool) -> None:
-    """Add what a job stored to the cache; `remove` its stores then, for they are needed no more.
-
-    Nobody else may use the job's stores meanwhile.
-    """
+    """Merge the stores of a job into the cache, then delete them if `remove`; the caller holds the job's lock."""
     for name, kind in ((ANSWERS, AnswerStore), (REPLIES, ReplyStore)):
         path = folder / name
         if not path.is_file():
             continue
-        # A job may have been killed in the middle of a transaction, or before its store had any tables.
+        # Opening the job's store completes or rolls back a transaction that was killed, and creates missing tables.
         with kind(path, journal="TRUNCATE") as own, kind(get_cache_folder() / name) as cache:
             merge = partial(cache.merge, path)
             cache.retry_if_damaged(partial(own.retry_if_damaged, merge))  # either file may be damaged

@@ -1,4 +1,4 @@
-"""The jobs of a matrix as a table for a terminal, from the state that each writes."""
+"""The table of the jobs of a matrix for the terminal, from their state files."""
 
 import time
 from collections import Counter
@@ -16,7 +16,7 @@ from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.printable_text import create_plain_console
 
-# Rows of the table while jobs run; those that run or failed come first.
+# Rows of the table while jobs run.
 _MOST_ROWS = 30
 _SECONDS_BETWEEN = 1.0
 _SECONDS_BETWEEN_LINES = 60.0
@@ -25,7 +25,7 @@ _ORDER = ("running", "lost", "failed", "stopped", "queued", "waiting", "finished
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job as the table shows it."""
+    """A row of the table: a job with its state and counts of cells and questions."""
 
     model: str
     state: str
@@ -39,19 +39,19 @@ class JobRow:
 
 
 def build_job_row(entry: ModelCells) -> JobRow:
-    """A job by the state it wrote last; `waiting` if it has none yet, `lost` if it wrote nothing for long."""
+    """Build the row of a job; its state is `waiting` without a state file, and `lost` if its process is gone."""
     state: dict[str, Any] = read_state(entry.folder)
-    told = str(state.get("state", "waiting"))
-    is_of_plan = state.get("plan") == entry.digest  # else the plan has changed since
+    name = str(state.get("state", "waiting"))
+    is_of_plan = state.get("plan") == entry.digest  # otherwise the plan has changed since
     finished = state.get("finished", 0) if is_of_plan else len(entry.cells) - len(entry.unfinished)
-    if told in ("waiting", "finished") or (told != "running" and not is_of_plan):
-        told = "finished" if finished == len(entry.cells) else "waiting"
-    if told != "running" and _is_queued(entry, state):
-        told = "queued"
-    running = told == "running"
+    if name in ("waiting", "finished") or (name != "running" and not is_of_plan):
+        name = "finished" if finished == len(entry.cells) else "waiting"
+    if name != "running" and _is_queued(entry, state):
+        name = "queued"
+    running = name == "running"
     return JobRow(
         entry.label,
-        told,
+        name,
         len(entry.cells),
         finished,
         state.get("failed", {}) if is_of_plan else {},
@@ -63,22 +63,22 @@ def build_job_row(entry: ModelCells) -> JobRow:
 
 
 def _is_queued(entry: ModelCells, state: Mapping[str, Any]) -> bool:
-    """Whether the last that is known of a job is that Slurm has it; Slurm may have ended it, as the next call finds."""
+    """Return whether the job was submitted to Slurm and has not started since."""
     in_slurm = read_submitted_job(entry)
     if in_slurm is None:
         return False
     if state.get("slurm") == in_slurm.id:
-        return state.get("state") == "stopped"  # and requeued
+        return state.get("state") == "stopped"  # it was requeued
     return float(state.get("began", 0.0)) < in_slurm.time
 
 
 def build_job_rows(entries: Sequence[ModelCells]) -> list[JobRow]:
-    """All jobs, those that run first."""
+    """Build the rows of all jobs, running jobs first."""
     return sorted(map(build_job_row, entries), key=lambda row: _ORDER.index(row.state) if row.state in _ORDER else 0)
 
 
 def build_job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
-    """The table of jobs; with `most`, the rest is counted in its caption."""
+    """Build the table of jobs; rows after the first `most` are only counted, in the caption."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model", overflow="fold")
     table.add_column("state")
@@ -103,12 +103,12 @@ def build_job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
 
 
 def _format_answered(row: JobRow) -> str:
-    """How many questions of the cell are answered; empty before they are counted."""
+    """Format the number of answered questions; empty before they are counted."""
     return f"{row.answered:,}/{row.questions:,}" if row.questions else ""
 
 
 def summarize_jobs(rows: Sequence[JobRow]) -> str:
-    """All jobs in a line.
+    """Summarize all jobs in one line.
 
     >>> summarize_jobs([JobRow("a", "running", 4, 1, {}, "starter.en.published", 20, 80, "host")])
     '1 of 4 cells complete, 0 failed; models: 1 running. a: starter.en.published 20/80'
@@ -117,31 +117,31 @@ def summarize_jobs(rows: Sequence[JobRow]) -> str:
     """
     cells, finished = sum(row.cells for row in rows), sum(row.finished for row in rows)
     states = Counter(row.state for row in rows)
-    told = ", ".join(f"{states[state]} {state}" for state in _ORDER if states[state])
+    counts = ", ".join(f"{states[state]} {state}" for state in _ORDER if states[state])
     running = [f"{row.model}: {row.now} {_format_answered(row) or 'loading'}" for row in rows if row.state == "running"]
     failed = sum(len(row.failed) for row in rows)
     more = f". {'; '.join(running[:4])}" if running else ""
-    return f"{finished} of {cells} cells complete, {failed} failed; models: {told}{more}"
+    return f"{finished} of {cells} cells complete, {failed} failed; models: {counts}{more}"
 
 
 @contextmanager
 def show_jobs() -> Iterator[Callable[[Sequence[ModelCells]], None]]:
-    """A table on standard error that is drawn again every second; without a terminal, a line every minute."""
+    """Provide a function that updates a table on standard error; without a terminal, it prints a line every minute."""
     console = create_plain_console(
         stderr=True, soft_wrap=not create_plain_console(stderr=True).is_terminal, highlight=False
     )
     drawn = time.monotonic() - _SECONDS_BETWEEN
-    told = time.monotonic()
+    printed = time.monotonic()
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def show(entries: Sequence[ModelCells]) -> None:
-            nonlocal drawn, told
+            nonlocal drawn, printed
             now = time.monotonic()
             if console.is_terminal and now - drawn >= _SECONDS_BETWEEN:
                 drawn = now
                 live.update(build_job_table(build_job_rows(entries), _MOST_ROWS), refresh=True)
-            elif not console.is_terminal and now - told >= _SECONDS_BETWEEN_LINES:
-                told = now
+            elif not console.is_terminal and now - printed >= _SECONDS_BETWEEN_LINES:
+                printed = now
                 console.print(summarize_jobs(build_job_rows(entries)), markup=False)
 
         yield show

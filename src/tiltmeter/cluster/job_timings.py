@@ -1,4 +1,4 @@
-"""What the cells of jobs took, kept in the cache for estimates of the time."""
+"""The timings of the cells of jobs, stored in the cache for later time estimates."""
 
 import json
 from contextlib import suppress
@@ -15,25 +15,24 @@ from tiltmeter.runs.manifest_file import read_manifest
 from tiltmeter.text_files import read_json
 
 _TIMINGS = "timings.sqlite"
-# Which jobs' timings are kept already, in the folder of the matrix.
+# A file in the folder of the matrix with the jobs whose timings are already stored.
 _RECORDED = "recorded.json"
 
 
 def save_timings(out: Path, entry: ModelCells) -> None:
-    """Keep how fast a job's model answered, for estimates of the time."""
+    """Store the timings of a job's cells once; errors are ignored, because timings are only for estimates."""
     state = read_state(entry.folder)
     with suppress(TiltmeterError, OSError, KeyError, TypeError, ValueError):
         known = read_json(out / _RECORDED) if (out / _RECORDED).is_file() else []
         if state.get("job") in known:
             return
-        found = [_build_timing(entry, values) for values in state.get("timings", []) if values["asked"]]
         with TimingStore(get_cache_folder() / _TIMINGS) as timings:
-            timings.add(found)
+            timings.add(_build_timing(entry, values) for values in state.get("timings", []) if values["asked"])
         write_text(out / _RECORDED, json.dumps([*known, state["job"]]))
 
 
 def _build_timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
-    """What a cell took, from the state of its job and the manifest of its run."""
+    """Build the timing of a cell from the state of its job and the manifest of its run."""
     manifest = read_manifest(entry.folder / values["cell"])
     model = manifest.models[0]
     return Timing(
@@ -53,7 +52,7 @@ def _build_timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
 
 
 def load_timings() -> list[Timing]:
-    """What runs took before; empty if nothing is known."""
+    """Return the timings of earlier runs; empty if there are none."""
     if not (get_cache_folder() / _TIMINGS).is_file():
         return []
     with TimingStore(get_cache_folder() / _TIMINGS) as timings:

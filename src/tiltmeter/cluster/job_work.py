@@ -1,4 +1,4 @@
-"""The inside of a job's process, for matrices and the studio: signals, and failures as sentences."""
+"""Signals and error messages inside the process of a job, for matrices and the studio."""
 
 import logging
 import os
@@ -10,28 +10,28 @@ from tiltmeter.redaction import redact_secrets
 
 logger = logging.getLogger(__name__)
 
-# The exit code of a process that another one has taken the job from.
+# The exit code of a process whose job was taken over by another process.
 _TAKEN_OVER = 75
 
 
 def raise_on_signals() -> None:
-    """Raise a KeyboardInterrupt at SIGTERM and at SIGINT, which the process that started this one may ignore."""
+    """Raise a KeyboardInterrupt on SIGTERM and SIGINT, also if the parent process ignores SIGINT."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def exit_taken_over() -> None:
-    """End this process, because another one has the lock of its job."""
-    logger.error("Another process has taken this job over, since this one did not show a sign of life for long.")
+    """End this process because another one holds the lock of its job."""
+    logger.error("Another process has taken over this job, because this process sent no heartbeat for a long time.")
     os._exit(_TAKEN_OVER)  # stored answers are safe: each batch is one transaction
 
 
 def describe_failure(error: Exception) -> str:
-    """The reason for a failure, as a sentence; an unexpected error is logged with its traceback."""
+    """Return the reason for a failure as a sentence; log the traceback of an unexpected error."""
     if isinstance(error, TiltmeterError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "The memory of its machine is too small for this model; give the job more memory, or several GPUs."
+        return "The machine has not enough memory for this model; give the job more memory, or several GPUs."
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         text = f"{place}{error.strerror or error}; check the path, its permissions and the space on its disk."
@@ -39,4 +39,4 @@ def describe_failure(error: Exception) -> str:
     logger.error("The job failed.", exc_info=error)
     first, *_ = [*str(error).strip().splitlines(), ""]
     name = redact_secrets(f"{type(error).__name__}{f': {first[:200]}' if first else ''}")
-    return f"{name}; {LOG} of its folder says more."
+    return f"{name}; see {LOG} in the folder of the job."

@@ -1,4 +1,4 @@
-"""A call of `tiltmeter matrix`: jobs are started, watched, and what they stored is merged into the cache."""
+"""Running a matrix: start the jobs, wait for them, and merge their stores into the cache."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -16,13 +16,16 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import create_folder, reject_unwritable_folder, write_text
 from tiltmeter.text_files import read_text
 
-# Seconds between two looks at the jobs.
-_LOOK = 0.5
+# Seconds between two checks of the jobs.
+_POLL_INTERVAL = 0.5
 
 
 @dataclass
 class MatrixResult:
-    """How a call ended: complete cells, the reasons of those that failed, and sentences on what else is to be told."""
+    """The result of a command: the number of complete cells, and the reasons of failed cells by model and cell.
+
+    `elsewhere` are the models whose jobs another command runs, `notes` are sentences for the user.
+    """
 
     cells: int
     complete: int = 0
@@ -31,16 +34,16 @@ class MatrixResult:
     notes: list[str] = field(default_factory=list)
 
 
-# Called again and again while jobs run, with all models and those that have ended.
+# Called repeatedly with all models while jobs run, to show their states.
 Show = Callable[[Sequence[ModelCells]], None]
 
 
 def run_matrix(
-    matrix: RunMatrix, engine: JobEngine, *, show: Show = lambda _entries: None, wait: bool = True, look: float = _LOOK
+    matrix: RunMatrix, engine: JobEngine, *, show: Show = lambda _entries: None, wait: bool = True
 ) -> MatrixResult:
-    """Start a job for each model that has unfinished cells, and wait until all have ended.
+    """Start a job for each model with unfinished cells, and wait until all have ended unless `wait` is False.
 
-    If the call is interrupted, what jobs have stored is kept; calling again goes on from there.
+    After an interrupt, stored answers are kept, and the next call reuses them.
     """
     reject_unwritable_folder(matrix.out)
     create_folder(matrix.out)
@@ -60,7 +63,7 @@ def run_matrix(
                     save_timings(matrix.out, entry)
             show(matrix.models)
             if len(ended) < len(to_do):
-                time.sleep(look)
+                time.sleep(_POLL_INTERVAL)
     except BaseException:
         engine.stop()
         if not engine.goes_on:
@@ -74,7 +77,7 @@ def run_matrix(
 
 
 def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> list[ModelCells]:
-    """The models whose jobs are to be started or waited for, and what they are to do in their folders."""
+    """Return the models whose jobs are to be started or waited for, and write their job files."""
     held = find_held_folders(entry.folder for entry in matrix.models)
     to_do = []
     for entry in matrix.models:
@@ -82,11 +85,11 @@ def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> 
             result.elsewhere.append(entry.label)
         elif started or entry.unfinished:
             try:
-                write_job(entry)  # one that is queued reads it when it starts
+                write_job(entry)  # a queued job reads the file when it starts
                 to_do.append(entry)
             except (TiltmeterError, OSError) as error:
                 result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished}
-        else:  # an earlier call was interrupted, or did not wait
+        else:  # an earlier command may have been interrupted before merging
             _merge_stores(entry, result)
             save_timings(matrix.out, entry)
     return to_do
@@ -99,26 +102,22 @@ def _process_ended_jobs(matrix: RunMatrix, ended: dict[str, JobOutcome], result:
         outcome = ended.get(entry.folder.name)
         if outcome is None or outcome["state"] == "busy":
             continue
-        of_job = outcome["failed"].get("", "Its job ended before it was asked.")
+        default = outcome["failed"].get("", "The job ended before it measured this cell.")
         for cell in left:
-            reason = outcome["failed"].get(cell.folder, of_job)
-            result.failed[entry.label, cell.folder] = reason
+            result.failed[entry.label, cell.folder] = outcome["failed"].get(cell.folder, default)
 
 
 def _merge_stores(entry: ModelCells, result: MatrixResult) -> None:
-    """Add what a job stored to the cache; the job's stores are removed once its cells are complete.
-
-    No job can start meanwhile: its store is used by one process at a time.
-    """
+    """Merge the stores of a job into the cache while holding the job's lock; delete them if all cells are complete."""
     if not has_stores(entry.folder):
         return
     try:
         with JobLock(entry.folder, wait=False):
             merge_stores(entry.folder, remove=not entry.unfinished)
     except JobTakenError:
-        pass  # another call merges it
+        pass  # the other process merges them
     except (TiltmeterError, OSError) as error:
         result.notes.append(
-            f"The answers of {entry.label} are not in the cache yet: {error} They stay in {entry.folder}, and "
-            "the next call tries again."
+            f"The answers of {entry.label} could not be added to the cache: {error} They are kept in {entry.folder}; "
+            "run the same command again to retry."
         )

@@ -1,14 +1,13 @@
-"""A job: one model and all its cells, in a process of its own: `python -m tiltmeter.cluster.model_job FOLDER`.
+"""A job: all cells of one model in one process, `python -m tiltmeter.cluster.model_job FOLDER`.
 
-The model is opened once and asked cell after cell, by the code of `tiltmeter run`. What a job is to do is in the file
-`job.json` of its folder, so that every engine starts it in the same way.
+The model is opened once for all cells. The file `job.json` in the folder describes the job, so that every engine starts
+it in the same way.
 """
 
 import json
 import logging
 import os
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -35,14 +34,17 @@ JOB = "job.json"
 
 
 class JobOutcome(TypedDict):
-    """How a job ended: `finished`, `failed` or `busy` (it runs elsewhere); the cells that failed, with the reasons."""
+    """The outcome of a job: `state` is `finished`, `failed` or `busy` (another process runs the job).
+
+    `failed` has the reasons of failed cells; the key "" is for a reason that concerns all cells.
+    """
 
     state: str
     failed: dict[str, str]
 
 
 def write_job(entry: ModelCells) -> None:
-    """Write what a job is to do."""
+    """Write the job file of a model."""
     create_folder(entry.folder)
     values = {
         "model": entry.model.to_dict(),
@@ -54,31 +56,26 @@ def write_job(entry: ModelCells) -> None:
 
 
 def build_failure(reason: str) -> JobOutcome:
-    """The outcome of a job that ended without one, or could not begin."""
+    """Return the outcome of a job that failed as a whole."""
     return {"state": "failed", "failed": {"": reason}}
 
 
 @cache_hashes()
 def run_job(folder: Path, call: str = "", **about: Any) -> JobOutcome:
-    """Do the job of a folder, or what is left of it; `about` is added to its state.
+    """Run the unfinished cells of the job in a folder; `about` is added to its state file.
 
-    `call` identifies the start of the job: an engine that starts it again gives the same. It raises nothing but
-    interrupts: what goes wrong is the reason of a failure.
+    `call` identifies the attempt, see `JobLock`. Errors become the reasons of the outcome; only interrupts are raised.
     """
-    outcome: JobOutcome | None = None
-
-    def done() -> None:
-        nonlocal outcome
-        outcome = _run_job(folder, call, about)
-
-    reason = _run_safely(done)
-    return outcome if outcome is not None else build_failure(reason or "Its job ended without a word.")
+    try:
+        return _run_job(folder, call, about)
+    except Exception as error:
+        return build_failure(describe_failure(error))
 
 
 def _run_job(folder: Path, call: str, about: dict[str, Any]) -> JobOutcome:
     values = read_json(folder / JOB)
     directory = Path(values["directory"])
-    if directory.is_dir():  # names of models and files may be relative to it
+    if directory.is_dir():  # the paths of models and files may be relative to it
         os.chdir(directory)
     entry = ModelCells(
         build_planned_model(values["model"]), tuple(PlannedCell(**cell) for cell in values["cells"]), folder
@@ -90,21 +87,18 @@ def _run_job(folder: Path, call: str, about: dict[str, Any]) -> JobOutcome:
             return {"state": "busy", "failed": {"": str(error)}}
         entry.finish_saves()
         cells = entry.unfinished
-        kept = {"model": entry.model.name, "cells": len(entry.cells), "finished": len(entry.cells) - len(cells)}
-        kept |= {"plan": entry.digest, "failed": {}, "timings": []}
-        state = stack.enter_context(JobState(lock, {**about, **kept}))
-        is_at_home = values["caller"] == get_machine_id()
-        outcome = _run_cells(entry, cells, state, same_machine=is_at_home)
-        if is_at_home:
+        known = {"model": entry.model.name, "cells": len(entry.cells), "finished": len(entry.cells) - len(cells)}
+        known |= {"plan": entry.digest, "failed": {}, "timings": []}
+        state = stack.enter_context(JobState(lock, {**about, **known}))
+        same_machine = values["caller"] == get_machine_id()
+        outcome = _run_cells(entry, cells, state, same_machine=same_machine)
+        if same_machine:
             _merge_own_stores(entry)
         return outcome
 
 
 def _merge_own_stores(entry: ModelCells) -> None:
-    """Add what the job stored to the cache of this machine; its caller may have been killed meanwhile.
-
-    What cannot be merged stays for the caller, which says so.
-    """
+    """Merge the job's stores into the cache in case the caller was killed; errors are left to the caller."""
     from tiltmeter.cluster.job_stores import has_stores, merge_stores
 
     if has_stores(entry.folder):
@@ -121,24 +115,21 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
             for cell in cells:
                 state.update(cell=cell.folder, answered=0, questions=0, stage="")
 
-                def measured(cell: PlannedCell = cell) -> None:
-                    nonlocal model
+                try:
                     if model is None:
-                        from tiltmeter.cluster.cell_run import open_for_cells  # torch takes seconds
+                        from tiltmeter.cluster.cell_run import open_for_cells  # imports torch, which takes seconds
 
                         model = stack.enter_context(open_for_cells(entry, same_machine=same_machine))
-                    pace = CellThroughput(state)
-                    model.measure(cell, pace.watch)
+                    throughput = CellThroughput(state)
+                    model.measure(cell, throughput.watch)
                     timings = state.values["timings"]
-                    state.update(timings=[*timings, {"cell": cell.folder, **pace.summary()}])
-
-                reason = _run_safely(measured)
-                if reason is None:
+                    state.update(timings=[*timings, {"cell": cell.folder, **throughput.summary()}])
                     done += 1
-                elif model is None:  # it cannot be opened, which is so for all its cells
-                    failed = {left.folder: reason for left in cells}
-                    break
-                else:
+                except Exception as error:
+                    reason = describe_failure(error)
+                    if model is None:  # it cannot be opened, so all cells fail
+                        failed = {left.folder: reason for left in cells}
+                        break
                     failed[cell.folder] = reason
                 state.update(finished=done, failed=dict(failed))
     except BaseException:
@@ -149,20 +140,11 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
     return outcome
 
 
-def _run_safely(work: Callable[[], None]) -> str | None:
-    """Do the work; None, or why it failed, in a sentence."""
-    try:
-        work()
-    except Exception as error:
-        return describe_failure(error)
-    return None
-
-
 def main(folder: Path) -> int:
-    """Do a job, and print how it ended as JSON on standard output; all else that is printed goes to standard error."""
+    """Run a job, and print its outcome as JSON to standard output; other output is redirected to standard error."""
     raise_on_signals()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as output:
-        os.dup2(2, 1)  # what libraries print, those that are not written in Python among them
+        os.dup2(2, 1)  # redirects the output of all libraries, also of compiled ones
         with guard_output():
             logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
             try:

@@ -1,4 +1,4 @@
-"""The cells of a plan: model, benchmark, language and protocol, each an ordinary run in a folder of its own."""
+"""The cells of a plan: one run for each model, benchmark, language and protocol, each in its own folder."""
 
 import json
 import re
@@ -27,14 +27,14 @@ from tiltmeter.runs.preparation import build_request
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 from tiltmeter.text_files import expand_home, read_json
 
-_LONGEST = 100
-# What may follow the name of a protocol: one of its cases.
+_LONGEST_NAME = 100
+# The suffix of a protocol for one of its cases.
 _CASE = re.compile(r"/[a-z]$")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCell:
-    """One run of a plan: `on` is the benchmark with its language, `folder` its folder inside that of its model."""
+    """One run of a plan: `on` is the benchmark with its language, `folder` is relative to the folder of the model."""
 
     on: str
     protocol: str
@@ -44,7 +44,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class ModelCells:
-    """A model of a plan with its cells and its folder: what one job does."""
+    """A model of a plan with its cells and its folder: the work of one job."""
 
     model: PlannedModel
     cells: tuple[PlannedCell, ...]
@@ -52,26 +52,26 @@ class ModelCells:
 
     @property
     def label(self) -> str:
-        """The model's name for people, with the options that set it apart from others of the same name."""
-        chosen = _format_options(self.model)
-        return f"{self.model.name} ({', '.join(chosen)})" if chosen else self.model.name
+        """Return the model's name with the options that change its results, for display."""
+        options = _format_options(self.model)
+        return f"{self.model.name} ({', '.join(options)})" if options else self.model.name
 
     @property
     def is_served(self) -> bool:
-        """Whether the model is behind a server, so that its job needs no GPU."""
+        """Return whether the model is behind a server, so that its job needs no GPU."""
         return find_source(self.model.name) in ("endpoint", "chat server")
 
     def settings(self, cell: PlannedCell) -> RunSettings:
-        """How the cell's model is asked."""
+        """Return the run settings of a cell."""
         return RunSettings(protocol=cell.protocol, limit=cell.limit, chat=self.model.build_chat_options())
 
     def request(self, cell: PlannedCell) -> dict[str, Any]:
-        """The request of the cell's run, the same as that of `tiltmeter run`; an error for what cannot be asked."""
+        """Return the request in the manifest of the cell's run; raise an error if the options do not fit the model."""
         options = self.model.build_model_options(get_cache_folder())
         return build_request([self.model.name], [cell.on], self.settings(cell), options)
 
     def is_finished(self, cell: PlannedCell) -> bool:
-        """Whether the cell's folder holds a complete run with the same request, of files that are as they were then."""
+        """Return whether the cell has a complete run with the same request, and its model and item files are older."""
         folder = self.folder / cell.folder
         try:
             if not all((folder / name).is_file() for name in (MANIFEST, MEASURES, SCORES)):
@@ -84,36 +84,36 @@ class ModelCells:
             return False
 
     def list_local_files(self, cell: PlannedCell) -> list[Path]:
-        """The files and folders that a cell's run is made from: of the model, its tokenizer and the items."""
+        """Return the local files and folders that a cell's run uses: model, tokenizer and items."""
         names = [self.model.name, *self.model.name.split("+"), str(self.model.options.get("tokenizer", ""))]
         items = parse_spec(cell.on).path
         return [*filter(Path.exists, map(expand_home, filter(None, dict.fromkeys(names)))), *([items] if items else [])]
 
     @property
     def unfinished(self) -> list[PlannedCell]:
-        """The cells that are not finished, in the order of the plan."""
+        """Return the cells that are not finished, in the order of the plan."""
         try:
-            there = {path.name for path in self.folder.iterdir()}
+            existing = {path.name for path in self.folder.iterdir()}
         except OSError:
-            there = set()
-        return [cell for cell in self.cells if cell.folder not in there or not self.is_finished(cell)]
+            existing = set()
+        return [cell for cell in self.cells if cell.folder not in existing or not self.is_finished(cell)]
 
     def finish_saves(self) -> None:
-        """Move the files of runs whose save was killed to their places; only the owner of the job's lock may do so."""
+        """Complete interrupted saves of runs; the caller holds the job's lock."""
         for cell in self.cells:
-            with suppress(TiltmeterError, OSError):  # then the run is made again
+            with suppress(TiltmeterError, OSError):  # the cell is then measured again
                 finish_save(self.folder / cell.folder)
 
     @cached_property
     def digest(self) -> str:
-        """A hash of what the job is to do: two plans with the same digest ask for the same runs."""
-        asked = [[cell.folder, self.request(cell)] for cell in self.cells]
-        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+        """Return a hash of the requests of all cells."""
+        requests = [[cell.folder, self.request(cell)] for cell in self.cells]
+        return sha256(json.dumps(requests, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class RunMatrix:
-    """All cells of a plan. `lacking` are the languages that a benchmark does not have."""
+    """All cells of a plan; `lacking` are the requested languages that a benchmark does not have."""
 
     plan: Plan
     out: Path
@@ -122,14 +122,14 @@ class RunMatrix:
 
     @cached_property
     def cells(self) -> int:
-        """The number of cells."""
+        """Return the number of cells."""
         return sum(len(entry.cells) for entry in self.models)
 
 
 def make_matrix(plan: Plan, out: Path) -> RunMatrix:
-    """The cells of a plan, with folders below `out`; an error for a benchmark, part or option that is not known.
+    """Build the cells of a plan, with folders inside `out`; raise an error for an unknown benchmark, part or option.
 
-    Nothing is opened or downloaded.
+    No model is opened, and nothing is downloaded.
     """
     cells: dict[str, PlannedCell] = {}
     lacking: dict[str, tuple[str, ...]] = {}
@@ -143,12 +143,12 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
                 cell = cells.setdefault(folder, PlannedCell(on, protocol, plan.limit, folder))
                 if (cell.on, cell.protocol) != (on, protocol):
                     raise DataError(
-                        f"{plan.path}: the runs on {cell.on} and {on} would have the same folder, {folder}; rename one "
+                        f"{plan.path}: the runs on {cell.on} and {on} would have the same folder {folder}; rename one "
                         "of the files, with letters from a to z and digits."
                     )
     if not cells:
         raise UsageError(
-            f"{plan.path} has no cells: no benchmark has one of its languages {', '.join(plan.languages)}."
+            f"{plan.path} has no cells: no benchmark has items in {', '.join(plan.languages)}; change `languages`."
         )
     models = tuple(
         ModelCells(model, tuple(cells.values()), expand_home(out) / get_folder_name(model)) for model in plan.models
@@ -165,7 +165,7 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
 
 
 def get_folder_name(model: PlannedModel) -> str:
-    """The name of a model's folder: its own, and the options that change its results.
+    """Return the name of a model's folder: the name of the model and the options that change its results.
 
     >>> get_folder_name(PlannedModel(name="google-bert/bert-base-cased@main", options={"dtype": "bfloat16"}))
     'google-bert--bert-base-cased@main.bfloat16'
@@ -174,7 +174,7 @@ def get_folder_name(model: PlannedModel) -> str:
 
 
 def _format_options(model: PlannedModel) -> list[str]:
-    """The options that change results, as in the name of the model's folder: flags by name, others by value."""
+    """Return the options that change results, for names of folders: flags by name, others by value."""
     changing = [option for option in list_options(ModelOptions) if option.changes_results]
     flags = [option.flag[2:] for option in changing if option.kind is FLAG and model.options.get(option.name)]
     values = [str(model.options[o.name]) for o in changing if o.kind is not FLAG and o.name in model.options]
@@ -183,7 +183,7 @@ def _format_options(model: PlannedModel) -> list[str]:
 
 
 def build_safe_name(text: str) -> str:
-    """A name for a folder. Paths are cut to their last part, and models of servers to their name, with a hash.
+    """Return a folder name; paths are shortened to their last part and models of servers to their name, with a hash.
 
     >>> build_safe_name("google-bert/bert-base-cased"), build_safe_name("published/single")
     ('google-bert--bert-base-cased', 'published--single')
@@ -198,13 +198,13 @@ def build_safe_name(text: str) -> str:
     elif is_path:
         text = re.split(r"[/\\]", text.rstrip("/\\"))[-1]
     name = re.sub(r"[^A-Za-z0-9._@+-]", "-", text.replace("/", "--")).strip(".-") or "model"
-    if is_path or len(name) > _LONGEST:
-        name = f"{name[:_LONGEST]}-{sha256(whole.encode()).hexdigest()[:6]}"
+    if is_path or len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}-{sha256(whole.encode()).hexdigest()[:6]}"
     return name
 
 
 def _split_by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]], tuple[str, ...]]:
-    """The benchmark, language and specification of each language, and the languages that the benchmark lacks."""
+    """Return benchmark, language and specification for each language, and the languages that the benchmark lacks."""
     try:
         spec = parse_spec(text)
         if spec.path is not None:
@@ -215,55 +215,55 @@ def _split_by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]
         raise DataError(f"{plan.path}: {error}") from error
     wanted = spec.languages or plan.languages or available
     name = spec.name if spec.part is None else f"{spec.name}/{spec.part}"
-    found = [(name, language, f"{name}:{language}") for language in wanted if language in available]
-    return found, tuple(language for language in wanted if language not in available)
+    specs = [(name, language, f"{name}:{language}") for language in wanted if language in available]
+    return specs, tuple(language for language in wanted if language not in available)
 
 
 def _reject_shared_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
     seen: dict[str, str] = {}
     for entry in models:
-        name = entry.folder.name.casefold()  # some file systems do not tell capitals from small letters
+        name = entry.folder.name.casefold()  # some file systems ignore case
         other = seen.get(name)
         if other == entry.model.name:
-            raise DataError(f"{plan.path} has {other} twice with the same options; leave one of them out.")
+            raise DataError(f"{plan.path} contains {other} twice with the same options; remove one of them.")
         if other is not None:
             raise DataError(
-                f"{plan.path}: the runs of {other} and {entry.model.name} would have the same folder, "
-                f"{entry.folder.name}; rename one of them, or put it into a plan of its own."
+                f"{plan.path}: the runs of {other} and {entry.model.name} would have the same folder "
+                f"{entry.folder.name}; rename one of them, or move it to another plan."
             )
         seen[name] = entry.model.name
 
 
 def _reject_unknown_protocols(plan: Plan) -> None:
-    """A DataError for a protocol by which none of the benchmarks is asked: before any model is."""
+    """Raise a DataError for a protocol that none of the benchmarks has."""
     known = {*(OF_CHAT_MODELS if any(is_chat_model(model.name) for model in plan.models) else ())}
     for form in list_forms(plan.benchmarks):
         known |= get_benchmark(form).protocols.keys()
     for protocol in plan.protocols:
         if protocol not in known and _CASE.sub("", protocol) not in known:
             raise DataError(
-                f"{plan.path}: none of its benchmarks has the protocol {protocol!r}{suggest_name(protocol, known)}; "
-                f"there is {', '.join(sorted(known))}."
+                f"{plan.path}: no benchmark of this plan has the protocol {protocol!r}{suggest_name(protocol, known)}; "
+                f"choose from {', '.join(sorted(known))}."
             )
 
 
 def list_forms(specs: Iterable[str]) -> list[str]:
-    """The forms of the items of these benchmarks; of a file, that of its first item."""
-    found = set()
+    """Return the forms of the items of benchmarks; for a file, the form of its first item."""
+    forms = set()
     for text in specs:
         spec = parse_spec(text)
         if spec.path is None:
-            found.add(get_dataset(spec.name).form)
+            forms.add(get_dataset(spec.name).form)
         else:
-            found |= {get_item_form(item).name for item in load_file(spec.path)[:1]}
-    return sorted(found)
+            forms |= {get_item_form(item).name for item in load_file(spec.path)[:1]}
+    return sorted(forms)
 
 
 def has_changed_since(made: Path, path: Path) -> bool:
-    """Whether a file, or one of a folder's, was written, copied or moved there after another file was made.
+    """Return whether a file, or a file in a folder, was written, copied or moved there after the file `made`.
 
-    By the time at which its entry in the file system changed, which no program sets to an earlier one.
+    This uses the change time (ctime), which programs such as `cp -p` cannot set back.
     """
-    then = made.stat().st_mtime
+    made_at = made.stat().st_mtime
     files = path.iterdir() if path.is_dir() else (path,)
-    return any(max(file.stat().st_ctime, file.lstat().st_ctime) > then for file in files if file.is_file())
+    return any(max(file.stat().st_ctime, file.lstat().st_ctime) > made_at for file in files if file.is_file())

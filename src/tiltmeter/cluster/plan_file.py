@@ -1,4 +1,4 @@
-"""Plans: the TOML files that name the models, benchmarks, languages and protocols of a matrix of runs."""
+"""Plan files: TOML files with the models, benchmarks, languages and protocols of a matrix of runs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -17,21 +17,21 @@ PLAN_COPY = "plan.toml"
 _OPTIONS = {option.name: option for option in list_options(ModelOptions) if option.in_plan}
 _CHAT_OPTIONS = {option.name: option for option in list_options(ChatOptions)}
 _MODEL = {"name": TEXT, "revision": TEXT, "gpus": COUNT_OR_ZERO, "cpus": COUNT, "memory_gb": ABOVE_ZERO}
-# Read by `tiltmeter board` and `tiltmeter compare`; a change of these needs no new run.
-_GROUPS = {"series": TEXT, "step": NUMBER, "attributes": ValueKind("a table", lambda _value: True, dict)}
+# Keys for `tiltmeter board` and `tiltmeter compare`; a change of them needs no new run.
+_DESCRIPTIONS = {"series": TEXT, "step": NUMBER, "attributes": ValueKind("a table", lambda _value: True, dict)}
 _MODEL_KEYS = {
     **_MODEL,
     **{name: option.kind for name, option in {**_OPTIONS, **_CHAT_OPTIONS}.items()},
-    **_GROUPS,
+    **_DESCRIPTIONS,
 }
 _PLAN_KEYS = ("benchmarks", "languages", "protocols", "limit", "models")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedModel:
-    """A model of a plan: its name with the revision, options as `tiltmeter run` takes them, and what a job of it needs.
+    """A model of a plan: its name with the revision, the options of `tiltmeter run`, and the resources of its job.
 
-    `gpus` is None where the plan does not say: one if the machine has any, and none for a model behind a server.
+    If `gpus` is None, the job gets one GPU if there is any; a model behind a server gets none.
     """
 
     name: str
@@ -42,22 +42,22 @@ class PlannedModel:
     memory_gb: float | None = None
 
     def build_model_options(self, cache: Path) -> ModelOptions:
-        """The options with which it is opened."""
+        """Return the options for opening the model."""
         return ModelOptions(**self.options, cache=cache, keep_heads=True)
 
     def build_chat_options(self) -> ChatOptions | None:
-        """How it is asked if it is a chat model; None if the plan sets nothing of that."""
+        """Return the chat options of the plan; None if there are none."""
         values = {_CHAT_OPTIONS[key].field: value for key, value in self.chat.items()}
         return ChatOptions(**values) if values else None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan as its file says; `languages` are for benchmarks that name none, and empty for all of a benchmark's."""
+    """The content of a plan file; `languages` apply to benchmarks without an explicit language, and empty means all."""
 
     path: Path
     benchmarks: tuple[str, ...]
@@ -68,18 +68,18 @@ class Plan:
 
 
 def read_plan(path: Path) -> Plan:
-    """Read and check a plan; whether its benchmarks exist is checked by `plan_cells`. Nothing is downloaded."""
+    """Read and check a plan; `make_matrix` checks whether the benchmarks exist."""
     values = read_toml(expand_home(path))
     _reject_unknown(path, values, _PLAN_KEYS)
     tables = values.get("models", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise DataError(f'{path} names no model; add a table [[models]] with name = "bert-base-cased".')
+        raise DataError(f'{path} has no models; add a table [[models]] with name = "bert-base-cased".')
     limit = values.get("limit")
     if limit is not None:
         _validate(f"{path}: limit", limit, COUNT)
     benchmarks = _parse_texts(path, values, "benchmarks")
     if not benchmarks:
-        raise DataError(f'{path} names no benchmark; add benchmarks = ["stereoset", "starter"].')
+        raise DataError(f'{path} has no benchmarks; add benchmarks = ["stereoset", "starter"].')
     models = tuple(_parse_model(f"{path}, model {number}", table) for number, table in enumerate(tables, 1))
     return Plan(
         Path(path),
@@ -100,25 +100,23 @@ def _parse_model(where: str, table: Mapping[str, Any]) -> PlannedModel:
     for key, option in _OPTIONS.items():
         known = option.choices() if option.choices is not None and key in table else ()
         if known and table[key] not in known:
-            raise DataError(f"{where}: {key} {table[key]!r} is not known; choose {', '.join(known)}.")
+            raise DataError(f"{where}: unknown {key} {table[key]!r}; choose one of {', '.join(known)}.")
     if not isinstance(table.get("attributes", {}), dict):
-        raise DataError(f'{where}: attributes should be a table, as in attributes = {{ family = "bert" }}.')
+        raise DataError(f'{where}: attributes must be a table, for example attributes = {{ family = "bert" }}.')
     name = table["name"]
     if redact_model_name(name) != name:
         raise DataError(
-            f"{where}: the address of its server holds a password or key, which would be copied to all jobs; take it "
-            "out, and set TILTMETER_API_KEY."
+            f"{where}: the server address contains a password or key, which would be copied to all jobs; remove it and "
+            "set the environment variable TILTMETER_API_KEY."
         )
     if "revision" in table:
         if "@" in name:
-            raise DataError(f"{where}: {name} has a revision or address after @ already; leave out `revision`.")
+            raise DataError(f"{where}: {name} already has a revision or address after @; remove `revision`.")
         name = f"{name}@{table['revision']}"
-    given = {key: table[key] for key in _OPTIONS if key in table}
-    chat = {key: table[key] for key in _CHAT_OPTIONS if key in table}
     model = PlannedModel(
         name=name,
-        options=given,
-        chat=chat,
+        options={key: table[key] for key in _OPTIONS if key in table},
+        chat={key: table[key] for key in _CHAT_OPTIONS if key in table},
         **{key: table[key] for key in ("gpus", "cpus", "memory_gb") if key in table},
     )
     try:
@@ -132,25 +130,27 @@ def _reject_unknown(where: object, table: Mapping[str, Any], known: Iterable[str
     known = list(known)
     for key in table:
         if key not in known:
-            raise DataError(f"{where}: {key!r} is not known{suggest_name(key, known)}; there is {', '.join(known)}.")
+            raise DataError(
+                f"{where}: unknown key {key!r}{suggest_name(key, known)}; allowed keys are {', '.join(known)}."
+            )
 
 
 def _parse_texts(path: Path, values: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """A list of texts, each once."""
-    found = values.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(text, str) and text.strip() for text in found):
-        raise DataError(f'{path}: {key} should be a list of texts, as in {key} = ["a", "b"], and is {found!r}.')
-    for text in found:
-        if found.count(text) > 1:
-            raise DataError(f"{path}: {key} names {text!r} twice; leave one of them out.")
-    return tuple(found)
+    """Return a list of different texts."""
+    texts = values.get(key, [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise DataError(f'{path}: {key} must be a list of texts, for example {key} = ["a", "b"], but is {texts!r}.')
+    for text in texts:
+        if texts.count(text) > 1:
+            raise DataError(f"{path}: {key} contains {text!r} twice; remove one of them.")
+    return tuple(texts)
 
 
 def _validate(where: str, value: object, kind: ValueKind) -> None:
     if not kind.is_valid(value):
-        raise DataError(f"{where} should be {kind.words}, and is {value!r}.")
+        raise DataError(f"{where} must be {kind.words}, but is {value!r}.")
 
 
 def build_planned_model(values: Mapping[str, Any]) -> PlannedModel:
-    """The model with these JSON values, as `PlannedModel.to_dict` gives them."""
+    """Return the model with these JSON values, as from `PlannedModel.to_dict`."""
     return PlannedModel(**{known.name: values[known.name] for known in fields(PlannedModel) if known.name in values})

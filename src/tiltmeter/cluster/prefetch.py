@@ -1,4 +1,4 @@
-"""Bring the models and data of a plan to this machine, for jobs on nodes without a network."""
+"""Downloading the models and data of a plan in advance, for jobs without network access."""
 
 import json
 from collections.abc import Callable
@@ -18,29 +18,29 @@ _PREFETCHED = "prefetched.json"
 
 @dataclass(frozen=True, slots=True)
 class PrefetchedFiles:
-    """The models and benchmarks that were brought here."""
+    """The models and benchmarks that were downloaded for a matrix."""
 
     models: frozenset[str]
     benchmarks: frozenset[str]
 
     def has_all_of(self, entry: ModelCells) -> bool:
-        """Whether a job needs no network: the plan may have grown since."""
+        """Return whether a job needs no network access; the plan may have grown since the download."""
         return entry.model.name in self.models and {cell.on for cell in entry.cells} <= self.benchmarks
 
 
 NOTHING = PrefetchedFiles(frozenset(), frozenset())
 
 
-def prefetch(matrix: RunMatrix, tell: Callable[[str], None]) -> dict[str, str]:
-    """Download what the plan's cells need, by the code that opens it in a run; the reasons of what failed, by name.
+def prefetch(matrix: RunMatrix, report: Callable[[str], None]) -> dict[str, str]:
+    """Download the models and data of a plan, and return the reasons of failures by name.
 
-    Jobs of the models that are here then run without a network.
+    `report` is called with the name of each benchmark and model. Later jobs of the downloaded models run offline.
     """
     reject_unwritable_folder(matrix.out)
     failed: dict[str, str] = {}
     benchmarks, models = [], []
     for on in dict.fromkeys(cell.on for entry in matrix.models for cell in entry.cells):
-        tell(on)
+        report(on)
         try:
             for _ in load_portions(on):
                 pass
@@ -51,20 +51,20 @@ def prefetch(matrix: RunMatrix, tell: Callable[[str], None]) -> dict[str, str]:
         name = entry.model.name
         if entry.is_served:
             continue
-        tell(name)
+        report(name)
         try:
             with use_model(name, entry.model.build_model_options(get_cache_folder())):
                 models.append(name)
         except (TiltmeterError, OSError) as error:
             failed[name] = str(error)
     create_folder(matrix.out)
-    here = {"models": models, "benchmarks": benchmarks}
-    write_text(matrix.out / _PREFETCHED, json.dumps(here, ensure_ascii=False, indent=1) + "\n")
+    values = {"models": models, "benchmarks": benchmarks}
+    write_text(matrix.out / _PREFETCHED, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
     return failed
 
 
 def read_prefetched(out: Path) -> PrefetchedFiles:
-    """What was brought here for a matrix, so that its jobs need no network."""
+    """Read which models and benchmarks were downloaded for a matrix."""
     path = out / _PREFETCHED
     if not path.is_file():
         return NOTHING
@@ -72,4 +72,4 @@ def read_prefetched(out: Path) -> PrefetchedFiles:
     try:
         return PrefetchedFiles(frozenset(values["models"]), frozenset(values["benchmarks"]))
     except (KeyError, TypeError):
-        raise DataError(f"{path} was not written by --prefetch; delete it, or call --prefetch again.") from None
+        raise DataError(f"{path} is damaged; delete it, or run --prefetch again.") from None

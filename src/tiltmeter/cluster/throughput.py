@@ -1,4 +1,4 @@
-"""The progress of a cell while it is asked, and how fast that was."""
+"""The progress and the throughput of a cell."""
 
 import time
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tiltmeter.progress.progress import Progress, ReportProgress
 
 
 class CellThroughput:
-    """The progress of a cell for the state of its job, and how fast it was asked, for estimates."""
+    """Writes the progress of a cell to the state of its job, and measures its throughput for estimates."""
 
     def __init__(self, state: JobState) -> None:
         self._state = state
@@ -22,7 +22,7 @@ class CellThroughput:
 
     @contextmanager
     def watch(self, label: str) -> Iterator[ReportProgress]:
-        """The `watch` of a run, once for each kind of head."""
+        """Provide the progress function of a run; called once for each head of the model."""
         pace = Pace(label)
 
         def report(now: Progress) -> None:
@@ -39,7 +39,7 @@ class CellThroughput:
             self.asked += pace.done - first
 
     def summary(self) -> dict[str, Any]:
-        """Numbers of questions and seconds."""
+        """Return the numbers of questions and seconds."""
         return {
             "questions": self.questions,
             "stored": self.stored,

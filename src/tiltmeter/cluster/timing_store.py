@@ -1,4 +1,4 @@
-"""What runs took on this machine, in a small database, for estimates of the next ones."""
+"""A database of the durations of runs on this machine, for estimates of later runs."""
 
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields, replace
@@ -27,11 +27,11 @@ CREATE TABLE IF NOT EXISTS timings (
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What one model took in one run.
+    """The duration of one run of one model.
 
-    `forms` are those of its items, `bytes` is the size of the model's files, None for a server. `start_seconds`
-    passed until the first new answers (imports, loading, the first batch), then `asked` questions of the `questions`
-    were answered in `asking_seconds`; measuring and writing took `end_seconds`.
+    `bytes` is the size of the model's files, None for a server. `start_seconds` is the time until the first new answers
+    (imports, loading, the first batch). Then `asked` of the `questions` were answered in `asking_seconds`; the others
+    had stored answers. `end_seconds` is the time for measures and files.
     """
 
     model: str
@@ -48,7 +48,7 @@ class Timing:
     end_seconds: float
 
     def combine_with(self, other: "Timing") -> "Timing":
-        """This and what a second head of the same model took."""
+        """Return the sum of this timing and that of a second head of the same model."""
         return replace(
             self,
             questions=self.questions + other.questions,
@@ -59,19 +59,19 @@ class Timing:
 
 
 _COLUMNS = ", ".join(field.name for field in fields(Timing))
-# So many of the newest are considered.
+# Number of timings used for estimates.
 _NEWEST = 2000
 
 
 class TimingStore(Database):
-    """The table of timings in a file: of a workspace of the studio, or of the cache."""
+    """The table of timings in a database file."""
 
     def __init__(self, file: Path) -> None:
-        remedy = "move it away; it is needed only for estimates of the time"
+        remedy = "delete it; it is only used for time estimates"
         super().__init__(str(file), _SCHEMA, synchronous="NORMAL", contents="timings", remedy=remedy)
 
     def add(self, timings: Iterable[Timing]) -> None:
-        """Keep what a run took."""
+        """Store timings."""
         rows = [astuple(timing) for timing in timings]
         with self.begin_transaction():
             self._db.executemany(
@@ -79,6 +79,6 @@ class TimingStore(Database):
             )
 
     def list_newest(self) -> list[Timing]:
-        """The newest first."""
+        """Return the timings, newest first."""
         rows = self._db.execute(f"SELECT {_COLUMNS} FROM timings ORDER BY id DESC LIMIT {_NEWEST}")
         return [Timing(*row) for row in rows]

@@ -1,1 +1,1 @@
-"""The studio: a local web application to measure, look, compare and review."""
+"""The studio: a local web application to run, read and compare measurements and to review test sets."""

@@ -1,4 +1,4 @@
-"""The studio as an application of Starlette."""
+"""The studio as a Starlette application."""
 
 import errno
 import logging
@@ -28,9 +28,9 @@ from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 _LOG = logging.getLogger(__name__)
 
-# Of a request without a file, in bytes. A route for files has its own limit.
+# The largest request in bytes; a route for files has its own limit.
 _LARGEST = 1_000_000
-# The style sheet of the reports is also that of the studio.
+# The studio uses the style sheet of the reports.
 _STATIC = {
     **{str(path.name): path for path in (files("tiltmeter.studio") / "static").iterdir()},
     "report.css": files("tiltmeter.reports") / "templates" / "report.css",
@@ -38,34 +38,34 @@ _STATIC = {
 
 
 class Studio:
-    """What the rooms share: settings, workspace, sessions."""
+    """The objects that all pages share: settings, workspace, sessions, projects and jobs."""
 
     def __init__(self, config: StudioConfig) -> None:
         self.config = config
         self.workspace = StudioWorkspace(config.folder)
         self.sessions = Sessions(self.workspace.state)
         self.attempts = LoginAttempts()
-        self.workbench = ProjectThreads()
+        self.projects = ProjectThreads()
         self.jobs: JobQueue = JobQueue(self.workspace, config.jobs)
-        self.rooms: Sequence[StudioPage] = [page for page in list_studio_pages() if page.shared or not config.share]
+        self.pages: Sequence[StudioPage] = [page for page in list_studio_pages() if page.shared or not config.share]
 
     def is_valid(self, session: Session) -> bool:
-        """Whether a reviewer still has the password by which they were let in."""
+        """Return whether a reviewer still has the password of their session."""
         try:
             return bool(session.key) and session.key == get_session_key(self.workspace.folder, session.name)
         except TiltmeterError as error:
-            _LOG.warning("Nobody is let in: %s", error)
+            _LOG.warning("Reviewers cannot log in: %s", error)
             return False
 
 
 def make_app(studio: Studio) -> ASGIApp:
-    """The application behind its guard; in requests, `app.state.studio` is the studio."""
+    """Return the application behind its guard; requests find the studio as `app.state.studio`."""
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         with ExitStack() as stack:
-            for room in studio.rooms:
-                stack.enter_context(room.running(studio))
+            for page in studio.pages:
+                stack.enter_context(page.running(studio))
             yield
 
     app = Starlette(
@@ -75,7 +75,7 @@ def make_app(studio: Studio) -> ASGIApp:
             Route("/logout", _log_out, methods=["POST"]),
             Route("/static/{name}", _serve_static),
             *(login.ROUTES if studio.config.share else ()),
-            *(route for room in studio.rooms for route in room.routes),
+            *(route for page in studio.pages for route in page.routes),
         ],
         exception_handlers={
             TiltmeterError: _render_error,
@@ -88,28 +88,28 @@ def make_app(studio: Studio) -> ASGIApp:
         max_body_size=_LARGEST,
     )
     app.state.studio = studio
-    # Outermost, so that errors have its headers, too.
-    overviews = frozenset(room.path for room in studio.rooms)
+    # The guard is outermost, so that error responses also have its headers.
+    overviews = frozenset(page.path for page in studio.pages)
     return RequestGuard(app, studio.config, studio.sessions, studio.is_valid, overviews)
 
 
 def _redirect_home(request: Request) -> Response:
-    rooms = responses.get_studio(request).rooms
-    if not rooms:
+    pages = responses.get_studio(request).pages
+    if not pages:
         raise HTTPException(404)
-    return responses.redirect(request, rooms[0].path)
+    return responses.redirect(request, pages[0].path)
 
 
 def _exchange_token(request: Request) -> Response:
-    """Exchange the token of the start for a cookie."""
+    """Exchange the start token for a cookie."""
     studio = responses.get_studio(request)
     if studio.config.share or not studio.sessions.is_start_token(request.query_params.get("token", "")):
-        return Response("This token is not the one of this start; open the address that was printed.\n", 403)
+        return Response("Wrong or outdated token; open the address that `tiltmeter studio` printed.\n", 403)
     return responses.set_session(request, responses.redirect(request, "/"), studio.sessions.new("owner"))
 
 
 def _log_out(request: Request) -> Response:
-    """End the session, also for who has a copy of its cookie."""
+    """End the session, also for copies of its cookie."""
     studio = responses.get_studio(request)
     studio.sessions.end(responses.get_session(request))
     response = responses.redirect(request, "/login" if studio.config.share else "/")
@@ -117,39 +117,39 @@ def _log_out(request: Request) -> Response:
 
 
 def _serve_static(request: Request) -> Response:
-    found = _STATIC.get(request.path_params["name"])
-    if found is None:
+    file = _STATIC.get(request.path_params["name"])
+    if file is None:
         raise HTTPException(404)
-    response = FileResponse(Path(str(found)))
+    response = FileResponse(Path(str(file)))
     response.headers["Cache-Control"] = "no-cache"
     return response
 
 
 def _render_error(request: Request, error: Exception) -> Response:
-    # Where the sentence is about a command, there is another one for pages.
+    # An error whose message names a command has another message for pages.
     return responses.render_error(request, str(getattr(error, "on_page", error)))
 
 
 def _reject_long_name(request: Request, error: Exception) -> Response:
-    """For a name in a request that no file can have; other errors of files are faults of ours."""
+    """Answer a request with a name that is too long for a file; other file errors are raised as unexpected errors."""
     if not isinstance(error, OSError) or error.errno != errno.ENAMETOOLONG:
         raise error
-    return responses.render_error(
-        request, "A name in this request is too long for a file or folder; give a shorter one."
-    )
+    return responses.render_error(request, "A name is too long for a file or folder; choose a shorter one.")
 
 
 def _answer_disconnected(_request: Request, _error: Exception) -> Response:
-    """For a client that went away, or was too slow, before the request was complete; nobody reads the answer."""
+    """Answer a client that disconnected before its request was complete."""
     return Response(status_code=400)
 
 
 def _render_http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    sentences = {404: "There is no such page.", 405: "The studio has no such request.", 413: "This is too large."}
+    sentences = {404: "Page not found.", 405: "Method not allowed.", 413: "The request is too large."}
     return responses.render_error(request, sentences.get(status, str(error)), status)
 
 
 def _render_failure(request: Request, error: Exception) -> Response:
-    """Of a fault of ours; the terminal has the traceback, the page only its name."""
-    return responses.render_error(request, f"This failed ({type(error).__name__}); the terminal says more.", 500)
+    """Answer after an unexpected error; the page shows its type, the terminal its traceback."""
+    return responses.render_error(
+        request, f"Unexpected error ({type(error).__name__}); the terminal of the studio shows the details.", 500
+    )

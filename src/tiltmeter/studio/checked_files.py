@@ -1,4 +1,4 @@
-"""Data files of one's own, checked: the rows of a file with the findings about them."""
+"""Checks of the user's data files: rows with findings."""
 
 import re
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from tiltmeter.datasets.validation import ValidationResult
 from tiltmeter.files import create_temporary_folder
 from tiltmeter.text_files import split_lines
 
-# Rows with findings that a page shows, and characters of a row.
-SHOWN = 200
-_CUT = 600
+# The largest numbers of rows with findings and of characters of a row on a page.
+MOST_ROWS = 200
+_MOST_CHARACTERS = 600
 _LINE = re.compile(r"line (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRow:
-    """A row of a file as it stands there, with the findings about it."""
+    """A row of a file with its findings."""
 
     row: str
     text: str
@@ -29,7 +29,10 @@ class CheckedRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A checked file: the number of items, findings about the whole file, rows with findings, and findings by code."""
+    """A checked file: counts, findings about the whole file, rows with findings, and the number of findings by code.
+
+    `hidden` is the number of rows with findings that the page does not show.
+    """
 
     name: str
     items: int
@@ -42,14 +45,14 @@ class CheckedFile:
 
 
 def check_file(path: Path, name: str) -> CheckedFile:
-    """Check a JSONL file, which is called `name` on the page."""
+    """Check a JSONL file; `name` is its name on the page."""
     (examination,) = validate_spec(Spec(str(path), None, (), path))
     lines = split_lines(path.read_text(encoding="utf-8", errors="replace"))
     return _build_checked_file(name, examination, lines)
 
 
 def check_content(content: bytes, name: str) -> CheckedFile:
-    """Check the content of a JSONL file that is not in the workspace; nothing of it is kept."""
+    """Check the content of an uploaded JSONL file, which is not kept."""
     with create_temporary_folder() as folder:
         path = folder / "file.jsonl"
         path.write_bytes(content)
@@ -61,7 +64,7 @@ def _build_checked_file(name: str, examination: ValidationResult, lines: Sequenc
     for finding in examination.findings:
         by_row.setdefault(finding.row, []).append(finding)
     whole = by_row.pop("", [])
-    # Rows with errors first; the order of the file otherwise.
+    # Rows with errors come first, otherwise the order is that of the file.
     rows = sorted(by_row.items(), key=lambda entry: all(finding.severity == "warning" for finding in entry[1]))
     meanings = {**list_error_codes(), **list_warning_codes()}
     counts: dict[str, int] = {}
@@ -73,16 +76,16 @@ def _build_checked_file(name: str, examination: ValidationResult, lines: Sequenc
         errors=len(examination.errors),
         warnings=len(examination.findings) - len(examination.errors),
         whole=tuple(whole),
-        rows=tuple(CheckedRow(row, _get_row_text(row, lines), tuple(findings)) for row, findings in rows[:SHOWN]),
-        hidden=max(0, len(rows) - SHOWN),
+        rows=tuple(CheckedRow(row, _get_row_text(row, lines), tuple(findings)) for row, findings in rows[:MOST_ROWS]),
+        hidden=max(0, len(rows) - MOST_ROWS),
         codes=tuple((code, meanings[code], n) for code, n in sorted(counts.items(), key=lambda entry: -entry[1])),
     )
 
 
 def _get_row_text(row: str, lines: Sequence[str]) -> str:
-    """The text of a row such as `line 3`, cut if it is long."""
-    found = _LINE.fullmatch(row)
-    if found is None or not 0 < int(found[1]) <= len(lines):
+    """Return the shortened text of a row such as `line 3`."""
+    match = _LINE.fullmatch(row)
+    if match is None or not 0 < int(match[1]) <= len(lines):
         return ""
-    text = lines[int(found[1]) - 1]
-    return text if len(text) <= _CUT else f"{text[:_CUT]}…"
+    text = lines[int(match[1]) - 1]
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

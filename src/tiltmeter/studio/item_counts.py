@@ -1,4 +1,4 @@
-"""How many items a benchmark has, from files that are here: nothing is downloaded."""
+"""The numbers of items of benchmarks, from local files; nothing is downloaded."""
 
 from collections import Counter
 from functools import cache, lru_cache
@@ -13,13 +13,13 @@ from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 
 def count_items(text: str, limit: int | None, workspace: StudioWorkspace) -> int | None:
-    """The items that a run with this specification and limit asks about; None if some files are not here."""
+    """Return the number of items of a run with this specification and limit; None if a file is not downloaded."""
     counts = _count_portions(text, workspace)
     return None if counts is None else sum(min(count, limit or count) for count in counts.values())
 
 
 def count_by_language(data: Dataset) -> dict[str, int | None]:
-    """The items of each language of a data set; None where the catalogue does not know, and the files are not here."""
+    """Return the number of items of each language; None if the catalogue has no number and a file is not downloaded."""
     return {
         language: data.items.get(language) or (sum(map(_count_total, sources)) if _are_local(sources) else None)
         for language in data.languages
@@ -28,18 +28,18 @@ def count_by_language(data: Dataset) -> dict[str, int | None]:
 
 
 def count_local_items(data: Dataset) -> tuple[int, int]:
-    """The number of items in those files of a data set that are here, and of these files."""
-    here = [source for source in data.sources if source.is_local()]
-    return sum(map(_count_total, here)), len(here)
+    """Return the number of items in the downloaded files of a data set, and the number of these files."""
+    local = [source for source in data.sources if source.is_local()]
+    return sum(map(_count_total, local)), len(local)
 
 
 def is_data_local(data: Dataset) -> bool:
-    """Whether all files of a data set are on this machine."""
+    """Return whether all files of a data set are downloaded."""
     return data.here == len(data.sources)
 
 
 def load_local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None:
-    """The items of a specification; None if some files are not here."""
+    """Return the items of a specification; None if a file is not downloaded."""
     if ".jsonl" in text:
         return _select_languages(workspace.find_data_file(text.partition(":")[0]), text)
     spec = parse_spec(text)
@@ -51,7 +51,7 @@ def load_local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None
 
 
 def _count_portions(text: str, workspace: StudioWorkspace) -> "Counter[tuple[str, str]] | None":
-    """The number of items of each part and language."""
+    """Return the number of items of each part and language."""
     if ".jsonl" in text:
         path = workspace.find_data_file(text.partition(":")[0])
         return Counter((_get_part(item), item.language) for item in _select_languages(path, text))
@@ -61,7 +61,7 @@ def _count_portions(text: str, workspace: StudioWorkspace) -> "Counter[tuple[str
         return None
     counts: Counter[tuple[str, str]] = Counter()
     for source in sources:
-        # A part of a form whose items are in all parts, such as a template of GEST, has all of them.
+        # Items without a part belong to all parts, for example to all templates of GEST.
         parts = {part: n for part, n in _count_parts(source).items() if part in ("", spec.part or part)}
         counts.update({(part, source.language): n for part, n in parts.items()})
     return counts

@@ -1,4 +1,4 @@
-"""What a run will take, from what runs on this machine took before; no model is loaded and nothing is downloaded."""
+"""The estimated time and cost of a run, from earlier runs; no model is loaded and nothing is downloaded."""
 
 from dataclasses import dataclass
 
@@ -15,17 +15,17 @@ from tiltmeter.studio.model_sizes import find_model_size
 from tiltmeter.studio.run_request import RunRequest, find_form
 from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
-# Items of a benchmark whose messages to a chat model are counted; the others are taken to be alike.
+# The number of items from which the messages to a chat model are extrapolated.
 _SAMPLE = 100
 _MOST_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """What a run will take.
+    """The estimate of a run.
 
-    `items` are those that are counted; `missing` the benchmarks whose files are not here. `requests` is for models
-    behind servers, in words.
+    `items` is the number of items in local files; `missing` are the benchmarks whose files are not downloaded.
+    `requests` describes the requests to servers.
     """
 
     items: int
@@ -35,18 +35,18 @@ class RunEstimate:
 
     @property
     def words(self) -> str:
-        """The time in words."""
+        """Return the time in words."""
         known = [(m.low, m.high) for m in self.models if m.low is not None and m.high is not None]
         unknown = [m.model for m in self.models if m.low is None]
         if not known:
-            return "No estimate of the time yet: it is measured on this machine with the first run."
+            return "No time estimate yet; the first run on this machine measures the speed."
         low, high = sum(low for low, _ in known), sum(high for _, high in known)
         text = f"About {format_duration(low)} to {format_duration(high)}"
-        return f"{text}, without {join_words(unknown)}, of which nothing is known yet." if unknown else f"{text}."
+        return f"{text}, plus the time for {join_words(unknown)}, which is unknown." if unknown else f"{text}."
 
 
 def estimate_run(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate:
-    """Estimate a request that was checked."""
+    """Estimate a valid request."""
     counts = {spec: count_items(spec, request.limit, workspace) for spec in request.on}
     items = sum(count for count in counts.values() if count is not None)
     forms = " ".join(sorted({find_form(spec, workspace) for spec in request.on}))
@@ -64,12 +64,12 @@ def estimate_run(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate
 
 
 def _describe_requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str, int | None]) -> str:
-    """What servers are sent, in words; empty if no model is behind one."""
+    """Describe the requests to servers; empty if no model is behind a server."""
     served = [model for model in request.models if find_source(model) in ("endpoint", "chat server")]
     if not served:
         return ""
     if not request.chats:
-        return "A server is sent one request for each distinct text that is measured, at most a few for each item."
+        return "One request is sent to the server for each distinct text, that is a few for each item."
     from tiltmeter.models.chat_server import estimate_tokens
     from tiltmeter.options import ChatOptions
     from tiltmeter.runs.chat_budget import Budget
@@ -94,4 +94,4 @@ def _describe_requests(request: RunRequest, workspace: StudioWorkspace, counts: 
     longest = 1 if request.protocol == "choice-probabilities" else _MOST_TOKENS
     total, messages = round(requests), round(tokens_in)
     budget = Budget(total, messages, total * longest, options.cost(messages, total * longest))
-    return f"Servers are sent about {budget.words}; answers that are stored are not asked for again."
+    return f"Requests to servers: about {budget.words}. Stored answers are not requested again."

@@ -1,14 +1,14 @@
-"""The folder of a job: a run that was asked for in the studio.
+"""The folder of a job of the studio.
 
-request.json    what was asked for
-queued          it waits for its turn, since the time that is written here
-lock            names the job's process, and is held as long as that lives (`cluster.job_lock`)
-stop            the process is asked to stop
-progress.json   how far the process is
-outcome.json    how it ended
-log.txt         what the process wrote to the terminal
+request.json    the requested run
+queued          exists while the job waits, and contains the time when it was queued
+lock            names the job's process, and is held while it exists (`cluster.job_lock`)
+stop            exists if the process is asked to stop
+progress.json   the progress of the process
+outcome.json    how the job ended
+log.txt         the output of the process
 
-The state follows from these files alone, so a studio that starts again finds its jobs as they are.
+The state of a job depends only on these files, so it survives a restart of the studio.
 """
 
 import json
@@ -23,17 +23,17 @@ from tiltmeter.studio.run_request import RunRequest
 REQUEST, QUEUED, STOP = "request.json", "queued", "stop"
 PROGRESS, OUTCOME = "progress.json", "outcome.json"
 
-# `interrupted`: its process ended without saying how, as after kill -9 or a power cut. `damaged`: its request cannot be
-# read, so nobody knows what was asked for.
+# `interrupted`: the process ended without an outcome, as after kill -9 or a power cut. `damaged`: the request cannot be
+# read.
 JobState = Literal["queued", "running", "stopping", "finished", "stopped", "failed", "interrupted", "damaged"]
 ACTIVE: tuple[JobState, ...] = ("queued", "running", "stopping")
-# States from which a job can go on, where it stopped: answers are stored.
+# States from which a job can be continued.
 RESUMABLE: tuple[JobState, ...] = ("stopped", "failed", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as its folder says: `queued` is when it was queued last, `sentence` how it ended."""
+    """A job: `queued` is the time when it was queued last, `sentence` describes its end."""
 
     id: str
     request: RunRequest
@@ -44,25 +44,26 @@ class Job:
 
     @property
     def active(self) -> bool:
-        """Whether it runs or waits."""
+        """Return whether the job runs or waits."""
         return self.state in ACTIVE
 
     @property
     def resumable(self) -> bool:
-        """Whether it can go on."""
+        """Return whether the job can be continued."""
         return self.state in RESUMABLE
 
 
 def read_job(folder: Path) -> Job:
-    """The job in a folder."""
+    """Read the job in a folder."""
     try:
         request = RunRequest.from_dict(read_json(folder / REQUEST))
     except DataError:
-        sentence = f"The file {REQUEST} of this job cannot be read; look at it in {folder}, or remove the job."
+        sentence = f"{folder / REQUEST} cannot be read; repair the file, or remove the job."
         return Job(folder.name, RunRequest(name=folder.name, models=(), on=()), "damaged", "", sentence)
     queued = _read_text(folder / QUEUED)
     outcome, progress = read_json(folder / OUTCOME), read_json(folder / PROGRESS)
-    # In this order: a process takes the lock, then removes `queued`; at its end it writes the outcome, then lets go.
+    # The order matters: a process takes the lock, then removes `queued`; at its end it writes the outcome, then
+    # releases the lock.
     if queued is None and outcome.get("state") in ("finished", "stopped", "failed"):
         return Job(folder.name, request, outcome["state"], "", str(outcome.get("sentence", "")), progress)
     if is_held(folder):
@@ -72,12 +73,12 @@ def read_job(folder: Path) -> Job:
         return Job(folder.name, request, "queued", queued or "")
     if queued is not None or read_json(folder / OUTCOME) != outcome:
         return read_job(folder)  # it changed while it was read
-    sentence = "Its process was ended by force. Answers so far are kept."
+    sentence = "The process was killed. The stored answers are kept."
     return Job(folder.name, request, "interrupted", "", sentence, progress)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty if it is missing or broken."""
+    """Read the object in a JSON file; return an empty one if the file is missing or damaged."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

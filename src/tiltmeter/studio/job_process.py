@@ -1,4 +1,4 @@
-"""The process that carries out a job: `python -m tiltmeter.studio.job_process FOLDER`."""
+"""The process of a job: `python -m tiltmeter.studio.job_process FOLDER`."""
 
 import _thread
 import json
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two looks for a request to stop, and until a computation that does not end is ended by force.
-_LOOK = 0.2
+# Seconds between two checks for a stop request, and from the request until the process is ended by force.
+_POLL_INTERVAL = 0.2
 _PATIENCE = 20.0
-_STOPPED = "Stopped; answers so far are kept, and it can go on."
+_STOPPED = "Stopped. The stored answers are kept; the run can be continued."
 
 
 def main(folder: Path) -> int:
-    """Carry out the job in a folder, unless another process does or did."""
+    """Run the job in a folder, unless another process runs or has run it."""
     try:
         with JobLock(folder, on_lost=exit_taken_over):
             if not (folder / QUEUED).exists():
@@ -43,8 +43,8 @@ def main(folder: Path) -> int:
             (folder / OUTCOME).unlink(missing_ok=True)
             (folder / QUEUED).unlink()
             try:
-                state, sentence = _carry_out(folder)
-            except KeyboardInterrupt:  # it came while another end was being noticed
+                state, sentence = _run_job(folder)
+            except KeyboardInterrupt:  # it arrived while another exception was handled
                 state, sentence = "stopped", _STOPPED
             _write_outcome(folder, state, sentence)
             return 0
@@ -52,15 +52,15 @@ def main(folder: Path) -> int:
         return 0
 
 
-def _carry_out(folder: Path) -> tuple[str, str]:
-    """Make the run; how it ended, and a sentence on it."""
+def _run_job(folder: Path) -> tuple[str, str]:
+    """Run the job, and return its final state with a sentence."""
     raise_on_signals()
     ended, made = threading.Event(), threading.Event()
     threading.Thread(target=_watch_for_stop, args=(folder, ended), daemon=True).start()
     try:
         _make_run(folder, made)
     except KeyboardInterrupt:
-        if not made.is_set():  # a run that is written has not been stopped
+        if not made.is_set():  # a run that is already written counts as finished
             return "stopped", _STOPPED
     except Exception as error:
         return "failed", describe_failure(error)
@@ -72,9 +72,9 @@ def _carry_out(folder: Path) -> tuple[str, str]:
 
 
 def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
-    """Interrupt the run when the studio asks to; by force if it does not react."""
+    """Interrupt the run after a stop request, and end the process by force if it does not react."""
     while not (folder / STOP).exists():
-        if ended.wait(_LOOK):
+        if ended.wait(_POLL_INTERVAL):
             return
     if ended.is_set():
         return
@@ -85,7 +85,7 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
 
 
 def _interrupt() -> None:
-    """Raise KeyboardInterrupt in the main thread, also where it waits for a lock or a server."""
+    """Raise a KeyboardInterrupt in the main thread, also while it waits for a lock or a server."""
     if sys.platform == "win32":
         _thread.interrupt_main()
     else:
@@ -93,12 +93,11 @@ def _interrupt() -> None:
 
 
 def _write_outcome(folder: Path, state: str, sentence: str) -> None:
-    """Write how it ended."""
     write_text(folder / OUTCOME, json.dumps({"state": state, "sentence": sentence}, ensure_ascii=False))
 
 
 def _make_run(folder: Path, made: threading.Event) -> None:
-    """Make the run; `made` is set as soon as its folder is written."""
+    """Measure and write the run, then set `made`."""
     from tiltmeter.runs.evaluate import measure_models
 
     request = RunRequest.from_dict(read_json(folder / REQUEST_FILE))
@@ -119,16 +118,16 @@ def _make_run(folder: Path, made: threading.Event) -> None:
     try:
         with TimingStore(workspace.state / STUDIO_DATABASE) as timings:
             timings.add(_compute_timings(request, result, progress))
-    except TiltmeterError as error:  # the run is written; only the next estimate is poorer
+    except TiltmeterError as error:  # timings only improve later estimates
         logger.warning("%s", error)
 
 
 def _compute_timings(request: RunRequest, result: "Result", progress: ProgressFile) -> list[Timing]:
-    """What each model took; those whose answers were all stored tell nothing."""
+    """Return the timing of each model that answered new questions."""
     now = time.monotonic()
     forms = result.manifest.list_forms()
     items = sum(entry.items for entry in result.manifest.data)
-    found: dict[str, Timing] = {}
+    timings: dict[str, Timing] = {}
     before = progress.began
     for stage in progress.stages:
         name, _, kind = stage.label.rpartition(" (")
@@ -151,8 +150,8 @@ def _compute_timings(request: RunRequest, result: "Result", progress: ProgressFi
             end_seconds=now - progress.stages[-1].ended,
         )
         # A model with a next-sentence head has two stages.
-        found[name] = found[name].combine_with(timing) if name in found else timing
-    return list(found.values())
+        timings[name] = timings[name].combine_with(timing) if name in timings else timing
+    return list(timings.values())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The queue of runs. Each run is carried out by a process of its own, which outlives the studio."""
+"""The queue of jobs; each job is a separate process, which survives the studio."""
 
 import json
 import logging
@@ -25,25 +25,25 @@ logger = logging.getLogger(__name__)
 
 JOBS = "jobs"
 _ID = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{6}")
-# Held by the studio that starts jobs; a second studio on the same workspace only shows them.
+# Held by the studio that starts jobs; a second studio with the same workspace only shows them.
 _QUEUE_LOCK = "queue.lock"
-# Seconds between two looks at the folders.
-_LOOK = 0.25
-# Seconds until the queue tries again after something was in the way.
+# Seconds between two checks of the job folders.
+_POLL_INTERVAL = 0.25
+# Seconds until the next attempt after an error.
 _PAUSE = 5.0
 
 
 class _StartedProcess(NamedTuple):
-    """A job that this studio started a process for, and when it had been queued."""
+    """The process of a job: the identifier of the job, and the time when it was queued."""
 
     id: str
     queued: str
 
 
 class JobQueue:
-    """The jobs of a workspace, first come, first served, `at_once` at a time.
+    """The jobs of a workspace; `at_once` jobs run at a time, in the order in which they were queued.
 
-    `running` is the context in which jobs are started; without it, jobs can be looked at, added and stopped.
+    Jobs are started only within the context `running`.
     """
 
     def __init__(self, workspace: StudioWorkspace, at_once: int = 1) -> None:
@@ -52,10 +52,11 @@ class JobQueue:
         self._runner: JobRunner[_StartedProcess] = JobRunner(at_once)
         self._ended: dict[str, tuple[int, Job]] = {}
         self._changing = threading.Lock()
-        self._shown: tuple[Job, ...] = ()
-        # Why no job is started at the moment; empty if nothing is in the way.
+        # The jobs at the last check, newest first.
+        self.listed: tuple[Job, ...] = ()
+        # The reason why no job can be started at the moment; empty if there is none.
         self.trouble = ""
-        # Grows with every change of what `shown` returns, and of `trouble`.
+        # Increases with every change of the listed jobs or of `trouble`.
         self.version = 0
 
     def add(self, request: RunRequest) -> Job:
@@ -63,7 +64,7 @@ class JobQueue:
         with self._changing:
             request = validate_request(request, self.workspace)
             if any(job.request.name == request.name and (job.active or job.resumable) for job in self.jobs()):
-                raise UsageError(f"A run {request.name!r} is in the queue already; choose another name.")
+                raise UsageError(f"A run {request.name!r} is already in the queue; choose another name.")
             now = datetime.now(UTC)
             folder = self.folder / f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}"
             create_folder(folder)
@@ -73,69 +74,67 @@ class JobQueue:
         return read_job(folder)
 
     def jobs(self) -> list[Job]:
-        """All jobs, in the order in which they were added."""
+        """Return all jobs in the order in which they were added."""
         folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         return [self._read(folder) for folder in folders if _is_job(folder)]
 
     def job(self, job_id: str) -> Job:
-        """The job with this identifier."""
+        """Return the job with this identifier."""
         return read_job(self._folder(job_id))
 
     def stop(self, job_id: str) -> None:
-        """Ask a job to stop, or take it out of the queue; answers so far are kept."""
+        """Ask a job to stop, or remove it from the queue; stored answers are kept."""
         folder = self._folder(job_id)
         with self._changing:
             job = read_job(folder)
             if job.state == "queued" and not self._is_starting(job):
-                write_text(folder / OUTCOME, json.dumps({"state": "stopped", "sentence": "It had not started."}))
+                write_text(folder / OUTCOME, json.dumps({"state": "stopped", "sentence": "Stopped before it started."}))
                 (folder / QUEUED).unlink(missing_ok=True)
             elif job.active:
                 write_text(folder / STOP, "")
         self.reload_jobs()
 
     def resume(self, job_id: str) -> None:
-        """Queue a job again that stopped, failed or was interrupted; it asks only what has no stored answer."""
+        """Queue a stopped, failed or interrupted job again; it reuses stored answers."""
         folder = self._folder(job_id)
         with self._changing:
             job = read_job(folder)
             if not job.resumable:
-                raise UsageError(f"{job.request.name!r} is {job.state}; only a job that stopped can go on.")
-            # In this order: a job without `queued` that has no outcome counts as interrupted, and can go on.
+                raise UsageError(
+                    f"{job.request.name!r} is {job.state}; only stopped, failed or interrupted jobs can be continued."
+                )
+            # The order matters: after a crash in between, the job is still queued or resumable.
             (folder / STOP).unlink(missing_ok=True)
             write_text(folder / QUEUED, datetime.now(UTC).isoformat())
             (folder / OUTCOME).unlink(missing_ok=True)
         self.reload_jobs()
 
     def remove(self, job_id: str) -> None:
-        """Remove a job from the list; the folder of its run stays, and so do stored answers."""
+        """Remove a job from the list; the folder of its run and stored answers are kept."""
         folder = self._folder(job_id)
         with self._changing:
             job = read_job(folder)
             if (job.state != "queued" and job.active) or self._is_starting(job):
                 raise UsageError(f"{job.request.name!r} is running; stop it first.")
-            # Without its request a folder is no job, so a removal that is interrupted is complete.
+            # A folder without a request is not a job, so an interrupted removal is still effective.
             (folder / REQUEST).unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)
             self._ended.pop(job_id, None)
         self.reload_jobs()
 
     def list_busy_folders(self) -> set[Path]:
-        """The folders of runs that are being made or wait for it."""
+        """Return the folders of the runs of active jobs."""
         return {self.workspace.get_run_folder(job.request.name) for job in self.jobs() if job.active}
 
-    def shown(self) -> tuple[Job, ...]:
-        """The jobs as they were at the last look, newest first."""
-        return self._shown
-
     def reload_jobs(self) -> None:
-        """Read all jobs again."""
+        """Read all jobs again for `listed`."""
         jobs = tuple(reversed(self.jobs()))
-        if jobs != self._shown:
-            self._shown = jobs
+        if jobs != self.listed:
+            self.listed = jobs
             self.version += 1
 
     def start_due_jobs(self) -> None:
-        """Start the jobs whose turn it is, and notice processes that ended before they began."""
+        """Start jobs up to the limit, and record processes that ended before their job started."""
         with self._changing:
             for started, code in self._runner.remove_ended():
                 self._record_failed_start(started, code)
@@ -143,14 +142,14 @@ class JobQueue:
             working = {job.id for job in jobs if job.state in ("running", "stopping")}
             working |= {started.id for started in self._runner.jobs}
             waiting = [job for job in jobs if job.state == "queued" and job.id not in working]
-            room = max(0, self._runner.limit - len(working))
-            for job in sorted(waiting, key=lambda job: (job.queued, job.id))[:room]:
+            free = max(0, self._runner.limit - len(working))
+            for job in sorted(waiting, key=lambda job: (job.queued, job.id))[:free]:
                 self._start(job)
         self.reload_jobs()
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Start jobs as their turn comes, in a thread, until the context is left; jobs that run go on."""
+        """Start jobs in a thread while the context lasts; running jobs continue afterwards."""
         create_folder(self.folder)
         ended = threading.Event()
         thread = threading.Thread(target=self._run_scheduler, args=(ended,), name="job queue", daemon=True)
@@ -163,37 +162,37 @@ class JobQueue:
             thread.join()
 
     def _run_scheduler(self, ended: threading.Event) -> None:
-        """Tend to the jobs until told to end; what is in the way, such as a full disk, is said and tried again."""
-        wait = _LOOK
+        """Start jobs until `ended` is set; after an error, such as a full disk, show it and try again."""
+        wait = _POLL_INTERVAL
         while not ended.wait(wait):
             try:
                 self._schedule_exclusively(ended)
-                wait = _LOOK
+                wait = _POLL_INTERVAL
             except Exception as error:
                 wait = _PAUSE
                 if not self.trouble:
-                    logger.exception("The queue of runs waits: it tries again every %.0f seconds.", _PAUSE)
-                self._told(f"No run can be started at the moment: {error}. The studio tries again.")
+                    logger.exception("The queue cannot start runs; it tries again every %.0f seconds.", _PAUSE)
+                self._set_trouble(f"Runs cannot be started at the moment: {error}. The studio keeps trying.")
 
     def _schedule_exclusively(self, ended: threading.Event) -> None:
-        """Tend to the jobs as long as all is well; only look at them if another studio tends to them."""
+        """Start jobs while holding the lock of the queue; if another studio holds it, only reload the jobs."""
         try:
             with FileLock(self.folder / _QUEUE_LOCK, timeout=0, thread_local=False):
                 while not ended.is_set():
                     self.start_due_jobs()
-                    self._told("")
-                    ended.wait(_LOOK)
+                    self._set_trouble("")
+                    ended.wait(_POLL_INTERVAL)
         except Timeout:
             self.reload_jobs()
-            self._told("")
+            self._set_trouble("")
 
-    def _told(self, trouble: str) -> None:
+    def _set_trouble(self, trouble: str) -> None:
         if trouble != self.trouble:
             self.trouble = trouble
             self.version += 1
 
     def _read(self, folder: Path) -> Job:
-        """The job in a folder; one that has ended is read once."""
+        """Return the job in a folder; an ended job is read only once."""
         try:
             ended = (folder / OUTCOME).stat().st_mtime_ns if not (folder / QUEUED).exists() else None
         except OSError:
@@ -210,11 +209,11 @@ class JobQueue:
     def _folder(self, job_id: str) -> Path:
         folder = self.folder / job_id
         if not _is_job(folder):
-            raise UsageError("There is no such job; it may have been removed.")
+            raise UsageError("This job does not exist; it may have been removed.")
         return folder
 
     def _is_starting(self, job: Job) -> bool:
-        """Whether a process was started for it that may not have taken its lock yet."""
+        """Return whether a process was started for the job that may not hold its lock yet."""
         return self._runner.is_running(_StartedProcess(job.id, job.queued))
 
     def _start(self, job: Job) -> None:
@@ -225,7 +224,7 @@ class JobQueue:
         self._runner.add(_StartedProcess(job.id, job.queued), process)
 
     def _record_failed_start(self, started: _StartedProcess, code: int) -> None:
-        """Record the failure of a process that ended before it began, so that it is not started again and again."""
+        """Record that a process ended before its job started, so that it is not restarted for ever."""
         folder = self.folder / started.id
         if (folder / REQUEST).is_file() and read_job(folder).queued == started.queued:
             sentence = describe_exit(code, folder)

@@ -1,7 +1,8 @@
-"""Wrong passwords, counted by the name that was given and the address they came from, and by the address alone.
+"""Rate limits for logins, by name and address and by address alone.
 
-After a few in a row, the next attempt has to wait, twice as long each time. A name counts in the same way whether or
-not somebody has it, and only for the address, so that nobody learns who has one or keeps somebody else out.
+After several wrong passwords, the next attempt must wait, and the waiting time doubles with each attempt. Unknown names
+are treated like known ones, so that attempts do not reveal names. The limit of a name holds only for one address, so
+that nobody can lock out somebody else.
 """
 
 import ipaddress
@@ -13,16 +14,16 @@ from dataclasses import dataclass
 from tiltmeter.errors import UsageError
 
 FIRST_WAIT = 2.0
-# Seconds after which wrong passwords are forgotten, if there were no others.
+# Seconds after the last wrong password until a count is reset.
 FORGET = 3600.0
-# Counts that are kept; of more, those that were used last.
+# The largest number of counts; the oldest ones are dropped.
 _MOST = 10_000
 
 Key = tuple[str, ...]
 
 
 class TooManyAttemptsError(UsageError):
-    """Too many wrong passwords were given; `seconds` is how long to wait."""
+    """Too many wrong passwords; `seconds` is the waiting time."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = max(1, round(seconds))
@@ -31,13 +32,13 @@ class TooManyAttemptsError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class AttemptLimit:
-    """Attempts in a row before the first wait, and the seconds of the longest one."""
+    """The number of attempts without a wait, and the longest wait in seconds."""
 
     free: int
     longest: float
 
 
-# One person who has forgotten a password; many people at one address, such as an office.
+# The limit of an address is higher, because many people may share it, for example in an office.
 BY_NAME = AttemptLimit(5, 900.0)
 BY_ADDRESS = AttemptLimit(50, 60.0)
 
@@ -50,7 +51,7 @@ class _AttemptCount:
 
 
 class LoginAttempts:
-    """The counts of a studio; they are forgotten when it ends."""
+    """The counts of a studio, in memory."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -58,9 +59,9 @@ class LoginAttempts:
         self._counts: dict[Key, _AttemptCount] = {}
 
     def record_attempt(self, name: str, address: str) -> None:
-        """Count an attempt as wrong until it proves right, so that attempts at once do not escape the count.
+        """Count an attempt before its password is checked, so that parallel attempts are also limited.
 
-        A TooManyAttemptsError, and nothing is counted, if it has to wait.
+        Raises a TooManyAttemptsError, without counting, if the attempt must wait.
         """
         with self._lock:
             now = self._clock()
@@ -72,13 +73,13 @@ class LoginAttempts:
                 failed = known[key].failed + 1
                 over = failed - limit.free
                 wait = min(FIRST_WAIT * 2.0 ** min(over, 30), limit.longest) if over >= 0 else 0.0
-                self._counts.pop(key, None)  # the last one used is the last one in the dictionary
+                self._counts.pop(key, None)  # keeps the dictionary in the order of use
                 self._counts[key] = _AttemptCount(failed, now + wait, now)
             while len(self._counts) > _MOST:
                 del self._counts[next(iter(self._counts))]
 
     def record_success(self, name: str, address: str) -> None:
-        """The attempt was right: the name has none that is wrong, and the address one less."""
+        """Reset the count of the name, and take the attempt back from the count of the address."""
         with self._lock:
             by_name, by_address = _build_keys(name, address)
             self._counts.pop(by_name, None)
@@ -92,20 +93,20 @@ class LoginAttempts:
 
 
 def _build_keys(name: str, address: str) -> tuple[Key, Key]:
-    place = _get_network(address)
-    return (name.strip().casefold(), place), (place,)
+    network = _get_network(address)
+    return (name.strip().casefold(), network), (network,)
 
 
 def _get_network(address: str) -> str:
-    """An address; of IPv6 the network, since its user has all addresses in it.
+    """Return an IPv4 address, or the /64 network of an IPv6 address, which usually belongs to one user.
 
     >>> _get_network("192.0.2.7"), _get_network("2001:db8:1:2:3:4:5:6"), _get_network("::ffff:192.0.2.7")
     ('192.0.2.7', '2001:db8:1:2::/64', '192.0.2.7')
     """
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
-    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed, 64), strict=False))

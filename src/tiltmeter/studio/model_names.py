@@ -1,4 +1,4 @@
-"""Names of models from a form, checked cheaply: nothing is downloaded or loaded."""
+"""Checks of model names from a form; no model is downloaded or loaded."""
 
 import re
 from pathlib import Path
@@ -9,11 +9,11 @@ from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, find_c
 from tiltmeter.models.scheme import find_scheme
 from tiltmeter.studio.studio_workspace import StudioWorkspace
 
-# How a server is asked: for the log-probabilities of texts, or as a chat model.
+# The protocols of servers, with descriptions for the form.
 ENDPOINTS = {
-    "openai": "completions with log-probabilities, as vLLM serves them",
-    "sglang": "SGLang's own log-probabilities",
-    "chat": "chat: the model chooses between options",
+    "openai": "completions with log-probabilities (for example vLLM)",
+    "sglang": "log-probabilities of SGLang",
+    "chat": "chat model that chooses between options",
 }
 CHAT = "chat:"
 _HUB_ID = re.compile(r"[\w][\w.-]{0,95}(/[\w][\w.-]{0,95})?(@[\w][\w./-]{0,99})?", re.ASCII)
@@ -22,13 +22,13 @@ _LONGEST = 500
 
 
 def validate_model(name: str, workspace: StudioWorkspace) -> str:
-    """The name of a model as a run takes it; a UsageError if it cannot be one.
+    """Return the name of a model for a run; raise a UsageError if it is not valid.
 
-    It is `embedded`, a folder or .gguf file in the workspace, a hub id, `SCHEME:MODEL@ADDRESS`, `chat:` before one of
-    the first three, or `SCHEME:MODEL` for a provider.
+    Valid names are `embedded`, a folder or .gguf file in the workspace, a hub id, `chat:` before one of these,
+    `SCHEME:MODEL@ADDRESS` for a server, and `SCHEME:MODEL` for a provider.
     """
     if len(name) > _LONGEST or any(ord(character) < 32 for character in name):
-        raise UsageError("The name of a model is one line of at most 500 characters.")
+        raise UsageError(f"The name of a model must be one line of at most {_LONGEST} characters.")
     scheme, colon, rest = name.partition(":")
     served, _, address = rest.partition("@")
     if colon and scheme == "chat" and "://" not in rest:
@@ -42,42 +42,42 @@ def validate_model(name: str, workspace: StudioWorkspace) -> str:
 
 
 def format_endpoint_name(scheme: str, served: str, address: str) -> str:
-    """The name of a model behind a server.
+    """Return the name of a model behind a server.
 
     >>> format_endpoint_name("openai", "my-model", "http://localhost:8000/v1")
     'openai:my-model@http://localhost:8000/v1'
     """
     if scheme not in ENDPOINTS and find_scheme(f"{scheme}:{served}") is None:
-        raise UsageError(f"{scheme!r} is no protocol of a server; choose {', '.join(ENDPOINTS)}.")
+        raise UsageError(f"Unknown server protocol {scheme!r}; choose one of {', '.join(ENDPOINTS)}.")
     if not _SERVED.fullmatch(served):
-        raise UsageError(f"{served!r} cannot name a model of a server; give the name that the server uses.")
+        raise UsageError(f"{served!r} is not a valid model name; give the name that the server uses.")
     try:
         parts = urlsplit(address)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         sound = False
     if not sound or any(character.isspace() for character in address):
-        raise UsageError(f"{address!r} is no address of a server; write it as http://localhost:8000/v1.")
+        raise UsageError(f"{address!r} is not a server address; write for example http://localhost:8000/v1.")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UsageError(
-            "A password or key does not go into the address, which is stored; start the studio with the environment "
-            "variable TILTMETER_API_KEY."
+            "The address must not contain a password or key, because it is stored; set the environment variable "
+            "TILTMETER_API_KEY before you start the studio."
         )
     return f"{scheme}:{served}@{address.rstrip('/')}"
 
 
 def list_model_files(workspace: StudioWorkspace) -> list[str]:
-    """The model folders and .gguf files in the workspace, by name."""
-    found = []
+    """Return the model folders and .gguf files in the workspace, sorted by name."""
+    models = []
     for folder, names in workspace.walk():
         if folder != workspace.folder and (CONFIG in names or ADAPTER_CONFIG in names):
-            found.append(workspace.name_of(folder))
-        found += [workspace.name_of(folder / name) for name in names if name.endswith(".gguf")]
-    return sorted(found)
+            models.append(workspace.name_of(folder))
+        models += [workspace.name_of(folder / name) for name in names if name.endswith(".gguf")]
+    return sorted(models)
 
 
 def find_model_path(name: str, workspace: StudioWorkspace) -> Path | None:
-    """The folder or .gguf file of a model in the workspace; None if it is not there."""
+    """Return the folder or .gguf file of a model in the workspace; None if it does not exist."""
     try:
         path = workspace.path(name.removeprefix(CHAT).rstrip("/"))
     except UsageError:
@@ -92,17 +92,16 @@ def _validate_local_model(name: str, workspace: StudioWorkspace) -> str:
     path = find_model_path(name, workspace)
     if path is not None and path.is_dir():
         if not (path / CONFIG).is_file() and not (path / ADAPTER_CONFIG).is_file():
-            raise UsageError(f"The folder {name!r} holds no {CONFIG}, so it is not a model in the Hugging Face layout.")
+            raise UsageError(f"The folder {name!r} has no {CONFIG}, so it is not a model in the Hugging Face format.")
         return workspace.name_of(path)
     if name.endswith(".gguf"):
         if path is None:
-            raise UsageError(f"There is no file {name!r} in the workspace; put the .gguf file there.")
+            raise UsageError(f"The workspace has no file {name!r}; copy the .gguf file to it.")
         return workspace.name_of(path)
-    if path is None and (workspace.folder / name).exists():
-        # A run would take it for a folder.
-        raise UsageError(f"{name!r} leads out of the workspace, or is hidden in it; put the model there itself.")
+    if path is None and (workspace.folder / name).exists():  # a run would open it as a folder
+        raise UsageError(f"{name!r} is hidden or outside the workspace; copy the model into the workspace.")
     if not _HUB_ID.fullmatch(name) or ".." in name or "--" in name:
         raise UsageError(
-            f"{name!r} is neither a model folder or .gguf file in the workspace, nor a hub id such as bert-base-cased."
+            f"{name!r} is neither a model folder or .gguf file in the workspace nor a hub id such as bert-base-cased."
         )
     return name

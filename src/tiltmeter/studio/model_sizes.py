@@ -1,4 +1,4 @@
-"""The size and kind of a model, for estimates: from its files if they are here, without loading it."""
+"""The size and kind of a model for estimates, from its local files."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 
 def find_model_size(name: str, workspace: StudioWorkspace) -> ModelSize:
-    """The size and kind of a model; unknown for a server, an adapter, and a hub id that was not downloaded yet."""
+    """Return the size and kind of a model; unknown for servers, adapters, and hub ids that are not downloaded."""
     chat = is_chat_model(name)
     if find_source(name) != "named":
         return ModelSize(kind="chat" if chat else "causal")
@@ -37,18 +37,18 @@ def _find_checkpoint(name: str, workspace: StudioWorkspace) -> Checkpoint | None
 
 
 def _find_downloaded(name: str) -> Path | None:
-    """The folder of a hub id in the cache of the hub's client; None if it is not there."""
+    """Return the folder of a hub id in the local cache; None if it is not downloaded."""
     from huggingface_hub import snapshot_download
 
     model_id, _, revision = name.partition("@")
     try:
         return Path(snapshot_download(model_id, revision=revision or None, local_files_only=True))
-    except Exception:  # not there, or not a hub id
+    except Exception:  # not downloaded, or not a hub id
         return None
 
 
 def _guess_kind(checkpoint: Checkpoint) -> str:
-    """The kind by the architecture that the config names: good enough to find models to compare the speed with."""
+    """Guess the kind from the architecture in the config, which is sufficient for estimates."""
     if checkpoint.gguf:
         return "causal"
     config = json.loads((checkpoint.folder / CONFIG).read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""The projects that people work on: each is open in a thread of its own, through which all requests on it go.
+"""Threads for open projects: all requests about a project run in its own thread.
 
-A connection to SQLite belongs to one thread, and so does what a review keeps in memory. A project that nobody has
-worked on for a while is closed; it is opened anew when its settings were edited or its database was replaced.
+A SQLite connection and the memory of a review belong to one thread. An idle project is closed after a while. A project
+is opened again if its settings or its database file have changed.
 """
 
 import threading
@@ -21,14 +21,14 @@ from tiltmeter.making.writing.written_item_ratings import load_rating
 
 T = TypeVar("T")
 
-# Seconds after which a project that nobody works on is closed.
+# Seconds until an idle project is closed.
 IDLE = 900.0
-# Seconds after the last request until changes that are only in the log of a project are copied into its file.
+# Seconds after the last request until the write-ahead log of a project is copied into its database.
 _REST = 0.1
 
 
 class ProjectSession:
-    """An open project with its review and, for written items, its rating."""
+    """An open project with its review and its rating of written items."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -36,18 +36,18 @@ class ProjectSession:
 
     @cached_property
     def review(self) -> Review:
-        """The review of the project."""
+        """Return the review of the project."""
         return Review(self.project)
 
-    def rate(self, work: Callable[[RatingSession], T]) -> T:
-        """Do something with the rating of the project's written items, as they are now."""
+    def rate(self, task: Callable[[RatingSession], T]) -> T:
+        """Run a task with the rating of the project's current items."""
         store = self.project.store
         if self._rating is None or self._rating[0] != store.stamp():
             self._rating = store.stamp(), load_rating(self.project)
         rating = self._rating[1]
-        done = work(rating)
-        self._rating = store.stamp(), rating  # what the rating itself writes changes no item
-        return done
+        result = task(rating)
+        self._rating = store.stamp(), rating  # a rating changes the stamp, but no item
+        return result
 
 
 class ProjectThreads:
@@ -59,8 +59,8 @@ class ProjectThreads:
         self._workers: dict[Path, _Worker] = {}
         self._is_closing = False
 
-    def submit(self, folder: Path, work: Callable[[ProjectSession], T]) -> T:
-        """Do something with the project in a folder, in its thread; returns or raises what `work` does."""
+    def submit(self, folder: Path, task: Callable[[ProjectSession], T]) -> T:
+        """Run a task in the thread of the project in a folder, and return or raise its result."""
         result: Future[T] = Future()
         with self._lock:
             if self._is_closing:
@@ -69,20 +69,20 @@ class ProjectThreads:
             if worker is None:
                 worker = self._workers[folder] = _Worker(self, folder)
                 worker.start()
-            worker.jobs.put((work, result))
+            worker.tasks.put((task, result))
         return result.result()
 
-    def review(self, folder: Path, work: Callable[[Review], T]) -> T:
-        """Do something with the review of the project in a folder."""
-        return self.submit(folder, lambda at_work: work(at_work.review))
+    def review(self, folder: Path, task: Callable[[Review], T]) -> T:
+        """Run a task with the review of the project in a folder."""
+        return self.submit(folder, lambda session: task(session.review))
 
     def close(self) -> None:
-        """Close all projects, after what is under way; nothing new is begun meanwhile."""
+        """Finish all submitted tasks and close all projects; new tasks are rejected meanwhile."""
         with self._lock:
             self._is_closing = True
             workers = list(self._workers.values())
             for worker in workers:
-                worker.jobs.put(None)
+                worker.tasks.put(None)
         for worker in workers:
             worker.join()
         with self._lock:
@@ -91,14 +91,14 @@ class ProjectThreads:
 
     @property
     def open_projects(self) -> list[Path]:
-        """The folders of the projects that are open."""
+        """Return the folders of the open projects."""
         with self._lock:
             return sorted(self._workers)
 
     def _remove_worker(self, worker: "_Worker") -> bool:
-        """Forget an idle worker; false if there is something to do for it."""
+        """Remove an idle worker; return False if it has a new task."""
         with self._lock:
-            if not worker.jobs.empty():
+            if not worker.tasks.empty():
                 return False
             self._workers.pop(worker.folder, None)
             return True
@@ -107,44 +107,44 @@ class ProjectThreads:
 class _Worker(threading.Thread):
     """The thread of one project."""
 
-    def __init__(self, workbench: ProjectThreads, folder: Path) -> None:
-        super().__init__(name=f"workbench {folder.name}", daemon=True)
+    def __init__(self, threads: ProjectThreads, folder: Path) -> None:
+        super().__init__(name=f"project {folder.name}", daemon=True)
         self.folder = folder
-        self.jobs: SimpleQueue[tuple[Callable[[ProjectSession], Any], Future[Any]] | None] = SimpleQueue()
-        self._workbench = workbench
+        self.tasks: SimpleQueue[tuple[Callable[[ProjectSession], Any], Future[Any]] | None] = SimpleQueue()
+        self._threads = threads
         self._open: ProjectSession | None = None
         self._files: object = None
 
     def run(self) -> None:
-        """Carry out what is asked for, until there is nothing to do for a while."""
+        """Run tasks until the project is idle or closed."""
         try:
             while True:
                 store = self._open.project.store if self._open is not None else None
-                rests = store is not None and store.is_log_ahead
+                is_log_ahead = store is not None and store.is_log_ahead
                 try:
-                    job = self.jobs.get(timeout=_REST if rests else self._workbench._idle)
+                    entry = self.tasks.get(timeout=_REST if is_log_ahead else self._threads._idle)
                 except Empty:
-                    if store is not None and rests:
+                    if store is not None and is_log_ahead:
                         store.copy_log()
                         continue
-                    if self._workbench._remove_worker(self):
+                    if self._threads._remove_worker(self):
                         return
                     continue
-                if job is None:
+                if entry is None:
                     return
-                self._run_task(*job)
+                self._run_task(*entry)
         finally:
             self._close()
 
-    def _run_task(self, work: Callable[[ProjectSession], Any], result: "Future[Any]") -> None:
+    def _run_task(self, task: Callable[[ProjectSession], Any], result: "Future[Any]") -> None:
         try:
-            done = work(self._opened())
+            value = task(self._open_session())
         except BaseException as error:
             result.set_exception(error)
         else:
-            result.set_result(done)
+            result.set_result(value)
 
-    def _opened(self) -> ProjectSession:
+    def _open_session(self) -> ProjectSession:
         files = _compute_identity(self.folder)
         if self._open is None or files != self._files:
             self._close()
@@ -158,7 +158,7 @@ class _Worker(threading.Thread):
 
 
 def _compute_identity(folder: Path) -> object:
-    """Changes when the settings of a project are edited, or its database is replaced."""
+    """Return a value that changes if the settings of a project are edited or its database file is replaced."""
     try:
         settings, database = (folder / SETTINGS).stat(), (folder / DATABASE).stat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What every request has to pass before a room answers it, and the headers of every answer."""
+"""Security checks of all requests, and the headers of all responses."""
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
@@ -16,7 +16,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# Of pages that the studio shows in a frame: reports, which bring their own policy for scripts and styles.
+# The policy of reports in a frame, which have their own policy for scripts and styles.
 FRAMED_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
 FRAMED_POLICY += "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 _HEADERS = {
@@ -29,21 +29,21 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _SAFE = {"GET", "HEAD"}
-# Paths that need no session, and paths that a guest may use.
+# Paths that need no session, and paths for guests.
 _OPEN = ("/static/", "/start")
 _FOR_GUESTS = ("/login",)
-# Where a link on another site may lead, with the overviews of the rooms. Other pages are opened from the studio itself.
+# Paths that links on other sites may open, in addition to the overview pages.
 _ENTRIES = frozenset({"/", "/start", "/login"})
-# What a link on another site gets instead of such a page.
-_ELSEWHERE = (
+# The response to links on other sites that lead to other pages.
+_FOREIGN_LINK = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Tiltmeter</title>'
-    '<p>This link comes from another site. <a href="/">Open the studio itself.</a></p></html>'
+    '<p>This link comes from another site. <a href="/">Open the studio.</a></p></html>'
 )
 _LOG_IN_AGAIN = (
     'You are no longer logged in. <a href="/login" target="_blank" rel="noopener">Log in in another tab</a>, then send '
-    "this again; what you wrote is still here."
+    "the form again; your text is still on this page."
 )
-# Where a reviewer may go.
+# Paths for reviewers.
 _FOR_REVIEWERS = ("/review", "/login", "/logout")
 
 
@@ -58,7 +58,7 @@ class RequestGuard:
         is_valid: Callable[[Session], bool],
         overviews: AbstractSet[str],
     ) -> None:
-        """`is_valid` says whether a reviewer's session is still good, `overviews` are pages that change nothing."""
+        """`is_valid` returns whether a reviewer's session is valid; `overviews` are pages that change nothing."""
         self._app = app
         self._config = config
         self._sessions = sessions
@@ -66,10 +66,10 @@ class RequestGuard:
         self._entries = _ENTRIES | overviews
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Reject a request or pass it to the application."""
         if scope["type"] == "websocket":
             await receive()
-            await send({"type": "websocket.close", "code": 1008, "reason": "The studio has no websockets."})
+            await send({"type": "websocket.close", "code": 1008, "reason": "Websockets are not supported."})
             return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -89,17 +89,17 @@ class RequestGuard:
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
         if headers.get("host", "").lower() not in self._config.hosts or len(headers.getlist("host")) != 1:
-            return _build_refusal(421, "The studio does not answer at this address; use the one that was printed.")
+            return _build_refusal(421, "Wrong address; use the one that `tiltmeter studio` printed.")
         if method not in {*_SAFE, "POST"}:
-            return _build_refusal(405, "The studio has no such request.")
+            return _build_refusal(405, "Method not allowed.")
         origin = headers.get("origin")
         if origin is not None and origin not in self._config.origins:
-            return _build_refusal(403, "The request comes from another page.")
+            return _build_refusal(403, "The request comes from another site.")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             if headers.get("sec-fetch-mode") != "navigate" or method not in _SAFE:
-                return _build_refusal(403, "The request comes from another page.")
+                return _build_refusal(403, "The request comes from another site.")
             if path not in self._entries:
-                return HTMLResponse(_ELSEWHERE, 403)
+                return HTMLResponse(_FOREIGN_LINK, 403)
         if path.startswith(_OPEN) and method in _SAFE:
             return None
         session = self._read_session(headers)
@@ -110,17 +110,17 @@ class RequestGuard:
             return _redirect_to_login(method, is_htmx=is_htmx)
         if method == "POST":
             if origin is None:
-                return _build_refusal(403, "The request does not say which page it comes from.", is_htmx=is_htmx)
+                return _build_refusal(403, "The request has no Origin header.", is_htmx=is_htmx)
             if session is None or not self._sessions.is_csrf_token(session, headers.get(CSRF_HEADER, "")):
-                return _build_refusal(403, "The page is too old; load it again.", is_htmx=is_htmx)
+                return _build_refusal(403, "The page is outdated; reload it.", is_htmx=is_htmx)
         if path in _FOR_GUESTS:
             return None
         if session is None or not self._is_allowed(session.role, path):
             return _build_refusal(
                 401 if session is None else 403,
-                "Open the address that `tiltmeter studio` printed at its start; it has a token that lets you in."
+                "Open the address that `tiltmeter studio` printed; it contains the token that you need."
                 if not self._config.share
-                else "This is not for reviewers.",
+                else "Reviewers have no access to this page.",
                 is_htmx=is_htmx,
             )
         return None
@@ -132,13 +132,13 @@ class RequestGuard:
         return role == "owner"
 
     def _read_session(self, headers: Headers) -> Session | None:
-        found = cookie_parser(headers.get("cookie", "")).get(self._config.cookie)
-        session = self._sessions.read(found) if found else None
+        cookie = cookie_parser(headers.get("cookie", "")).get(self._config.cookie)
+        session = self._sessions.read(cookie) if cookie else None
         return None if session is not None and session.role == "reviewer" and not self._is_valid(session) else session
 
 
 def _build_refusal(status: int, sentence: str, *, is_htmx: bool = False) -> Response:
-    """A refusal; `sentence` is one of ours, for the message line of a page it may have markup."""
+    """Return an error response; `sentence` may contain markup and is never user input."""
     return (
         HTMLResponse(f'<p class="note">{sentence}</p>', status)
         if is_htmx
@@ -147,7 +147,7 @@ def _build_refusal(status: int, sentence: str, *, is_htmx: bool = False) -> Resp
 
 
 def _redirect_to_login(method: str, *, is_htmx: bool) -> Response:
-    """Where somebody goes whose session has ended; a page on which something was written stays as it is."""
+    """Redirect to the login page after the end of a session; a sent form gets a message, so that its text is kept."""
     if method in _SAFE:
         if is_htmx:
             return Response(status_code=204, headers={"HX-Redirect": "/login"})

@@ -1,8 +1,4 @@
-"""Connections whose requests come too slowly, or never completely, are closed.
-
-Uvicorn has no limit for the time in which a request has to arrive, so that clients that send half a request, by fault
-or on purpose, would use up the connections of the server.
-"""
+"""Timeouts for incomplete requests, which Uvicorn lacks; otherwise slow clients could use up all connections."""
 
 import asyncio
 
@@ -14,12 +10,12 @@ _INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP/1.1 with limits in seconds: for the headers, for pauses within a body, and for a whole body."""
+    """HTTP/1.1 with timeouts in seconds: for the headers, for pauses within a body, and for a whole body."""
 
     headers_within = 15.0
     longest_pause = 15.0
     body_within = 120.0
-    # Of more connections than this, the one that has been waited for longest is closed.
+    # With more connections than this, the one that has been incomplete for the longest time is closed.
     most_connections = 500
 
     _timer: asyncio.TimerHandle | None = None
@@ -27,7 +23,7 @@ class TimedProtocol(H11Protocol):
     _begun = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request."""
+        """Start the timeout for the first request."""
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > self.most_connections:
@@ -36,12 +32,12 @@ class TimedProtocol(H11Protocol):
                 min(waiting, key=lambda one: one._begun)._give_up()
 
     def handle_events(self) -> None:
-        """Go on to wait for the rest of a request, or for the next one."""
+        """Restart the timeout for the rest of a request or for the next one."""
         super().handle_events()
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Cancel the timeout."""
         self._stop()
         super().connection_lost(exc)
 

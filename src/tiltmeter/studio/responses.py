@@ -1,4 +1,4 @@
-"""HTML for the rooms: whole pages, fragments for htmx, and errors."""
+"""HTML responses: whole pages, fragments for htmx, and errors."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -17,46 +17,46 @@ _PACKAGE = "tiltmeter.studio"
 
 
 def get_studio(request: Request) -> "Studio":
-    """The studio that answers a request."""
-    found: Studio = request.app.state.studio
-    return found
+    """Return the studio of a request."""
+    studio: Studio = request.app.state.studio
+    return studio
 
 
 def get_session(request: Request) -> Session:
-    """Who sent a request."""
+    """Return the session of a request."""
     session: Session | None = request.scope["state"]["session"]
-    assert session is not None, "the guard lets nobody in without one"
+    assert session is not None, "the guard rejects requests without a session"
     return session
 
 
-def parse_whole_number(text: str, what: str, most: int = 1_000_000_000) -> int:
-    """A number of a request; a UsageError that says what is none, or too large."""
+def parse_whole_number(text: str, name: str, most: int = 1_000_000_000) -> int:
+    """Parse a whole number; raise a UsageError with its name if it is invalid or too large."""
     if not text.isascii() or not text.isdecimal() or len(text) > 12 or int(text) > most:
-        raise UsageError(f"{what} should be a whole number from 0 to {most:,}.")
+        raise UsageError(f"{name} must be a whole number from 0 to {most:,}.")
     return int(text)
 
 
 def is_htmx(request: Request) -> bool:
-    """Whether a request wants a fragment."""
+    """Return whether a request expects a fragment."""
     return request.headers.get("hx-request") == "true"
 
 
 def render_page(
     request: Request, template: str, status: int = 200, package: str = _PACKAGE, /, **values: Any
 ) -> HTMLResponse:
-    """A whole page; its template, from `templates/` of a package, extends `base.html.jinja`."""
+    """Render a whole page; its template, from `templates/` of a package, extends `base.html.jinja`."""
     return render_fragment(request, template, status, package, **values)
 
 
 def render_fragment(
     request: Request, template: str, status: int = 200, package: str = _PACKAGE, /, **values: Any
 ) -> HTMLResponse:
-    """A piece of a page."""
+    """Render a part of a page."""
     studio, session = get_studio(request), request.scope["state"].get("session")
     html = load_template(template, package, _PACKAGE).render(
         csrf=studio.sessions.compute_csrf_token(session) if session else "",
         session=session,
-        rooms=studio.rooms,
+        pages=studio.pages,
         share=studio.config.share,
         path=request.url.path,
         **values,
@@ -65,7 +65,7 @@ def render_fragment(
 
 
 def hide_paths(request: Request, sentence: str) -> str:
-    """A sentence as this person may see it: reviewers elsewhere see paths from the workspace on."""
+    """Return a sentence without paths outside the workspace if the studio is shared."""
     studio = get_studio(request)
     if not studio.config.share:
         return sentence
@@ -74,7 +74,7 @@ def hide_paths(request: Request, sentence: str) -> str:
 
 
 def render_error(request: Request, sentence: str, status: int = 400) -> Response:
-    """A sentence in the page's message line, or as a page of its own."""
+    """Render an error in the message line of the page, or as a whole page."""
     sentence = hide_paths(request, sentence)
     if is_htmx(request):
         return render_fragment(request, "error_message.html.jinja", status, sentence=sentence)
@@ -82,14 +82,14 @@ def render_error(request: Request, sentence: str, status: int = 400) -> Response
 
 
 def redirect(request: Request, path: str) -> Response:
-    """Have the browser open another page of the studio."""
+    """Redirect the browser to another page of the studio."""
     if is_htmx(request):
         return Response(status_code=204, headers={"HX-Redirect": path})
     return RedirectResponse(path, 303)
 
 
 def set_session(request: Request, response: Response, session: Session) -> Response:
-    """Have the browser keep a session."""
+    """Set the cookie of a session."""
     studio = get_studio(request)
     response.set_cookie(
         studio.config.cookie,

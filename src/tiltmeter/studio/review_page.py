@@ -1,6 +1,5 @@
-"""What the page of one item shows a reviewer: nothing in it depends on what others decided."""
+"""The page of one item for a reviewer; it does not depend on the decisions of others (blind review)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tiltmeter.datasets.findings import list_error_codes, list_warning_codes
@@ -19,12 +18,12 @@ from tiltmeter.making.review.review_views import ReviewItem
 
 @dataclass(frozen=True, slots=True)
 class ReviewText:
-    """A text of an item: its name, source and translation in marked pieces, and as the reviewer has decided it."""
+    """A text of an item: marked source and translation, the plain translation, and the reviewer's own text `now`."""
 
     field: str
     name: str
     source: list[MarkedPiece]
-    shown: list[MarkedPiece]
+    translation: list[MarkedPiece]
     text: str
     now: str
     proposals: list[tuple[NumberedProposal, list[MarkedPiece]]]
@@ -32,7 +31,7 @@ class ReviewText:
 
 @dataclass(frozen=True, slots=True)
 class ReviewReason:
-    """Why an item is in the queue: a sentence, the finding's name with its meaning, and the text that it is about."""
+    """A reason for the review of an item: code of the finding, message, meaning of the code, and name of the text."""
 
     code: str
     sentence: str
@@ -42,7 +41,7 @@ class ReviewReason:
 
 @dataclass(frozen=True, slots=True)
 class NeededReason:
-    """A warning that has to be accepted with a reason if the item is kept; `why` is what the reviewer gave before."""
+    """A warning that needs a reason if the item is kept; `why` is the reviewer's earlier reason."""
 
     code: str
     sentence: str
@@ -51,7 +50,7 @@ class NeededReason:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """An item, and how far the reviewer has come; `known` counts their decisions on it, withdrawn ones included."""
+    """An item and the reviewer's progress; `known` counts their decisions on the item, including withdrawn ones."""
 
     item: str
     part: str
@@ -68,7 +67,7 @@ class ReviewPage:
 
 
 def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
-    """The page of an item for a reviewer."""
+    """Build the page of an item for a reviewer."""
     sources, texts, proposals = mark_texts(view.source), mark_texts(view.texts), number_proposals(view)
     own = view.decided if view.decided and view.decided.shown == view.shown else None
     now = {**view.texts, **(own.texts if own else {})}
@@ -92,10 +91,10 @@ def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> Review
         for problem in view.problems
     ]
     given = dict(own.accepted) if own else {}
-    found = review.find_unsettled(view, now) if _is_complete(view, now) else []
+    is_complete = all(now.get(field, "").strip() for field in view.source)
     needed = [
         NeededReason(problem.reason, _to_sentence(problem.message), given.get(problem.reason, ""))
-        for problem in found
+        for problem in (review.find_unsettled(view, now) if is_complete else [])
         if problem.kind == "warning"
     ]
     done, left = review.count_progress(reviewer)
@@ -115,11 +114,5 @@ def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> Review
     )
 
 
-def _is_complete(view: ReviewItem, texts: Mapping[str, str]) -> bool:
-    """Whether texts can be checked at all: all there, and none empty."""
-    return all(texts.get(field, "").strip() for field in view.source)
-
-
 def _to_sentence(message: str) -> str:
-    """A message as a sentence."""
     return f"{message[:1].upper()}{message[1:]}{'' if message.endswith(('.', '!', '?')) else '.'}"

@@ -1,4 +1,4 @@
-"""Who may review in a shared studio: names with passwords, kept as scrypt hashes in the workspace's own folder."""
+"""The accounts of reviewers in a shared studio: names with scrypt hashes of passwords, stored in the workspace."""
 
 import hashlib
 import hmac
@@ -14,16 +14,16 @@ from tiltmeter.files import write_atomically
 from tiltmeter.studio.studio_workspace import STATE
 
 _FILE = Path(STATE) / "reviewers.json"
-# The cost of a hash: 16 MB and some 50 ms.
+# Parameters of scrypt; a hash needs 16 MB and about 50 ms.
 _COST = {"n": 2**14, "r": 8, "p": 1}
 SHORTEST = 8
-# Stands for the entry of a name that nobody has, so that it takes the same time; no password has this hash.
+# The entry for unknown names, so that checking them takes the same time; no password has this hash.
 _NOBODY = {"salt": bytes(16).hex(), "hash": bytes(64).hex()}
 
 
 @dataclass(frozen=True, slots=True)
 class StudioReviewer:
-    """Somebody who may log in to a shared studio; an adjudicator also settles conflicts, answers and publishes."""
+    """A reviewer account; an adjudicator can also settle conflicts, answer questions and publish."""
 
     name: str
     is_adjudicator: bool = False
@@ -32,12 +32,12 @@ class StudioReviewer:
 def add_studio_reviewer(
     workspace: Path, name: str, password: str, *, is_adjudicator: bool | None = None
 ) -> StudioReviewer:
-    """Give somebody a password, or another one; who is an adjudicator stays one unless `is_adjudicator` is given."""
+    """Add a reviewer or change the password; without `is_adjudicator`, a known reviewer keeps the role."""
     name = name.strip()
     if not name or not name.isprintable() or len(name) > 100:
-        raise UsageError("A reviewer needs a name of at most 100 printable characters.")
+        raise UsageError("The name of a reviewer must have 1 to 100 printable characters.")
     if len(password) < SHORTEST:
-        raise UsageError(f"The password of {name} should have at least {SHORTEST} characters.")
+        raise UsageError(f"The password of {name} is too short; use at least {SHORTEST} characters.")
     before = find_studio_reviewer(workspace, name)
     if is_adjudicator is None:
         is_adjudicator = before is not None and before.is_adjudicator
@@ -54,7 +54,7 @@ def add_studio_reviewer(
 
 
 def remove_studio_reviewer(workspace: Path, name: str) -> None:
-    """Take away somebody's password, so that they can no longer log in."""
+    """Delete the account of a reviewer."""
     known = _read_accounts(workspace)
     left = {other: entry for other, entry in known.items() if other.casefold() != name.strip().casefold()}
     if len(left) == len(known):
@@ -63,30 +63,30 @@ def remove_studio_reviewer(workspace: Path, name: str) -> None:
 
 
 def list_studio_reviewers(workspace: Path) -> list[StudioReviewer]:
-    """Those who may log in, by name."""
+    """Return the reviewers, sorted by name."""
     return [
         StudioReviewer(name, bool(entry["adjudicator"])) for name, entry in sorted(_read_accounts(workspace).items())
     ]
 
 
 def find_studio_reviewer(workspace: Path, name: str) -> StudioReviewer | None:
-    """Who may log in by this name; upper and lower case are the same."""
+    """Return the reviewer with this name, ignoring case; None if there is none."""
     return next(
         (one for one in list_studio_reviewers(workspace) if one.name.casefold() == name.strip().casefold()), None
     )
 
 
 def get_session_key(workspace: Path, name: str) -> str:
-    """Changes when somebody's password does, so that a session that remembers it ends; empty for nobody."""
+    """Return a key that changes with the password of a reviewer; empty for an unknown name."""
     return str(next((entry["session"] for other, entry in _read_accounts(workspace).items() if other == name), ""))
 
 
-# So that many who log in at once do not take much memory.
+# Limits the memory for parallel logins.
 _hashing = threading.BoundedSemaphore(2)
 
 
 def check_password(workspace: Path, name: str, password: str) -> bool:
-    """Whether this is the password of a reviewer; it takes the same time for names that nobody has."""
+    """Return whether this is the password of a reviewer; unknown names take the same time."""
     wanted = name.strip().casefold()
     entry = next((entry for other, entry in _read_accounts(workspace).items() if other.casefold() == wanted), _NOBODY)
     return hmac.compare_digest(_hash_password(password, bytes.fromhex(entry["salt"])), bytes.fromhex(entry["hash"]))
@@ -106,7 +106,7 @@ def _read_accounts(workspace: Path) -> dict[str, dict[str, Any]]:
         for entry in values.values():
             bytes.fromhex(entry["salt"]), bytes.fromhex(entry["hash"]), entry["adjudicator"], entry["session"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path} is damaged; delete it, and add the reviewers again.") from error
+        raise DataError(f"{path} is damaged; delete it and add the reviewers again.") from error
     return dict(values)
 
 

@@ -1,6 +1,6 @@
-"""Runs compared in the studio: the page of `tiltmeter compare --html`, and what is not compared.
+"""Comparisons of runs: the page of `tiltmeter compare --html`, and the pairs that are not compared.
 
-What compares is imported on use: it imports torch, which takes seconds.
+Modules of comparisons are imported on use, because they import torch, which takes seconds.
 """
 
 import threading
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.omitted_pairs import OmittedPairs
 
 MOST_RUNS = 12
-# Pages that are kept in memory.
+# The number of results in memory.
 _KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """The folders of the runs by name, and the options of a comparison. `state` identifies what the folders hold."""
+    """The folders of the runs by name, and the options of a comparison; `state` changes with the content of folders."""
 
     runs: tuple[tuple[str, Path], ...]
     state: tuple[Any, ...] = ()
@@ -35,7 +35,7 @@ class ComparisonRequest:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRuns:
-    """What a comparison gave: its page, or the sentence why there is none; and what was left out."""
+    """The result of a comparison: its page or a `problem`, and the pairs that are not compared."""
 
     page: str
     problem: str
@@ -45,31 +45,31 @@ class ComparedRuns:
 def build_comparison_request(
     runs: Mapping[str, Path], by: str = "", across: tuple[str, ...] = (), state: tuple[Any, ...] = ()
 ) -> ComparisonRequest:
-    """Check a request."""
+    """Check the options of a comparison."""
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
 
     if len(runs) < 2:
-        raise UsageError("Choose two runs or more to compare.")
+        raise UsageError("Choose at least two runs to compare.")
     if len(runs) > MOST_RUNS:
-        raise UsageError(f"These are {len(runs)} runs; choose at most {MOST_RUNS}.")
+        raise UsageError(f"You have chosen {len(runs)} runs; choose at most {MOST_RUNS}.")
     chosen = next((known for known in BY if known == by), None)
     if by and chosen is None:
         raise UsageError(f"Runs cannot be compared by {by!r}; choose one of {', '.join(BY)}.")
     if unknown := [name for name in across if name not in ACROSS]:
-        raise UsageError(f"There is no comparison across {unknown[0]!r}; there is {', '.join(ACROSS)}.")
+        raise UsageError(f"Runs cannot be compared across {unknown[0]!r}; choose from {', '.join(ACROSS)}.")
     return ComparisonRequest(tuple(runs.items()), state, chosen, tuple(name for name in ACROSS if name in across))
 
 
 class RunComparisons:
-    """Compares runs, and keeps the last results."""
+    """Compares runs, and caches the last results."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[ComparisonRequest, ComparedRuns] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, request: ComparisonRequest) -> ComparedRuns:
-        """The result of a comparison; one at a time is made."""
+        """Return the result of a comparison; only one is computed at a time."""
         with self._lock:
             if request not in self._kept:
                 self._kept[request] = _compare_runs(request)

@@ -1,4 +1,4 @@
-"""Files on a run to take away: tables, and the formats of `tiltmeter export`."""
+"""The downloads of a run: tables, and the formats of `tiltmeter export`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tiltmeter.runs.run_validation import read_table
 
 @dataclass(frozen=True, slots=True)
 class DownloadFormat:
-    """A kind of file. `per_model`: it is on one model, which has to be named if the run has several."""
+    """A file format; with `per_model`, a file is about one model, which must be chosen if the run has several."""
 
     words: str
     suffix: str
@@ -34,7 +34,7 @@ def _export_scores(folder: Path, _model: str | None) -> str:
     try:
         scores = read_table(folder / SCORES)
     except DataError as error:
-        raise DataError(f"The scores in {folder.name} cannot be read: {error} Make the run again.") from error
+        raise DataError(f"The scores of {folder.name} cannot be read: {error} Run it again.") from error
     return format_csv(list(scores.columns), scores.itertuples(index=False))
 
 
@@ -43,10 +43,10 @@ def _export_format(name: str, folder: Path, model: str | None) -> str:
 
 
 DOWNLOADS: Mapping[str, DownloadFormat] = {
-    "measures": DownloadFormat("All numbers (CSV)", "measures.csv", "text/csv", _export_measures),
+    "measures": DownloadFormat("All values (CSV)", "measures.csv", "text/csv", _export_measures),
     "scores": DownloadFormat("Scores of all items (CSV)", "scores.csv", "text/csv", _export_scores),
     "jsonl": DownloadFormat(
-        "All numbers (JSON Lines)", "measures.jsonl", "application/jsonl", partial(_export_format, "jsonl")
+        "All values (JSON Lines)", "measures.jsonl", "application/jsonl", partial(_export_format, "jsonl")
     ),
     "model-card": DownloadFormat(
         "Model card (Markdown)", "model-card.md", "text/markdown", partial(_export_format, "model-card"), per_model=True
@@ -62,8 +62,8 @@ DOWNLOADS: Mapping[str, DownloadFormat] = {
 
 
 def build_download(name: str, folder: Path, model: str | None) -> tuple[DownloadFormat, str]:
-    """The kind of file with this name, and its text for a run."""
+    """Return the download format with this name, and its text for a run."""
     if name not in DOWNLOADS:
-        raise UsageError(f"There is no download {name!r}; there is {', '.join(DOWNLOADS)}.")
-    kind = DOWNLOADS[name]
-    return kind, kind.make(folder, model)
+        raise UsageError(f"Unknown download {name!r}; choose one of {', '.join(DOWNLOADS)}.")
+    chosen = DOWNLOADS[name]
+    return chosen, chosen.make(folder, model)

@@ -1,4 +1,4 @@
-"""The folders of runs in a workspace."""
+"""Finding the folders of runs in a workspace."""
 
 import os
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ _FILES = (MANIFEST, MEASURES, SCORES)
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """A folder with a run, finished or not. `path` is relative to the workspace, with `/`.
+    """A folder with a finished or unfinished run; `path` is relative to the workspace, with `/`.
 
-    `stamp` identifies what its manifest and measures hold, by size and time of change.
+    `stamp` changes with the size or modification time of its manifest and measures.
     """
 
     path: str
@@ -24,12 +24,12 @@ class RunFolder:
 
 
 def find_run_folders(workspace: Path) -> Iterator[RunFolder]:
-    """The runs of a workspace, at most three levels down; hidden folders and links are not looked into."""
+    """Yield the runs of a workspace, at most three levels down, without hidden folders and links."""
     yield from _walk_runs(str(workspace), "", DEPTH)
 
 
 def find_run_folder(folder: Path) -> RunFolder | None:
-    """The run in a folder; None if there is none."""
+    """Return the run in a folder; None if there is none."""
     try:
         with os.scandir(folder) as entries:
             return _read_run(folder.name, {entry.name: entry for entry in entries})
@@ -54,11 +54,11 @@ def _walk_runs(folder: str, path: str, levels: int) -> Iterator[RunFolder]:
 
 
 def _read_run(path: str, inside: dict[str, "os.DirEntry[str]"]) -> RunFolder | None:
-    there = [inside[name] for name in _FILES if name in inside]
-    if not there:
+    files = [inside[name] for name in _FILES if name in inside]
+    if not files:
         return None
     try:
-        states = [(entry.name, entry.stat()) for entry in there]
+        states = [(entry.name, entry.stat()) for entry in files]
     except OSError:  # removed meanwhile
         return None
     stamp = " ".join(f"{name}:{state.st_mtime_ns}:{state.st_size}" for name, state in states if name != SCORES)

@@ -1,4 +1,4 @@
-"""All runs of a workspace, with their names and tags; their summaries are kept in `studio.sqlite`."""
+"""The list of all runs of a workspace with their names and tags; summaries are cached in `studio.sqlite`."""
 
 import hashlib
 import re
@@ -21,11 +21,11 @@ from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 LONGEST_NAME = 100
 LONGEST_TAG = 30
 MOST_TAGS = 12
-# Part of the stamp of a summary: those of another version are made again.
+# Part of the stamp of a summary, so that other versions do not use it.
 _FORMAT = f"1 {tiltmeter.__version__}"
 _UNREAD = RunSummary()
-_ODD_NAME = RunSummary(problem="The name of its folder, or of one above, cannot be used in an address; rename it.")
-# Paths that are surely names in a workspace; others are checked by it, which is slower.
+_ODD_NAME = RunSummary(problem="The name of the folder or of a parent folder cannot be used in a URL; rename it.")
+# Paths that are valid in any workspace; other paths need a slower check.
 _PLAIN = re.compile(r"\w[\w .+-]*(/\w[\w .+-]*)*")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS run_summary (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, summary TEXT NOT NULL);
@@ -38,8 +38,8 @@ CREATE TABLE IF NOT EXISTS run_tag (path TEXT NOT NULL, tag TEXT NOT NULL, PRIMA
 class ListedRun:
     """A run in the list.
 
-    `path` names it in the workspace; it is empty if it cannot, and then nothing can be done with the run. `is_read` is
-    False if its summary was not read yet.
+    `path` is its name in the workspace, empty if the name cannot be used in a URL. `is_read` is False if its summary
+    was not read yet.
     """
 
     path: str
@@ -52,17 +52,17 @@ class ListedRun:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it can be opened, compared and downloaded."""
+        """Return whether the run can be opened, compared and downloaded."""
         return self.is_read and not self.running and not self.summary.problem
 
     @property
     def key(self) -> str:
-        """Identifies it on a page."""
+        """Return an identifier for a page."""
         return hashlib.sha256(self.path.encode()).hexdigest()[:12]
 
     @property
     def words(self) -> str:
-        """The text that a search looks into."""
+        """Return the text for searches."""
         languages = [name for code in self.summary.languages for name in (code, get_language_name(code))]
         benchmarks = [benchmark.name for benchmark in self.summary.benchmarks]
         return "\n".join([self.name, self.path, *self.summary.models, *benchmarks, *languages, *self.tags]).casefold()
@@ -70,7 +70,7 @@ class ListedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs are listed: those with all words of `text`, and each of the others that is given."""
+    """A filter of the list: runs that contain all words of `text` and match the other fields that are not empty."""
 
     text: str = ""
     benchmark: str = ""
@@ -79,10 +79,10 @@ class RunFilter:
     tag: str = ""
 
     def is_listed(self, run: ListedRun) -> bool:
-        """Whether a run is listed."""
+        """Return whether a run matches."""
         summary = run.summary
         return (
-            (not self.benchmark or any(found.name == self.benchmark for found in summary.benchmarks))
+            (not self.benchmark or any(benchmark.name == self.benchmark for benchmark in summary.benchmarks))
             and (not self.language or self.language in summary.languages)
             and (not self.tone or self.tone in summary.tones)
             and (not self.tag or self.tag in run.tags)
@@ -92,7 +92,7 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True)
 class FilterChoices:
-    """The values that filters can have, from the runs that there are."""
+    """The values for the filters."""
 
     benchmarks: list[str]
     languages: list[str]
@@ -100,7 +100,7 @@ class FilterChoices:
 
 
 def list_choices(runs: Iterable[ListedRun]) -> FilterChoices:
-    """The values of the filters."""
+    """Return the values for the filters that occur in runs."""
     runs = list(runs)
     return FilterChoices(
         sorted({benchmark.name for run in runs for benchmark in run.summary.benchmarks}),
@@ -110,7 +110,7 @@ def list_choices(runs: Iterable[ListedRun]) -> FilterChoices:
 
 
 class _RunStore(Database):
-    """The tables of this room in `studio.sqlite`."""
+    """The tables about runs in `studio.sqlite`."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -118,34 +118,34 @@ class _RunStore(Database):
             _SCHEMA,
             synchronous="NORMAL",
             contents="the studio",
-            remedy="move it away, and the studio makes a new one without the names and tags of runs",
+            remedy="delete it; the names and tags of runs will be lost",
         )
 
     def read_summaries(self) -> dict[str, tuple[str, str]]:
-        """Stamp and summary by path; not those that were damaged, which are made again."""
+        """Return stamp and summary by path, without damaged summaries."""
         rows = self._db.execute("SELECT * FROM run_summary")
         return {path: (stamp, text) for path, signed, text in rows if (stamp := _verify_stamp(signed, path, text))}
 
     def store_summaries(self, rows: Sequence[tuple[str, str, str]], gone: Iterable[str]) -> None:
-        """Store summaries, and forget those of runs that are gone."""
+        """Store summaries, and delete those of removed runs."""
         with self.begin_transaction():
             signed = [(path, f"{stamp} {compute_checksum(path, stamp, text)}", text) for path, stamp, text in rows]
             self._db.executemany("INSERT OR REPLACE INTO run_summary VALUES (?, ?, ?)", signed)
             self._db.executemany("DELETE FROM run_summary WHERE path = ?", [(path,) for path in gone])
 
     def names(self) -> dict[str, str]:
-        """The names that were given, by path."""
+        """Return the display names by path."""
         return dict(self._db.execute("SELECT path, name FROM run_name"))
 
     def tags(self) -> dict[str, list[str]]:
-        """The tags, by path."""
-        found: dict[str, list[str]] = {}
+        """Return the tags by path."""
+        tags: dict[str, list[str]] = {}
         for path, tag in self._db.execute("SELECT path, tag FROM run_tag ORDER BY tag"):
-            found.setdefault(path, []).append(tag)
-        return found
+            tags.setdefault(path, []).append(tag)
+        return tags
 
     def describe(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
-        """Set the name and the tags of a run, if given."""
+        """Set the display name and the tags of a run, if given."""
         with self.begin_transaction():
             if name is not None:
                 self._db.execute("DELETE FROM run_name WHERE path = ?", (path,))
@@ -157,21 +157,20 @@ class _RunStore(Database):
 
 
 class RunIndex:
-    """The runs of a workspace. `running` gives the folders that jobs write to."""
+    """The runs of a workspace; `running` returns the folders of active jobs."""
 
     def __init__(self, workspace: StudioWorkspace, running: Callable[[], AbstractSet[Path]] = frozenset) -> None:
         self.workspace = workspace
         self.running = running
 
     def runs(self, seconds: float | None = None) -> list[ListedRun]:
-        """All runs, newest first.
+        """Return all runs, newest first.
 
-        Reading summaries stops after `seconds`; the runs that are left, the oldest, are listed without a summary, and
-        are read by the next call.
+        Reading new summaries stops after `seconds`; the remaining runs have no summary until a later call reads it.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        there = sorted(find_run_folders(self.workspace.folder), key=lambda folder: -folder.changed)
-        folders = [folder for folder in there if self._is_nameable(folder.path)]
+        everything = sorted(find_run_folders(self.workspace.folder), key=lambda folder: -folder.changed)
+        folders = [folder for folder in everything if self._is_nameable(folder.path)]
         with self._store() as store:
             kept, names, tags = store.read_summaries(), store.names(), store.tags()
             read: dict[str, RunSummary] = {}
@@ -201,16 +200,16 @@ class RunIndex:
         ]
         runs += [
             ListedRun("", escape_unsafe(folder.path), (), _ODD_NAME, folder.changed)
-            for folder in there
+            for folder in everything
             if not self._is_nameable(folder.path)
         ]
         return sorted(runs, key=_get_sort_key)
 
     def run(self, path: str) -> ListedRun:
-        """One run, finished or not; a UsageError if there is none."""
+        """Return a finished or unfinished run; raise a UsageError if there is none."""
         folder = find_run_folder(self.workspace.path(path))
         if folder is None:
-            raise UsageError(f"There is no run {path!r} in the workspace.")
+            raise UsageError(f"The workspace has no run {path!r}.")
         with self._store() as store:
             names, tags = store.names(), store.tags()
         return ListedRun(
@@ -223,19 +222,18 @@ class RunIndex:
         )
 
     def whole(self, path: str) -> ListedRun:
-        """One run that is finished and can be read; a UsageError with the problem otherwise."""
+        """Return a run that is finished and readable; raise a UsageError with the problem otherwise."""
         run = self.run(path)
         if run.running:
-            raise UsageError(f"{run.name} is still running; wait for its end, or stop it first.")
+            raise UsageError(f"{run.name} is still running; wait until it ends, or stop it.")
         if run.summary.problem:
             raise UsageError(f"{run.name} cannot be opened. {run.summary.problem}")
         return run
 
     def describe(self, path: str, *, name: str | None = None, tags: str | None = None) -> None:
-        """Give a run a name for display, or tags, separated by commas, instead of those it has; or both.
+        """Check and set the display name or the tags of a run, or both; tags are separated by commas.
 
-        An empty name, or the folder's, gives it its folder's name again. The folder is not renamed: jobs, scripts and
-        notes may name it.
+        An empty name resets it to the name of the folder. The folder itself is not renamed.
         """
         self.run(path)
         given_name = None if name is None else _validate_name(name, path)
@@ -243,12 +241,12 @@ class RunIndex:
         self.set_description(path, given_name, given_tags)
 
     def set_description(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
-        """Set the name and the tags of a path as they are given; empty ones are forgotten."""
+        """Set the display name and the tags of a path without checks; empty values are deleted."""
         with self._store() as store:
             store.describe(path, name, tags)
 
     def given_name(self, path: str) -> str:
-        """The name that a run was given; empty if it has its folder's."""
+        """Return the display name of a run; empty if it is the name of the folder."""
         with self._store() as store:
             return store.names().get(path, "")
 
@@ -273,23 +271,23 @@ class RunIndex:
 def _validate_name(text: str, path: str) -> str:
     name = " ".join(escape_unsafe(text).split())
     if len(name) > LONGEST_NAME:
-        raise UsageError(f"The name has {len(name)} characters; give at most {LONGEST_NAME}.")
+        raise UsageError(f"The name has {len(name)} characters; use at most {LONGEST_NAME}.")
     return "" if name == path.rsplit("/", 1)[-1] else name
 
 
 def _validate_tags(text: str) -> list[str]:
     tags = list(dict.fromkeys(filter(None, (" ".join(escape_unsafe(tag).split()) for tag in re.split("[,;\n]", text)))))
     if long := next((tag for tag in tags if len(tag) > LONGEST_TAG), None):
-        raise UsageError(f"The tag {long[:LONGEST_TAG]}… has {len(long)} characters; give at most {LONGEST_TAG}.")
+        raise UsageError(f"The tag {long[:LONGEST_TAG]}… has {len(long)} characters; use at most {LONGEST_TAG}.")
     if len(tags) > MOST_TAGS:
-        raise UsageError(f"These are {len(tags)} tags; give a run at most {MOST_TAGS}.")
+        raise UsageError(f"These are {len(tags)} tags; use at most {MOST_TAGS} for a run.")
     return tags
 
 
 def _verify_stamp(signed: str, path: str, text: str) -> str:
-    """The stamp of a summary, which a checksum follows; empty if that is wrong, or missing."""
-    stamp, _, found = signed.rpartition(" ")
-    return stamp if found == str(compute_checksum(path, stamp, text)) else ""
+    """Return the stamp of a summary without its checksum; empty if the checksum is wrong."""
+    stamp, _, checksum = signed.rpartition(" ")
+    return stamp if checksum == str(compute_checksum(path, stamp, text)) else ""
 
 
 def _format_stamp(folder: RunFolder) -> str:
@@ -297,6 +295,6 @@ def _format_stamp(folder: RunFolder) -> str:
 
 
 def _get_sort_key(run: ListedRun) -> tuple[float, str]:
-    """The key of a run's place: by the time it was finished, or changed if it was not or has not been read."""
+    """Return the sort key of a run: its finish time, or the time of its last change if that is unknown."""
     finished = run.summary.finished_at
     return -(run.changed if finished is None else finished), run.path

@@ -1,4 +1,4 @@
-"""The HTML reports of runs, made when they are opened."""
+"""The HTML reports of runs, created on demand."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tiltmeter.runs.run_files import MANIFEST, MEASURES
 
-REPORT = "report.html"  # as `reports.write` names it, which takes a second to import
+REPORT = "report.html"  # the name in `reports.report_files`, which takes a second to import
 
 
 class RunReports:
-    """Makes reports in a thread, one after the other."""
+    """Creates reports in a thread, one after the other."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reports")
@@ -18,9 +18,9 @@ class RunReports:
         self._lock = threading.Lock()
 
     def of(self, folder: Path) -> Path | None:
-        """The report of a run; None while it is being made, which this call starts if it is missing or outdated.
+        """Return the report of a run; start to create it and return None if it is missing or outdated.
 
-        An error while it was made is raised once; the next call makes it again.
+        An error is raised once; the next call tries again.
         """
         with self._lock:
             making = self._making.get(folder)
@@ -29,14 +29,14 @@ class RunReports:
                     return None
                 del self._making[folder]
                 making.result()
-                return folder / REPORT  # also if the run's files claim to be of the future
+                return folder / REPORT  # also if the run's files have a time in the future
             if is_current(folder):
                 return folder / REPORT
             self._making[folder] = self._thread.submit(_make_report, folder)
             return None
 
     def made(self, folder: Path) -> Path:
-        """The report of a run, once it is made."""
+        """Wait for the report of a run, and return it."""
         while (path := self.of(folder)) is None:
             with self._lock:
                 making = self._making.get(folder)
@@ -45,12 +45,12 @@ class RunReports:
         return path
 
     def close(self) -> None:
-        """Stop after the report that is being made."""
+        """Stop after the current report."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 def is_current(folder: Path) -> bool:
-    """Whether a run has a report that was made after the run; a link is none, and is replaced."""
+    """Return whether a run has a report that is newer than the run; a symbolic link does not count."""
     try:
         if (folder / REPORT).is_symlink():
             return False

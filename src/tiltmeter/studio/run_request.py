@@ -1,4 +1,4 @@
-"""What a person asks for in the room New run, and what of it is checked before it is queued."""
+"""Requests for runs from the page New run, and their checks before they are queued."""
 
 import re
 from collections.abc import Mapping
@@ -27,9 +27,9 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """A run to be made: `name` is that of its folder.
+    """A requested run; `name` is that of its folder.
 
-    The fields after `on` are options of a run: the protocol, and those with a label for the studio.
+    The fields after `on` are the options of a run that the studio offers.
     """
 
     name: str
@@ -43,12 +43,12 @@ class RunRequest:
     max_requests: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "RunRequest":
-        """The request with these JSON values."""
+        """Return the request with these JSON values."""
         known = {field.name: values[field.name] for field in fields(cls) if field.name in values}
         try:
             return cls(**known | {"models": tuple(values["models"]), "on": tuple(values["on"])})
@@ -56,22 +56,22 @@ class RunRequest:
             raise DataError(f"A stored request for a run cannot be read ({error}).") from error
 
     def build_settings(self) -> RunSettings:
-        """How its models are asked."""
+        """Return the settings of the run."""
         chat = build_options(ChatOptions, self.to_dict()) if self.chats else None
         return build_options(RunSettings, self.to_dict(), chat=chat)
 
     def build_model_options(self) -> ModelOptions:
-        """How its models are opened."""
+        """Return the options for opening the models."""
         return build_options(ModelOptions, self.to_dict())
 
     @property
     def chats(self) -> bool:
-        """Whether its models are chat models."""
+        """Return whether the models are chat models."""
         return any(map(is_chat_model, self.models))
 
 
 def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequest:
-    """The request with names as a run takes them; a UsageError for what cannot be run.
+    """Return the request with normalised model names; raise a UsageError if it is not valid.
 
     Nothing is downloaded and no model is loaded.
     """
@@ -80,68 +80,64 @@ def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequ
     if not request.on:
         raise UsageError("Choose at least one benchmark.")
     if len(request.models) > _MOST_MODELS or len(request.on) > _MOST_BENCHMARKS:
-        raise UsageError(f"A run has at most {_MOST_MODELS} models and {_MOST_BENCHMARKS} benchmarks; make several.")
+        raise UsageError(
+            f"A run can have at most {_MOST_MODELS} models and {_MOST_BENCHMARKS} benchmarks; start several runs."
+        )
     models = tuple(validate_model(name, workspace) for name in request.models)
     if len(set(models)) < len(models):
-        raise UsageError(f"{max(models, key=models.count)} is chosen twice.")
+        raise UsageError(f"{max(models, key=models.count)} is chosen twice; remove one of them.")
     if len(set(map(is_chat_model, models))) > 1:
         raise UsageError(
-            "What chat models choose and what language models find likely are different quantities; measure them in "
-            "two runs."
+            "Chat models and language models are measured differently and cannot be in one run; start two runs."
         )
     if request.limit is not None and not 1 <= request.limit <= _MOST_ITEMS:
-        raise UsageError(f"A limit of {request.limit} items cannot be; give at least 1.")
+        raise UsageError(f"The limit of items is {request.limit}; choose a number from 1 to {_MOST_ITEMS:,}.")
     forms = {spec: find_form(spec, workspace) for spec in request.on}
     _validate_protocol(request.protocol, forms, chats=is_chat_model(models[0]))
     if request.tokenizer is not None:
         if ":" in request.tokenizer:
-            raise UsageError(f"{request.tokenizer!r} is no tokenizer; give a folder in the workspace or a hub id.")
+            raise UsageError(f"{request.tokenizer!r} is not a tokenizer; give a folder in the workspace or a hub id.")
         validate_model(request.tokenizer, workspace)
     prices = [price for price in (request.price_in, request.price_out) if price is not None]
     if len(prices) == 1 or not all(0 <= price < _HIGHEST_PRICE for price in prices):
-        raise UsageError("Give both prices for a million tokens, of messages and of answers, or none.")
+        raise UsageError("Give both prices per million tokens, for messages and for answers, or none.")
     if request.max_requests is not None and request.max_requests < 1:
-        raise UsageError("The most requests that may be sent are at least 1.")
+        raise UsageError("The maximum number of requests must be at least 1.")
     workspace.get_new_run(request.name)
     return RunRequest.from_dict(request.to_dict() | {"models": models})
 
 
 def find_form(text: str, workspace: StudioWorkspace) -> str:
-    """The form of the items of a specification, which must name a data set or a JSONL file in the workspace."""
+    """Return the form of the items of a specification: a data set, or a JSONL file in the workspace."""
     if ".jsonl" in text:
         name, _, languages = text.partition(":")
         items = read_jsonl(workspace.find_data_file(name))
         wanted = set(filter(None, languages.split(",")))
         if missing := wanted - {item.language for item in items}:
-            raise UsageError(f"{name} has no language {min(missing)!r}.")
+            raise UsageError(f"{name} has no items in the language {min(missing)!r}.")
         if not items:
             raise UsageError(f"{name} has no items.")
         return get_item_form(items[0]).name
     if any(mark in text for mark in ("\\", "~", "..")) or text.count("/") > 1:
-        raise UsageError(f"{text!r} is no data set.")
+        raise UsageError(f"{text!r} is not a data set; choose one from the page Data.")
     name = text.partition(":")[0].partition("/")[0]
-    found = get_dataset(name)
+    dataset = get_dataset(name)
     spec = parse_spec(text)
     if spec.path is not None:
         raise UsageError(f"{text!r} is the name of a data set and of a file; move the file.")
-    found.select(spec.part, spec.languages)
-    return found.form
-
-
-def list_protocols(form: str) -> Mapping[str, str]:
-    """The protocols by which items of a form are asked."""
-    return get_benchmark(form).protocols
+    dataset.select(spec.part, spec.languages)
+    return dataset.form
 
 
 def _validate_protocol(protocol: str, forms: Mapping[str, str], *, chats: bool) -> None:
     if chats:
         if protocol not in (PUBLISHED, *CHAT_PROTOCOLS):
             raise UsageError(
-                f"Chat models are not asked by the protocol {protocol!r}; there is {', '.join(CHAT_PROTOCOLS)}."
+                f"Chat models have no protocol {protocol!r}; choose one of {', '.join((PUBLISHED, *CHAT_PROTOCOLS))}."
             )
         return
     for spec, form in forms.items():
-        known = list_protocols(form)
+        known = get_benchmark(form).protocols
         plain = _CASES.sub("", protocol) if form == "association" else protocol
         if plain not in known:
-            raise UsageError(f"{protocol!r} is no protocol of {spec}; there is {', '.join(known)}.")
+            raise UsageError(f"{spec} has no protocol {protocol!r}; choose one of {', '.join(known)}.")

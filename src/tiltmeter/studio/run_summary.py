@@ -1,4 +1,4 @@
-"""What the list of runs shows of one run, from its manifest.json and measures.json; its tables are not read."""
+"""The summary of a run for the list of runs, from its manifest.json and measures.json."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from tiltmeter.runs.manifest_file import parse_manifest
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.sample_notes import list_sample_notes
 
-# The tones of headlines, in words.
+# The tones of headlines, for the filter by verdict.
 TONES: dict[Tone, str] = {
     "towards": "bias towards stereotypes",
     "against": "bias against stereotypes",
@@ -30,13 +30,13 @@ TONES: dict[Tone, str] = {
     "doubt": "contradictory or not interpretable",
 }
 _FILES = (MANIFEST, MEASURES, SCORES, ITEMS, ANSWERS)
-# Rulers of one benchmark in the list; the report has all.
+# The largest number of rulers of a benchmark in the list; the report has all.
 MOST_RULERS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class RunRuler:
-    """A value of the deciding measure, and where it is drawn."""
+    """A value of the primary measure, and its ruler."""
 
     subject: str
     measure: str
@@ -48,9 +48,9 @@ class RunRuler:
 
 @dataclass(frozen=True, slots=True)
 class RunBenchmark:
-    """One benchmark of a run: its headline, and rulers on the measure that decides. `more` rulers are not shown.
+    """A benchmark of a run: its headline, and rulers of the primary measure.
 
-    `tone` is empty if there is no verdict.
+    `tone` is empty if there is no verdict. `more` is the number of rulers that are left out.
     """
 
     name: str
@@ -62,9 +62,9 @@ class RunBenchmark:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run in the list. `problem` is what is wrong with it, in a sentence; empty for most.
+    """The summary of a run; `problem` is a sentence if the run is broken or not finished.
 
-    `models` are the names that reports show, `measured` those in its files.
+    `models` are the display names of the models, `measured` the names in the files of the run.
     """
 
     finished: str = ""
@@ -77,21 +77,21 @@ class RunSummary:
 
     @property
     def finished_at(self) -> float | None:
-        """When it was finished, in seconds; None if that is not known."""
+        """Return the finish time in seconds; None if unknown."""
         return datetime.fromisoformat(self.finished).timestamp() if self.finished else None
 
     @property
     def tones(self) -> set[str]:
-        """The tones of its benchmarks."""
+        """Return the tones of the benchmarks."""
         return {benchmark.tone for benchmark in self.benchmarks if benchmark.tone}
 
     def to_json(self) -> str:
-        """The summary as text."""
+        """Return the summary as JSON."""
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> "RunSummary":
-        """Read a summary that `to_json` wrote."""
+        """Parse a summary from `to_json`."""
         fields = json.loads(text)
         benchmarks = tuple(
             RunBenchmark(**{**entry, "rulers": tuple(_parse_ruler(ruler) for ruler in entry["rulers"])})
@@ -106,11 +106,11 @@ def _parse_ruler(fields: Mapping[str, Any]) -> RunRuler:
 
 
 def summarize_run(folder: Path) -> RunSummary:
-    """The summary of a run's folder; of one that is broken or not finished, with the problem."""
+    """Return the summary of a run; a broken or unfinished run has a `problem`."""
     if link := next((name for name in _FILES if (folder / name).is_symlink()), None):
-        return RunSummary(problem=f"Its {link} is a link, which the studio does not follow; put the file there.")
+        return RunSummary(problem=f"{link} is a symbolic link, which the studio does not follow; copy the file here.")
     if not (folder / MANIFEST).is_file():
-        return RunSummary(problem=f"It has no {MANIFEST}, so it was not finished; start it again, or delete it.")
+        return RunSummary(problem=f"{MANIFEST} is missing, so the run did not finish; start it again, or delete it.")
     try:
         manifest = _read_manifest(folder)
     except TiltmeterError as error:
@@ -128,23 +128,23 @@ def _read_manifest(folder: Path) -> Manifest:
     try:
         return parse_manifest(values)
     except DataError as error:
-        raise DataError(f"Its {MANIFEST} is not that of a run: {error} Make the run again.") from None
+        raise DataError(f"{MANIFEST} is not valid: {error} Run it again.") from None
 
 
 def _read_json(path: Path) -> Any:
     if not path.exists():
-        raise DataError(f"It has no {path.name}; make the run again.")
-    if not path.is_file():  # to read a pipe would take for ever
-        raise DataError(f"Its {path.name} is no regular file; make the run again.")
+        raise DataError(f"{path.name} is missing; run it again.")
+    if not path.is_file():  # reading a named pipe would block
+        raise DataError(f"{path.name} is not a regular file; run it again.")
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"Its {path.name} cannot be read ({clip(str(error), 120)}); make the run again.") from None
+        raise DataError(f"{path.name} cannot be read ({clip(str(error), 120)}); run it again.") from None
 
 
 def _validate_rows(value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        raise DataError(f"Its {MEASURES} is not that of a run; make the run again.")
+        raise DataError(f"{MEASURES} is not valid; run it again.")
     return value
 
 
@@ -152,14 +152,14 @@ def _describe_problem(error: Exception) -> str:
     if isinstance(error, TiltmeterError):
         return clip(str(error), 300)
     words = clip(f"{type(error).__name__}: {error}", 120)
-    return f"Its {MEASURES} lacks something ({words}); make the run again."
+    return f"{MEASURES} is incomplete ({words}); run it again."
 
 
 def _build_summary(manifest: Manifest, rows: Sequence[Mapping[str, Any]]) -> RunSummary:
     try:
         over_all = from_dicts(row for row in rows if row.get("view") == "all" and row.get("model") != ALL_MODELS)
     except DataError as error:
-        raise DataError(f"Its {MEASURES} cannot be read ({clip(str(error), 120)}); make the run again.") from None
+        raise DataError(f"{MEASURES} cannot be read ({clip(str(error), 120)}); run it again.") from None
     records = label_records([("", over_all)])
     names = shorten_names(record.benchmark for record in over_all)
     return RunSummary(
@@ -173,7 +173,7 @@ def _build_summary(manifest: Manifest, rows: Sequence[Mapping[str, Any]]) -> Run
 
 
 def _format_finish_time(manifest: Manifest) -> str:
-    """When the run was finished, as a UTC time that can be sorted; empty if it does not say so."""
+    """Return the finish time as a sortable text in UTC; empty if unknown."""
     try:
         return datetime.fromisoformat(manifest.finished).astimezone(UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
@@ -187,9 +187,9 @@ def _list_models(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ..
 
 
 def _count_items(manifest: Manifest, records: Iterable[Record]) -> int:
-    """The items that were asked, or for a manifest without their number those that have a value."""
-    if asked := sum(entry.items for entry in manifest.data):
-        return asked
+    """Return the number of items in the manifest; if missing, the number of items with a value."""
+    if count := sum(entry.items for entry in manifest.data):
+        return count
     measured: dict[tuple[str, ...], int] = {}
     for record in records:
         if record.part != OVERALL:

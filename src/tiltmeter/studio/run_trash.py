@@ -1,4 +1,4 @@
-"""Deleted runs: kept in the workspace for 30 days, and restored with their names and tags."""
+"""The trash for deleted runs, from which they can be restored with their names and tags for 30 days."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.run_index import RunIndex
 
 DAYS = 30
-# Seconds for which a run without a manifest counts as being written after the last change of its files.
+# Seconds after the last change of its files during which a run without a manifest may still be written.
 _WRITING = 60.0
 _ORIGIN, _RUN = "origin.json", "run"
 _IDENTIFIER = re.compile(r"[0-9a-f]{16}")
@@ -28,7 +28,7 @@ def _get_time() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class DeletedRun:
-    """A run in the trash: the path it had, the name it was given and its tags, and when it was deleted."""
+    """A run in the trash: its former path, display name and tags, and the time of deletion."""
 
     path: str
     given_name: str
@@ -38,17 +38,17 @@ class DeletedRun:
 
     @property
     def name(self) -> str:
-        """The name for display."""
+        """Return the display name."""
         return self.given_name or self.path.rsplit("/", 1)[-1]
 
     @property
     def until(self) -> datetime:
-        """When it is deleted for good."""
+        """Return the time of permanent deletion."""
         return datetime.fromisoformat(self.deleted) + timedelta(days=DAYS)
 
 
 class RunTrash:
-    """The trash of a workspace: a folder for each run, with the run and a file on where it was."""
+    """The trash of a workspace: a folder for each run, which contains the run and a file with its origin."""
 
     def __init__(self, index: RunIndex, now: Callable[[], datetime] = _get_time) -> None:
         self._index = index
@@ -57,12 +57,12 @@ class RunTrash:
         self._now = now
 
     def delete(self, path: str) -> DeletedRun:
-        """Move a run to the trash, in one step; refused while a job writes to it."""
+        """Move a run to the trash; raise a UsageError while it is written."""
         run = self._index.run(path)
         if run.running:
             raise UsageError(f"{run.name} is still running; stop it before you delete it.")
         if self._is_being_written(self._workspace.path(path)):
-            raise UsageError(f"{run.name} is being written at this moment; wait a minute, and try again.")
+            raise UsageError(f"{run.name} is being written; wait a minute and try again.")
         deleted = DeletedRun(
             path,
             self._index.given_name(path),
@@ -82,16 +82,16 @@ class RunTrash:
         return deleted
 
     def runs(self) -> list[DeletedRun]:
-        """The runs in the trash, the last one that was deleted first."""
-        found = [deleted for place in self._places() if (deleted := _read_deleted(place))]
-        return sorted(found, key=lambda deleted: deleted.deleted, reverse=True)
+        """Return the runs in the trash, newest first."""
+        runs = [deleted for place in self._places() if (deleted := _read_deleted(place))]
+        return sorted(runs, key=lambda deleted: deleted.deleted, reverse=True)
 
     def restore(self, identifier: str) -> str:
-        """Move a run back, and return its path: the one it had, or with a number if there is something else now."""
+        """Move a run back, and return its path: the former one, with a number if that is taken."""
         place = self._folder / identifier
         deleted = _read_deleted(place) if _IDENTIFIER.fullmatch(identifier) else None
         if deleted is None:
-            raise UsageError("This run is not in the trash any more.")
+            raise UsageError("This run is no longer in the trash.")
         path = self._find_free_path(deleted.path)
         target = self._workspace.path(path)
         create_folder(target.parent)
@@ -104,9 +104,9 @@ class RunTrash:
         return path
 
     def empty(self) -> int:
-        """Delete for good what was deleted more than 30 days ago, and what an interruption left; returns how much.
+        """Delete runs permanently after 30 days, clean up after interruptions, and return the number of deletions.
 
-        A run about which nothing can be read stays.
+        A run without a readable origin file is kept.
         """
         emptied = 0
         for place in self._places():
@@ -115,18 +115,18 @@ class RunTrash:
                 shutil.rmtree(place / _RUN, ignore_errors=True)
             if not (place / _RUN).exists():
                 (place / _ORIGIN).unlink(missing_ok=True)
-                with suppress(OSError):  # something is in it after all, and stays
+                with suppress(OSError):  # the folder is not empty
                     place.rmdir()
                     emptied += 1
         return emptied
 
     def _is_being_written(self, folder: Path) -> bool:
-        """Whether a command may be writing a run: it removes the manifest first, and writes it last."""
+        """Return whether a command may be writing a run; it removes the manifest first, and writes it last."""
         if (folder / MANIFEST).exists():
             return False
         changed = [folder.stat().st_mtime]
         for entry in folder.iterdir():
-            with suppress(OSError):  # a temporary file that was there a moment ago
+            with suppress(OSError):  # a temporary file that was removed meanwhile
                 changed.append(entry.lstat().st_mtime)
         return self._now().timestamp() - max(changed) < _WRITING
 
@@ -143,7 +143,7 @@ class RunTrash:
 
 
 def _read_deleted(place: Path) -> DeletedRun | None:
-    """What is in a folder of the trash; None if it is not whole, since deleting or restoring was interrupted."""
+    """Read a folder of the trash; return None if it is incomplete because deleting or restoring was interrupted."""
     if not (place / _RUN).is_dir():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Serve a studio."""
+"""The web server of a studio."""
 
 import html
 import socket
@@ -18,14 +18,14 @@ from tiltmeter.studio.reviewer_accounts import list_studio_reviewers
 from tiltmeter.studio.studio_config import StudioConfig
 
 PORT = 8765
-# Other ports are tried if the default one is taken.
+# The number of ports to try if the default port is in use.
 _TRIED = 20
-# The file that leads a browser to the studio.
+# A file that redirects the browser to the studio.
 _OPENING = "open.html"
 
 
 def open_socket(host: str, port: int | None) -> socket.socket:
-    """A socket that listens; without a port, the default one or one of the next that are free."""
+    """Return a bound socket; without a port, use the first free port from the default port on."""
     for number in [port] if port is not None else [*range(PORT, PORT + _TRIED), 0]:
         listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -34,10 +34,12 @@ def open_socket(host: str, port: int | None) -> socket.socket:
         except OSError as error:
             listening.close()
             if port is not None:
-                raise UsageError(f"Port {port} of {host} cannot be used ({error.strerror}); choose another.") from error
+                raise UsageError(
+                    f"Port {port} of {host} cannot be used ({error.strerror}); choose another one with --port."
+                ) from error
             continue
         return listening
-    raise UsageError(f"No port of {host} is free; name one with --port.")
+    raise UsageError(f"Found no free port of {host}; choose one with --port.")
 
 
 def serve(
@@ -50,7 +52,7 @@ def serve(
     open_browser: bool = False,
     tell: Callable[[str], None] = print,
 ) -> None:
-    """Serve a studio until it is interrupted."""
+    """Run the studio until it is interrupted; `tell` prints its address."""
     studio = Studio(config)
     port = listening.getsockname()[1]
     address = f"{config.scheme}://{min(config.hosts, key=len) if config.share else f'127.0.0.1:{port}'}/"
@@ -68,42 +70,40 @@ def serve(
     try:
         settings.load()
     except OSError as error:  # ssl.SSLError is one
-        raise UsageError(f"The certificate {certificate} with the key {key} cannot be used: {error}.") from error
+        raise UsageError(
+            f"The certificate {certificate} with the key {key} cannot be used: {error}; check --cert and --key."
+        ) from error
     if config.share:
         for sentence in describe_sharing(studio, address):
             tell(sentence)
     else:
         address = f"{address}start?token={studio.sessions.start_token}"
-        tell(f"The studio on {studio.workspace.folder} is at {address}")
-        tell("Only this machine can open it. Ctrl+C ends it; runs that were started go on.")
+        tell(f"The studio for {studio.workspace.folder} is at {address}")
+        tell("Only this machine can open it. Press Ctrl+C to end the studio; runs in progress continue.")
     with (
         _prepare_browser(studio.workspace.state, address)
         if open_browser and not config.share
         else nullcontext() as opened
     ):
-        _Server(settings, opened or _do_nothing).run(sockets=[listening])
+        _Server(settings, opened or (lambda: None)).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it listens."""
+    """A server that calls a function when it is ready."""
 
-    def __init__(self, settings: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, settings: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(settings)
-        self._ready = ready
+        self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
+        """Start to listen."""
         await super().startup(sockets)
         if self.started:
-            self._ready()
-
-
-def _do_nothing() -> None:
-    pass
+            self._on_ready()
 
 
 def render_opening_page(address: str) -> str:
-    """A page that leads to an address."""
+    """Return a page that redirects to an address."""
     return (
         '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Tiltmeter</title>'
         f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">'
@@ -113,14 +113,14 @@ def render_opening_page(address: str) -> str:
 
 @contextmanager
 def _prepare_browser(state: Path, address: str) -> Iterator[Callable[[], None]]:
-    """What opens an address in a browser, by a file that leads there and that only its owner can read.
+    """Provide a function that opens an address in the browser, through a file that only its owner can read.
 
-    The address has the token, and the arguments of a process, such as the browser's, can be seen by all users.
+    The address contains the token, and all users of a machine can see the arguments of processes.
     """
     page = state / _OPENING
     with write_atomically(page, is_private=True) as part:
         part.write_text(render_opening_page(address), encoding="utf-8")
-    # In a thread, since a browser in the terminal returns at its end.
+    # In a thread, because a terminal browser blocks until it ends.
     thread = threading.Thread(target=webbrowser.open, args=(page.as_uri(),), name="browser", daemon=True)
     try:
         yield thread.start
@@ -129,17 +129,22 @@ def _prepare_browser(state: Path, address: str) -> Iterator[Callable[[], None]]:
 
 
 def describe_sharing(studio: Studio, address: str) -> list[str]:
-    """Whom a shared studio lets in, and to what."""
+    """Return sentences about who can log in to a shared studio, and what they can do."""
     workspace = studio.workspace
     projects = sorted(map(workspace.name_of, workspace.list_projects()))
     people = list_studio_reviewers(workspace.folder)
     adjudicators = [person.name for person in people if person.is_adjudicator]
     if not people:
-        return [f"{address} is open, but nobody has a password yet: tiltmeter studio FOLDER --add-reviewer NAME."]
+        return [
+            f"{address} is open, but there are no reviewers yet; add one with "
+            "`tiltmeter studio FOLDER --add-reviewer NAME`."
+        ]
     sentences = [
-        f"Reviewers open {address} and give their password: {', '.join(person.name for person in people)}.",
-        f"Each of them can review, write and rate in every project here: {', '.join(projects) or 'none yet'}.",
+        f"Reviewers can log in at {address} with their password: {', '.join(person.name for person in people)}.",
+        f"They can review, write and rate in all projects of the workspace: {', '.join(projects) or 'none yet'}.",
     ]
     if adjudicators:
-        sentences.append(f"{', '.join(adjudicators)} can also settle conflicts, publish, and copy projects away.")
-    return [*sentences, "Nothing else is served: no runs, no data files."]
+        sentences.append(
+            f"Adjudicators can also settle conflicts, publish and download projects: {', '.join(adjudicators)}."
+        )
+    return [*sentences, "Runs and data files are not accessible."]

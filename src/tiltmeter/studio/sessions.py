@@ -1,4 +1,4 @@
-"""Who is at the other end: signed cookies, CSRF tokens, and the token of a start."""
+"""Sessions: signed cookies, CSRF tokens, and the start token."""
 
 import json
 import os
@@ -15,19 +15,19 @@ from tiltmeter.errors import DataError
 from tiltmeter.files import write_atomically
 
 _SECRET = "secret"
-# Sessions that were ended before their cookies expire.
+# A file with the sessions that ended before their cookies expire.
 _ENDED = "ended-sessions.json"
-# guest: has not said who they are; owner: has the token of the start; reviewer: has a password.
+# guest: not logged in; owner: has the start token; reviewer: has a password.
 Role = Literal["guest", "owner", "reviewer"]
-# Seconds for which a cookie is good.
+# Seconds until a cookie expires.
 _LIFETIME = {"guest": 3600, "owner": 30 * 86400, "reviewer": 12 * 3600}
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A person at a browser; `name` is the reviewer's, empty for an owner who has not chosen one.
+    """The session of a browser; `name` is that of the reviewer, empty for an owner who has not chosen one.
 
-    `key` is that of the password by which a reviewer was let in; with another password, the session ends.
+    `key` identifies the reviewer's password at login; the session ends when the password changes.
     """
 
     role: Role
@@ -37,7 +37,7 @@ class Session:
 
 
 class Sessions:
-    """Makes and reads cookies. The secret is kept in the workspace, so that people stay known after a restart."""
+    """Creates and reads cookies; the secret is stored in the workspace, so that sessions survive a restart."""
 
     def __init__(self, state: Path) -> None:
         secret = _load_secret(state / _SECRET)
@@ -49,19 +49,19 @@ class Sessions:
         self._ended = _read_ended(self._ended_file)
 
     def new(self, role: Role, name: str = "", key: str = "") -> Session:
-        """A new session."""
+        """Return a new session."""
         return Session(role, secrets.token_urlsafe(12), name, key)
 
     def cookie(self, session: Session) -> str:
-        """The value of the cookie."""
+        """Return the value of the cookie."""
         return str(self._cookies.dumps([session.role, session.id, session.name, session.key]))
 
     def get_lifetime(self, session: Session) -> int:
-        """Seconds for which the cookie is good."""
+        """Return the seconds until the cookie expires."""
         return _LIFETIME[session.role]
 
     def read(self, cookie: str) -> Session | None:
-        """The session of a cookie; None if it is not one of ours, or too old."""
+        """Return the session of a cookie; None if it is invalid, expired or ended."""
         try:
             role, id_, name, key = self._cookies.loads(cookie, max_age=max(_LIFETIME.values()))
             self._cookies.loads(cookie, max_age=_LIFETIME[role])
@@ -70,7 +70,7 @@ class Sessions:
         return None if id_ in self._ended else Session(role, id_, name, key)
 
     def end(self, session: Session) -> None:
-        """End a session: its cookie is no longer good, also after a restart."""
+        """End a session permanently, so that its cookie is rejected also after a restart."""
         now = time.time()
         with self._ending:
             kept = {id_: until for id_, until in self._ended.items() if until > now}
@@ -79,41 +79,41 @@ class Sessions:
                 part.write_text(json.dumps(self._ended), encoding="utf-8")
 
     def compute_csrf_token(self, session: Session) -> str:
-        """The token that forms carry: of a session, or of a reviewer, who can send a form after logging in again."""
-        of = ["reviewer", session.name] if session.role == "reviewer" else ["session", session.id]
-        return self._signer.get_signature(json.dumps(of)).decode()
+        """Return the token of forms; that of a reviewer stays the same after logging in again."""
+        owner = ["reviewer", session.name] if session.role == "reviewer" else ["session", session.id]
+        return self._signer.get_signature(json.dumps(owner)).decode()
 
     def is_csrf_token(self, session: Session, token: str) -> bool:
-        """Whether a form carries the token of its session."""
+        """Return whether this is the CSRF token of a session."""
         return secrets.compare_digest(self.compute_csrf_token(session).encode(), token.encode())
 
     def is_start_token(self, token: str) -> bool:
-        """Whether this is the token that was printed at the start."""
+        """Return whether this is the token in the printed address."""
         return secrets.compare_digest(self.start_token.encode(), token.encode())
 
 
 def _read_ended(path: Path) -> dict[str, float]:
-    """The sessions that were ended, and until when their cookies would be good."""
+    """Read the ended sessions, with the times when their cookies expire."""
     if not path.is_file():
         return {}
     try:
         return {str(id_): float(until) for id_, until in json.loads(path.read_text(encoding="utf-8")).items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise DataError(
-            f"{path} is damaged; delete it, and the file {_SECRET} beside it, which ends all sessions."
+            f"{path} is damaged; delete it and the file {_SECRET} in the same folder, which ends all sessions."
         ) from error
 
 
 def _load_secret(path: Path) -> str:
-    """The secret in a file that only its owner can read; made if it is not there."""
+    """Read the secret, or create it in a file that only its owner can read."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        if found := path.read_text(encoding="utf-8").strip():
-            return found
-        path.unlink()  # of a start that was interrupted
+        if secret := path.read_text(encoding="utf-8").strip():
+            return secret
+        path.unlink()  # an interrupted start leaves an empty file
         return _load_secret(path)
-    made = secrets.token_hex(32)
+    secret = secrets.token_hex(32)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(made)
-    return made
+        file.write(secret)
+    return secret

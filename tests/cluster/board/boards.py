@@ -1,4 +1,4 @@
-"""Folders of made runs for the tests of the board."""
+"""Folders with synthetic runs for the tests of the board."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -39,14 +39,14 @@ def save(
     family: str = "association",
     **given: Any,
 ) -> Path:
-    """Save the run of these scores, finished on a day."""
+    """Save a run with these scores that finished on a day of May 2026."""
     made = run(scores, kind=kind, family=family, **given)
     finished = datetime(2026, 5, day, tzinfo=UTC).isoformat()
     return Result(made.scores, made.records, replace(made.manifest, finished=finished)).save(folder)
 
 
 def small_board(folder: Path) -> Path:
-    """Six models of two kinds, one of them hostile, on three benchmarks; three of them are a series."""
+    """Save runs of six models of two kinds on three benchmarks; three models are a series, one has a hostile name."""
     models = [("series/a", "masked"), ("series/b", "masked"), ("series/c", "masked")]
     models += [("/home/ada/models/gpt-tiny", "causal"), (HOSTILE, "causal"), ("org/other", "causal")]
     for number, (name, kind) in enumerate(models):

@@ -1,4 +1,4 @@
-"""Made runs and their board, for all tests of the room."""
+"""Synthetic runs and their board."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tiltmeter.cluster.board.site_files import write_board
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The runs of `small_board`; one of them has a report."""
+    """Return the folder of `small_board`; one run has a report."""
     folder = small_board(tmp_path_factory.mktemp("board") / "runs")
     (folder / "m0" / "pairs" / "report.html").write_text("<p>The report.</p>", encoding="utf-8")
     return folder
@@ -18,6 +18,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def site(runs: Path) -> Path:
-    """Their board."""
+    """Return the folder of the board of these runs."""
     write_board([runs], runs.parent / "site", with_reports=True)
     return runs.parent / "site"

@@ -1,4 +1,4 @@
-"""The site as files: what is written and where, what is refused, and that names are never markup."""
+"""The files of a board, errors when writing it, and escaping of names."""
 
 import csv
 import json
@@ -12,6 +12,7 @@ import pytest
 from tests.cluster.board.boards import HOSTILE, save
 from tests.runs.made import association_scores
 from tests.support.command import command
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.cluster.board.board_content import build_card_url, make_board
 from tiltmeter.cluster.board.site_files import write_board
 from tiltmeter.cluster.board.site_pages import SHOWN_COLUMNS
@@ -32,7 +33,7 @@ class Links(HTMLParser):
         self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
 
 
-def test_every_page_is_there_and_links_only_to_what_is_there(site: Path) -> None:
+def test_all_pages_exist_and_their_links_work(site: Path) -> None:
     pages = sorted(site.rglob("*.html"))
     assert len([page for page in pages if page.parent.name == "models"]) == 6
     assert len([page for page in pages if page.parent.name == "benchmarks"]) == 3
@@ -66,7 +67,7 @@ def test_folders_of_the_machine_are_not_shown(site: Path) -> None:
         assert page.is_dir() or b"/home/ada" not in page.read_bytes(), page
 
 
-def test_the_downloads_hold_every_number(site: Path, runs: Path) -> None:
+def test_the_downloads_contain_all_values(site: Path, runs: Path) -> None:
     content = json.loads((site / "board.json").read_text(encoding="utf-8"))
     with (site / "board.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -80,7 +81,7 @@ def test_the_downloads_hold_every_number(site: Path, runs: Path) -> None:
     assert {model["name"]: model["step"] for model in content["models"]}["series/c"] == 40
 
 
-def test_cells_of_csv_are_no_formulas(tmp_path: Path) -> None:
+def test_cells_of_csv_are_not_formulas(tmp_path: Path) -> None:
     save(tmp_path / "runs" / "a", association_scores('=HYPERLINK("x")', n=20))
     write_board([tmp_path / "runs"], tmp_path / "site")
     assert (tmp_path / "site" / "board.csv").read_text(encoding="utf-8").splitlines()[1].startswith("\"'=HYPERLINK(")
@@ -93,7 +94,7 @@ def test_the_first_table_is_in_the_page(site: Path) -> None:
     assert first.count("<svg") == 3 * SHOWN_COLUMNS
 
 
-def test_a_board_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
+def test_only_a_board_is_replaced(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     save(runs / "a", association_scores("a", n=20))
     out = tmp_path / "deep" / "site"
@@ -106,27 +107,27 @@ def test_a_board_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
     assert not list(out.parent.glob("tiltmeter-*"))
     other = tmp_path / "other"
     other.mkdir()
-    write_board([runs], other)  # an empty folder is taken
+    write_board([runs], other)  # an empty folder is accepted
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "board.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(UsageError, match="holds something other than a board"):
+    with raises_mentioning(UsageError, str(tmp_path / "mine"), "not a board", "--out"):
         write_board([runs], tmp_path / "mine")
-    with pytest.raises(UsageError, match="holds the runs themselves"):
+    with raises_mentioning(UsageError, str(runs), "contains the runs", "--out"):
         write_board([runs / "b"], runs)
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["board.json"]
 
 
-def test_what_lies_beside_a_board_is_not_lost(tmp_path: Path) -> None:
+def test_other_files_in_the_folder_of_a_board_are_not_deleted(tmp_path: Path) -> None:
     save(tmp_path / "runs" / "a", association_scores("a", n=20))
     out = tmp_path / "site"
     write_board([tmp_path / "runs"], out)
     (out / "CNAME").write_text("example.org", encoding="utf-8")
-    with pytest.raises(UsageError, match="holds CNAME beside a board"):
+    with raises_mentioning(UsageError, str(out), "CNAME", "--out"):
         write_board([tmp_path / "runs"], out)
     assert (out / "CNAME").is_file()
 
 
-def test_of_a_link_the_folder_that_it_leads_to_is_replaced(tmp_path: Path) -> None:
+def test_the_target_of_a_symbolic_link_is_replaced(tmp_path: Path) -> None:
     save(tmp_path / "runs" / "a", association_scores("a", n=20))
     (tmp_path / "served").mkdir()
     (tmp_path / "site").symlink_to("served")
@@ -136,7 +137,7 @@ def test_of_a_link_the_folder_that_it_leads_to_is_replaced(tmp_path: Path) -> No
     assert (tmp_path / "served" / "index.html").is_file()
 
 
-def test_a_failed_write_leaves_the_board_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_keeps_the_old_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path / "runs" / "a", association_scores("a", n=20))
     write_board([tmp_path / "runs"], tmp_path / "site")
     before = sorted(path.name for path in (tmp_path / "site").rglob("*"))
@@ -146,9 +147,7 @@ def test_a_failed_write_leaves_the_board_that_was_there(tmp_path: Path, monkeypa
     assert sorted(path.name for path in (tmp_path / "site").rglob("*")) == before
 
 
-def test_a_site_that_cannot_be_moved_to_its_place_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_move_keeps_the_old_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path / "runs" / "a", association_scores("a", n=20))
     write_board([tmp_path / "runs"], tmp_path / "site")
     rename = Path.rename
@@ -159,29 +158,29 @@ def test_a_site_that_cannot_be_moved_to_its_place_leaves_the_old_one(
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(UsageError, match="cannot be written: No space left on device"):
+    with raises_mentioning(UsageError, str(tmp_path / "site"), "No space left"):
         write_board([tmp_path / "runs"], tmp_path / "site")
     assert (tmp_path / "site" / "index.html").is_file()
 
 
-def test_the_reference_may_be_named_as_in_the_run_or_on_the_board(runs: Path) -> None:
+def test_the_reference_is_a_name_of_the_run_or_of_the_board(runs: Path) -> None:
     for name in ("gpt-tiny", "/home/ada/models/gpt-tiny"):
         columns = make_board([runs], reference=name).columns
         causal = [column.reference for column in columns if column.key.kind == "causal"]
         assert set(causal) == {"gpt-tiny"}
-    with pytest.raises(UsageError, match=r"no model 'gpt-tin' in the runs \(did you mean gpt-tiny\?\)"):
+    with raises_mentioning(UsageError, "'gpt-tin'", "mean gpt-tiny"):
         make_board([runs], reference="gpt-tin")
 
 
-def test_attributes_and_models_that_no_run_has(runs: Path, tmp_path: Path) -> None:
-    families = {model.shown.name: model.shown.family for model in make_board([runs]).models}
+def test_attributes_of_models_without_a_run(runs: Path, tmp_path: Path) -> None:
+    families = {model.view.name: model.view.family for model in make_board([runs]).models}
     assert families["series/a"] == "alpha"
     assert families["org/other"] == "bert"  # the type in the manifest
     path = tmp_path / "given.toml"
     path.write_text('[[models]]\nname = "org/other"\nattributes = { family = "x" }\n[[models]]\nname = "nobody"\n')
     board = make_board([runs], attributes=path)
-    assert {model.shown.name: model.shown.family for model in board.models}["org/other"] == "x"
-    assert "given.toml describes nobody, which no run has." in board.notes
+    assert {model.view.name: model.view.family for model in board.models}["org/other"] == "x"
+    assert_mentions("\n".join(board.notes), "given.toml", "nobody")
 
 
 @pytest.mark.parametrize(
@@ -207,8 +206,6 @@ def test_the_command(
     (tmp_path / "runs" / "torn").mkdir(parents=True)
     (tmp_path / "runs" / "torn" / "manifest.json").write_text("{", encoding="utf-8")
     assert command(monkeypatch, "board", str(runs), str(tmp_path / "runs"), "--out", str(tmp_path / "site")) == 0
-    told = capsys.readouterr().err
-    assert f"Not shown: {tmp_path.name}/runs/torn." in told
-    assert "6 models in" in told
+    assert_mentions(capsys.readouterr().err, f"{tmp_path.name}/runs/torn", "6 models")
     assert command(monkeypatch, "board", str(runs), "--out", str(runs.parent)) == 2
-    assert "holds the runs themselves" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, str(runs.parent), "contains the runs")

@@ -1,13 +1,12 @@
-"""Which runs are found, and which numbers share a column."""
+"""The runs of a board, and the values that share a column."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from tests.cluster.board.boards import save
 from tests.runs.made import association_scores, gest_scores, pair_scores
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.cluster.board.board_runs import find_runs
 from tiltmeter.cluster.board.columns import BoardColumn, build_columns
 from tiltmeter.errors import UsageError
@@ -18,7 +17,7 @@ def columns(folder: Path) -> list[BoardColumn]:
 
 
 def models(folder: Path, part: str = "intrasentence") -> list[list[str]]:
-    """The models of each column of a part."""
+    """Return the models of each column of a part."""
     return sorted(sorted(cell.model for cell in one.cells) for one in columns(folder) if one.key.part == part)
 
 
@@ -44,18 +43,18 @@ def test_links_are_followed_to_runs_only(tmp_path: Path) -> None:
     assert [one.name for one in find_runs([tmp_path / "runs"])[0]] == ["run"]
 
 
-def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="There is no finished run"):
+def test_a_folder_without_runs_is_an_error(tmp_path: Path) -> None:
+    with raises_mentioning(UsageError, "no finished run", str(tmp_path)):
         find_runs([tmp_path])
-    with pytest.raises(UsageError, match="is not a folder"):
+    with raises_mentioning(UsageError, str(tmp_path / "none"), "not a folder"):
         find_runs([tmp_path / "none"])
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "manifest.json").write_text("{", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"The first of 1 that cannot be read: .*torn/manifest\.json"):
+    with raises_mentioning(UsageError, "1 run cannot be", "torn/manifest.json"):
         find_runs([tmp_path])
 
 
-def test_changed_files_are_told(tmp_path: Path) -> None:
+def test_changed_files_are_listed(tmp_path: Path) -> None:
     folder = save(tmp_path / "run", association_scores("one", n=20))
     assert not find_runs([tmp_path])[0][0].changed
     rows = json.loads((folder / "measures.json").read_text(encoding="utf-8"))
@@ -83,7 +82,7 @@ def test_only_comparable_numbers_share_a_column(tmp_path: Path) -> None:
 def test_means_over_tokens_share_a_column_only_with_one_tokenizer(tmp_path: Path) -> None:
     for name, tokenizer in (("a", "1"), ("b", "1"), ("c", "2"), ("d", None)):
         save(tmp_path / name, pair_scores(name), family="pairs", tokenizer=tokenizer)
-    assert models(tmp_path, "all") == [["a", "b", "c", "d"]]  # of CPS, which is no mean over tokens
+    assert models(tmp_path, "all") == [["a", "b", "c", "d"]]  # CPS is not a mean over tokens
     runs = [
         replace(one, records=[record for record in one.records if record.measure.startswith("S_JSD")])
         for one in find_runs([tmp_path])[0]
@@ -92,12 +91,13 @@ def test_means_over_tokens_share_a_column_only_with_one_tokenizer(tmp_path: Path
     assert sorted(sorted(cell.model for cell in one.cells) for one in found) == [["a", "b"], ["c"], ["d"]]
 
 
-def test_the_newest_of_several_runs_is_shown_and_that_is_said(tmp_path: Path) -> None:
+def test_the_newest_of_several_runs_is_used_with_a_note(tmp_path: Path) -> None:
     for day, seed in ((3, 1), (9, 2), (5, 3)):
         save(tmp_path / f"day{day}", association_scores("one", seed=seed, n=20), day=day)
     found, notes = build_columns(find_runs([tmp_path])[0])
     assert {cell.run.name for one in found for cell in one.cells} == {"day9"}
-    assert notes == ["one was measured more than once on stereoset:en; the newest run, day9, is shown."]
+    (note,) = notes
+    assert_mentions(note, "one", "stereoset:en", "day9")
 
 
 def test_one_model_in_two_precisions_is_two_models(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ranks and references of columns: the tests are those of `compare`, corrected over all pairs of the column."""
+"""Ranks and references of columns: the tests of `compare`, corrected over all pairs of the column."""
 
 import json
 import shutil
@@ -11,6 +11,7 @@ import pytest
 
 from tests.cluster.board.boards import save
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores
+from tests.support.messages import assert_mentions
 from tiltmeter.cluster.board.board_runs import find_runs
 from tiltmeter.cluster.board.columns import BoardColumn, build_columns
 from tiltmeter.cluster.board.item_values import compute_item_values, read_scores
@@ -42,7 +43,7 @@ def column(folder: Path, part: str, reference: str = "") -> BoardColumn:
 
 @pytest.mark.parametrize("part", ["overall", "intrasentence", "template-3"])
 def test_p_values_are_those_of_compared_cells(folder: Path, part: str) -> None:
-    """Pair by pair with `compute_contrast` on the cells of `compare`: equal means, and means mirrored at the ideal."""
+    """Each pair is tested with `compute_contrast`: equal means, and means mirrored at the ideal."""
     found = column(folder, part, "a")
     assert found.paired
     compared = [
@@ -113,7 +114,7 @@ def test_the_reference_is_the_least_biased_unless_another_is_named(folder: Path)
     assert relations["c"] == "not told apart"
 
 
-def test_runs_on_other_items_are_paired_on_those_they_share(tmp_path: Path) -> None:
+def test_runs_on_different_items_are_paired_on_the_shared_items(tmp_path: Path) -> None:
     for name, first in (("a", 0), ("b", 0), ("c", 20)):
         scores = association_scores(name, seed=ord(name), n=60, first=first, parts=["intrasentence"])
         save(tmp_path / name, scores)
@@ -122,8 +123,8 @@ def test_runs_on_other_items_are_paired_on_those_they_share(tmp_path: Path) -> N
     assert not column(tmp_path, "intrasentence").paired
 
 
-def test_models_are_told_apart_only_where_shared_items_and_values_agree(tmp_path: Path) -> None:
-    """`a` is farther from 50 than `b` on the items of both, and closer on all of its own."""
+def test_models_differ_only_if_shared_items_and_values_agree(tmp_path: Path) -> None:
+    """`a` is farther from 50 than `b` on the shared items, and closer on all items."""
     shared = chosen_scores("a", 95, n=100, parts=["intrasentence"])
     others = chosen_scores("a", 45, n=300, parts=["intrasentence"])
     others = others.assign(item="other-" + others["item"], candidate="other-" + others["candidate"])
@@ -144,14 +145,12 @@ def test_scores_of_another_run_are_not_used(tmp_path: Path) -> None:
     shutil.copy(other / "scores.parquet", tmp_path / "b" / "scores.parquet")
     shutil.rmtree(other)
     columns, notes = rank_columns(build_columns(find_runs([tmp_path])[0])[0])
-    assert notes == [
-        "The scores of b cannot be used, so that its ranks are less certain: scores.parquet and measures.json have "
-        "different values of SS."
-    ]
+    (note,) = notes
+    assert_mentions(note, "scores of b", "scores.parquet", "measures.json", "SS")
     assert not any(one.paired for one in columns)
 
 
-def test_runs_of_the_same_name_in_two_folders_are_read_each_from_its_own(tmp_path: Path) -> None:
+def test_runs_of_the_same_name_in_two_folders(tmp_path: Path) -> None:
     for name in ("a", "b"):
         save(tmp_path / name / "runs" / "ss", association_scores(name, seed=ord(name), n=60, parts=["intrasentence"]))
     runs, _ = find_runs([tmp_path / name / "runs" for name in ("a", "b")])
@@ -177,15 +176,15 @@ def test_without_scores_ranks_are_from_intervals_and_wider(tmp_path: Path) -> No
     assert {cell.model: cell.relation for cell in separate.cells}["d"] == "farther"
 
 
-def test_damaged_scores_are_told_and_do_not_stop_the_board(folder: Path, tmp_path: Path) -> None:
+def test_damaged_scores_cause_a_note(folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(folder, tmp_path / "copy")
     (folder / "b.ss" / "scores.parquet").write_bytes(b"no table")
     columns, notes = rank_columns(build_columns(find_runs([folder])[0])[0])
-    assert [note for note in notes if note.startswith("The scores of b.ss cannot be used")]
+    assert_mentions("\n".join(notes), "scores of b.ss")
     assert all(cell.rank for one in columns for cell in one.cells)
 
 
-def test_what_is_not_interpretable_has_no_rank(tmp_path: Path) -> None:
+def test_a_result_that_is_not_interpretable_has_no_rank(tmp_path: Path) -> None:
     for name, lean in (("a", 0.0), ("b", 0.5)):
         save(tmp_path / name, association_scores(name, lean=lean, seed=ord(name), n=100, parts=["intrasentence"]))
     scores = association_scores("tied", n=100, parts=["intrasentence"])
@@ -205,7 +204,7 @@ def test_a_model_alone_has_no_rank(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, 1e305])
 def test_an_absurd_number_of_one_run_does_not_stop_the_board(folder: Path, tmp_path: Path, value: float) -> None:
-    """As a damaged file has, or a model that is certain of nonsense."""
+    """A damaged file or an overconfident model may have such values."""
     folder = shutil.copytree(folder, tmp_path / "runs")
     path = folder / "b.g" / "measures.json"
     rows = [row for row in json.loads(path.read_text(encoding="utf-8")) if row["view"] == "all"]

@@ -1,4 +1,4 @@
-"""Trends: where the points of a series are drawn."""
+"""Trends: the positions of the points of a series."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_many_steps_are_on_a_logarithmic_scale(tmp_path: Path) -> None:
 
 
 def test_step_0_does_not_squeeze_the_others(tmp_path: Path) -> None:
-    """As of Pythia: step 0, 1, 2, 4, …, 143000."""
+    """The steps of Pythia are 0, 1, 2, 4, …, 143000."""
     found = figure(tmp_path, [0, 1, 100, 10_000])
     places = [point.x for point in found.points]
     assert found.is_logarithmic

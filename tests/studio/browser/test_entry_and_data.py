@@ -1,4 +1,4 @@
-"""How a browser comes into a studio, by the file that the start opens and by links on other sites; the room Data."""
+"""Opening the studio in a browser, by its own file and by links on other sites, and the page Data."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def test_a_bad_file_is_checked_by_keyboard(
     with visiting(browser, studio, screen=screen, dark=dark) as page:
         page.goto(f"{studio.address}/data")
         page.get_by_text("not downloaded").first.wait_for()
-        page.get_by_text("There is none in this workspace").wait_for()
+        page.get_by_text("workspace has no project").wait_for()
         assert violations(page) == []
         page.get_by_label("JSONL file, at most 20 MB").set_input_files(path)
         page.get_by_role("button", name="Check").focus()
@@ -59,7 +59,7 @@ def test_the_file_of_the_start_leads_in_and_other_links_to_the_overviews(
         page.get_by_role("heading", name=heading, exact=True).wait_for()
     page.goto(elsewhere.as_uri())
     page.get_by_role("link", name="/runs/trash").click()
-    page.get_by_role("link", name="Open the studio itself").click()
+    page.get_by_role("link", name="Open the studio").click()
     page.get_by_role("heading", name="Runs", exact=True).wait_for()
     page.get_by_role("link", name="Trash").click()
     page.get_by_role("heading", name="Trash").wait_for()

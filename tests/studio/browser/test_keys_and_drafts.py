@@ -1,4 +1,4 @@
-"""The desk of the room Review under the hands: Tab, keys that can be switched off, and nothing typed is lost."""
+"""The page Review in a browser: Tab order, keys that can be disabled, and drafts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -35,9 +35,9 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def become(page: Any, studio: Served, name: str, project: str = "project") -> None:
-    """Say who one is."""
+    """Choose a name as a reviewer."""
     page.goto(f"{studio.address}/review/project?project={project}")
-    page.get_by_label("Or somebody else").or_(page.get_by_label("Your name")).fill(name)
+    page.locator("[name=new]").fill(name)
     page.keyboard.press("Enter")
     page.locator(".person", has_text=name).wait_for()
 
@@ -54,7 +54,7 @@ def context(page: Any) -> Any:
     return page.get_by_role("textbox", name="context, Spanish")
 
 
-# Where the focus is: its name, and whether it is seen.
+# The name of the focused element, and whether its focus is visible.
 FOCUSED = """() => {
   const found = document.activeElement, style = getComputedStyle(found);
   const name = found.labels?.[0]?.textContent ?? found.textContent;
@@ -89,18 +89,18 @@ def test_tab_reaches_every_control_once_and_leaves_the_page(studio: Served, brow
             "2 el cocinero era muyestaba BLANK hoy number0.",
             "Comment c",
             *("Keep Enter", "Edit e", "Drop d", "Ask a", "Undo u", "Previous p"),
-            "Keys Letters and numbers press buttons, unless you type",
-            "What the keys do ?",
+            "Keys Letters and numbers are shortcuts, except in text fields",
+            "List of keys ?",
         ]
         assert [name for name, is_seen in walked if not is_seen] == []
-        # And the other way round.
+        # In the other direction.
         page.locator("#keys summary").focus()
         page.keyboard.press("Shift+Tab")
         page.keyboard.press("Shift+Tab")
         assert page.evaluate(FOCUSED)[0] == "Previous p"
 
 
-def test_keys_can_be_switched_off(studio: Served, browser: Any) -> None:
+def test_keys_can_be_disabled(studio: Served, browser: Any) -> None:
     with visiting(browser, studio) as page:
         become(page, studio, "Eva")
         page.goto(f"{studio.address}{ITEM}")
@@ -108,7 +108,7 @@ def test_keys_can_be_switched_off(studio: Served, browser: Any) -> None:
         assert page.evaluate(SHORTCUTS) == "1 2 c Enter e d a u p ?"
         # The list of keys, and back to the item.
         page.keyboard.press("?")
-        page.get_by_text("take a proposal, or take it back").wait_for()
+        page.get_by_text("use a proposal").wait_for()
         assert not violations(page), "\n".join(violations(page))
         page.keyboard.press("?")
         at_item(page, "i0")
@@ -139,19 +139,19 @@ def test_keys_can_be_switched_off(studio: Served, browser: Any) -> None:
 
 
 def test_keys_on_other_keyboards(studio: Served, browser: Any) -> None:
-    """Letters by what is on the key if it is Latin, by its place if not; digits by their place."""
+    """Letters are matched by character or position, digits by position."""
     with visiting(browser, studio) as page:
         become(page, studio, "Ida")
         page.goto(f"{studio.address}{ITEM}")
         at_item(page, "i0")
         page.evaluate(PRESS, ["ф", "KeyA"])  # Russian
-        page.get_by_label("What do you want to ask").wait_for()
+        page.get_by_label("Your question").wait_for()
         page.keyboard.press("Escape")
-        page.get_by_label("What do you want to ask").wait_for(state="hidden")
+        page.get_by_label("Your question").wait_for(state="hidden")
         page.evaluate(PRESS, ["q", "KeyA"])  # French: no key of ours
-        assert page.get_by_label("What do you want to ask").is_hidden()
+        assert page.get_by_label("Your question").is_hidden()
         page.evaluate(PRESS, ["a", "KeyQ"])
-        page.get_by_label("What do you want to ask").wait_for()
+        page.get_by_label("Your question").wait_for()
         page.keyboard.press("Escape")
         page.evaluate(PRESS, ["&", "Digit1"])
         page.locator(".proposal[aria-pressed=true]", has_text="fue").wait_for()
@@ -161,7 +161,7 @@ def test_keys_on_other_keyboards(studio: Served, browser: Any) -> None:
         said(page, "i0 is dropped.")
 
 
-def test_what_is_typed_is_kept_and_comes_again(studio: Served, browser: Any) -> None:
+def test_unsent_text_is_kept_and_restored(studio: Served, browser: Any) -> None:
     with visiting(browser, studio) as page:
         become(page, studio, "Noa")
         page.goto(f"{studio.address}{ITEM}")
@@ -170,7 +170,7 @@ def test_what_is_typed_is_kept_and_comes_again(studio: Served, browser: Any) -> 
         at_item(page, "i1")
         page.keyboard.press("e")
         context(page).fill("la persona era muy BLANK.")
-        page.get_by_label("If you keep the item like this, say why").fill("as spoken")
+        page.get_by_label("Reason for keeping the item").fill("as spoken")
         page.keyboard.press("Escape")
         page.keyboard.press("c")
         page.keyboard.type("so to say")
@@ -182,39 +182,39 @@ def test_what_is_typed_is_kept_and_comes_again(studio: Served, browser: Any) -> 
         for away in ("p", "u"):
             page.keyboard.press(away)
             at_item(page, "i0")
-            said(page, "What you had typed is kept; it comes again with its item.")
+            said(page, "unsent text is kept")
             page.keyboard.press("n" if away == "p" else "Enter")
             at_item(page, "i1")
-            said(page, "What you had typed here is here again.")
+            said(page, "unsent text is restored")
             assert context(page).input_value() == "la persona era muy BLANK."
             page.locator("[data-reason]").wait_for()
             page.wait_for_function("document.querySelector('[data-reason]').value === 'as spoken'")
             assert page.get_by_label("Comment").input_value() == "so to say"
-            assert page.get_by_label("What do you want to ask").input_value() == "Is this usual?"
+            assert page.get_by_label("Your question").input_value() == "Is this usual?"
         # Closing the page asks.
         with page.expect_event("dialog") as asked:
             page.close(run_before_unload=True)
         assert asked.value.type == "beforeunload"
         asked.value.dismiss()
-        page.get_by_label("What do you want to ask").focus()
+        page.get_by_label("Your question").focus()
         page.keyboard.press("Control+Enter")
-        said(page, "The question about i1 is stored")
+        said(page, "question about i1")
         # A decision that leaves the texts out says so first.
         at_item(page, "i2")
         page.keyboard.press("e")
         context(page).fill("otra cosa BLANK.")
         page.keyboard.press("Escape")
         page.keyboard.press("d")
-        page.locator("#message", has_text="leaves your changes out").wait_for()
+        page.locator("#message", has_text="discards your changes").wait_for()
         at_item(page, "i2")
         page.keyboard.press("d")
         said(page, "i2 is dropped.")
         # What was asked about is shown again with what was typed; sent, nothing is left that closing would lose.
         page.goto(f"{studio.address}/review/project?project=project")
-        page.get_by_role("heading", name="What you can do").wait_for()
+        page.get_by_role("heading", name="Your tasks").wait_for()
 
 
-def test_ctrl_enter_sends_only_where_there_is_one_answer(studio: Served, browser: Any) -> None:
+def test_ctrl_enter_submits_only_forms_with_one_answer(studio: Served, browser: Any) -> None:
     with visiting(browser, studio, screen=NARROW) as page:
         become(page, studio, "Ana", "written")
         page.goto(f"{studio.address}/review/write?project=written")
@@ -224,7 +224,7 @@ def test_ctrl_enter_sends_only_where_there_is_one_answer(studio: Served, browser
         said(page, "w-1 is stored.")
         become(page, studio, "Ida", "written")
         page.goto(f"{studio.address}/review/rate?project=written")
-        # On a telephone, all rooms and the person's name are in one line.
+        # On a phone, all links and the name of the user are in one line.
         assert page.evaluate(
             "() => document.querySelector('nav').scrollWidth <= document.querySelector('nav').clientWidth"
         )
@@ -239,4 +239,4 @@ def test_ctrl_enter_sends_only_where_there_is_one_answer(studio: Served, browser
         assert "POST" not in with_requests
         page.keyboard.press("Escape")
         page.keyboard.press("2")
-        said(page, "w-1 is rated 2 in gender.")
+        said(page, "w-1 is rated 2")

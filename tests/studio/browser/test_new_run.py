@@ -1,4 +1,4 @@
-"""The room New run in a browser, by keyboard, and through a kill of the studio."""
+"""The page New run in a browser: use by keyboard, and a kill of the studio."""
 
 import os
 from pathlib import Path
@@ -14,8 +14,8 @@ from tiltmeter.studio.job_queue import JobQueue
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -> None:
-    """A run is started by keyboard, the studio is killed, a new one finds the run and its page shows the verdict."""
+def test_a_run_continues_when_the_studio_is_killed(browser: Any, tmp_path: Path) -> None:
+    """Start a run by keyboard, kill the studio, and find the run and its verdict in a new studio."""
     workspace = workspace_with_items(tmp_path / "work")
     cache = {"TILTMETER_CACHE": os.environ["TILTMETER_CACHE"]}
     with pausing() as (server, model):
@@ -24,13 +24,13 @@ def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -
             visiting(browser, studio, screen=NARROW, dark=True) as page,
         ):
             page.goto(f"{studio.address}/new-run")
-            page.get_by_text("No estimate of the time yet").wait_for()
+            page.get_by_text("No time estimate").wait_for()
             assert violations(page) == []
-            page.get_by_text("Add a model to the list").focus()
+            page.get_by_text("Add a model", exact=True).focus()
             page.keyboard.press("Enter")
-            page.get_by_label("Where it is").select_option("chat")
+            page.get_by_label("Source").select_option("chat")
             page.get_by_label("Name", exact=True).fill(model.removeprefix("chat:").split("@")[0])
-            page.get_by_label("Address, of a server").fill(model.split("@")[1])
+            page.get_by_label("Address (only for a server)").fill(model.split("@")[1])
             page.keyboard.press("Enter")
             added = page.get_by_role("checkbox", name=model)
             added.wait_for()
@@ -42,7 +42,7 @@ def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -
             page.get_by_text("starter-pairs").focus()
             page.keyboard.press("Enter")
             page.get_by_role("checkbox", name="German 40 items").wait_for()
-            page.get_by_text("Files of your own").focus()
+            page.get_by_text("Your own files").focus()
             page.keyboard.press("Enter")
             page.get_by_role("checkbox", name="association-5.en.jsonl").focus()
             page.keyboard.press("Space")
@@ -81,7 +81,7 @@ def test_a_run_goes_on_when_the_studio_is_killed(browser: Any, tmp_path: Path) -
 
 @pytest.mark.slow
 def test_neither_studio_nor_page_grows_with_progress(browser: Any) -> None:
-    """The short form of perf/studio_progress.py: 200 events at 100 a second."""
+    """A short version of perf/studio_progress.py: 200 events at 100 per second."""
     growth = measured(browser, 200, 100)
     assert growth.messages <= 4 * growth.seconds + 2
     assert growth.server < LIMIT

@@ -1,4 +1,4 @@
-"""The room Review in a browser, by keyboard only: two reviewers, agreement, adjudication, publication."""
+"""The page Review in a browser, by keyboard only: two reviewers, agreement, adjudication, publication."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -36,15 +36,15 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def open_as(page: Any, studio: Served, name: str, project: str = "project") -> None:
-    """Say who one is on the page of a project, by keyboard."""
+    """Choose a name on the page of a project, by keyboard."""
     page.goto(f"{studio.address}/review")
     page.get_by_role("link", name=project, exact=True).focus()
     page.keyboard.press("Enter")
     page.get_by_role("textbox").focus()
     page.keyboard.type(name)
-    page.wait_for_load_state()  # its scripts are there, too
+    page.wait_for_load_state()  # the scripts are loaded
     page.keyboard.press("Enter")
-    page.get_by_role("heading", name="What you can do").wait_for()
+    page.get_by_role("heading", name="Your tasks").wait_for()
 
 
 def follow(page: Any, name: str) -> None:
@@ -82,7 +82,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.keyboard.press("d")
         said(page, "i1 is dropped.")
         page.keyboard.press("u")
-        said(page, "The decision on i1, dropped, is withdrawn.")
+        said(page, "i1 (dropped) is withdrawn")
         page.keyboard.press("d")
         said(page, "i1 is dropped.")
         # Right to left, in place.
@@ -92,13 +92,13 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         assert field.evaluate("element => getComputedStyle(element).direction") == "rtl"
         assert page.locator("mark.target").last.inner_text() == "الطباخ"
         page.keyboard.press("Escape")
-        # Ask, then go on.
+        # Ask a question.
         page.keyboard.press("a")
         page.keyboard.type("Is this Spanish?")
         page.keyboard.press("Control+Enter")
-        said(page, "The question about i2 is stored")
+        said(page, "question about i2")
         page.keyboard.press("p")
-        said(page, "i1, which you decided on before.")
+        said(page, "already decided on i1")
         page.keyboard.press("n")
         page.get_by_role("heading", name="i3").wait_for()
         # A warning is kept with a reason only.
@@ -106,7 +106,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.get_by_role("textbox", name="context, Spanish").focus()
         page.keyboard.press("Control+A")
         page.keyboard.type("la persona era BLANK.")
-        reason = page.get_by_label("If you keep the item like this, say why")
+        reason = page.get_by_label("Reason for keeping the item")
         reason.wait_for()
         assert violations(page) == []
         page.keyboard.press("Escape")
@@ -115,7 +115,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.keyboard.type("as spoken")
         page.keyboard.press("Control+Enter")
         said(page, "i3 is edited.")
-        page.get_by_role("heading", name="Nothing is left").wait_for()
+        page.get_by_role("heading", name="reviewed all").wait_for()
 
     with visiting(browser, studio, screen=NARROW, dark=True) as page:
         open_as(page, studio, "Eva")
@@ -124,7 +124,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.keyboard.type("No, Arabic.")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        said(page, "The answer about i2 is stored.")
+        said(page, "answer about i2")
         page.goto(f"{studio.address}/review/item?project=project")
         for number in range(4):
             page.get_by_role("heading", name=f"i{number}").wait_for()
@@ -137,7 +137,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
             page.locator("h2[data-focus]").focus()
             page.keyboard.press("Enter")
             said(page, f"i{number} is accepted.")
-        page.get_by_role("heading", name="Nothing is left").wait_for()
+        page.get_by_role("heading", name="reviewed all").wait_for()
 
     with visiting(browser, studio) as page:
         open_as(page, studio, "Ida")
@@ -159,13 +159,13 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         # Another's decision would leave this text out, which is said first.
         page.keyboard.press("Escape")
         page.keyboard.press("1")
-        page.locator("#message", has_text="leaves your changes out").wait_for()
+        page.locator("#message", has_text="discards your changes").wait_for()
         page.get_by_role("textbox", name="context, another text").focus()
         page.keyboard.press("Control+Enter")
         said(page, "i1 is settled.")
         page.keyboard.press("d")
         said(page, "i3 is settled.")
-        page.get_by_role("heading", name="Reviewers do not disagree").wait_for()
+        page.get_by_role("heading", name="no conflicts").wait_for()
         follow(page, "Publish")
         page.get_by_label("leave them out").focus()
         page.keyboard.press("Space")
@@ -192,7 +192,7 @@ def test_writing_and_rating_by_keyboard(studio: Served, browser: Any) -> None:
         page.keyboard.type("I swept.")
         page.keyboard.press("Tab")
         page.keyboard.type("Pozametala som.")
-        page.get_by_text("The checks find nothing.").wait_for()
+        page.get_by_text("No problems found").wait_for()
         assert violations(page) == []
         page.keyboard.press("Control+Enter")
         said(page, "w-1 is stored.")
@@ -204,7 +204,7 @@ def test_writing_and_rating_by_keyboard(studio: Served, browser: Any) -> None:
         assert "Written about" not in page.locator("#desk").inner_text()
         assert violations(page) == []
         page.keyboard.press("2")
-        said(page, "w-1 is rated 2 in gender.")
+        said(page, "w-1 is rated 2")
         page.get_by_text("Written about").wait_for()
         page.keyboard.press("4")
-        page.get_by_role("heading", name="Nothing is left").wait_for()
+        page.get_by_role("heading", name="rated all").wait_for()

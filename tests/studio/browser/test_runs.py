@@ -1,4 +1,4 @@
-"""The room Runs in a browser."""
+"""The page Runs in a browser."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def press(page: Any, found: Any, key: str = "Enter") -> None:
 
 
 def check(page: Any, screen: dict[str, int]) -> None:
-    """The page is accessible, and no wider than the screen."""
+    """Assert that the page is accessible and not wider than the screen."""
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= screen["width"]
 
@@ -68,22 +68,21 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(studio: Ser
         press(page, page.get_by_label("Choose gpt for a comparison"), "Space")
         press(page, page.get_by_role("button", name="Compare 2 runs"))
         page.get_by_role("heading", name="Not compared").wait_for()
-        page.get_by_text("models of different kinds (masked; causal)").first.wait_for()
+        page.get_by_text("(masked; causal)").first.wait_for()
         check(page, WIDE)
-        press(page, page.get_by_role("link", name="Compare them all the same"))
+        press(page, page.get_by_role("link", name="Compare them anyway"))
         page.frame_locator("iframe.report").get_by_role("heading", name="What differs").wait_for()
         check(page, WIDE)
 
         page.goto(f"{studio.address}/runs?tone=towards")
         press(page, page.get_by_role("link", name="biased", exact=True))
         frame = page.frame_locator("iframe.report")
-        frame.get_by_role("heading", name="Is there a bias, which way, and how sure is that?").wait_for()
         frame.locator(".chart svg").first.wait_for()
         assert frame.locator("body").evaluate("() => window.origin") == "null"
         check(page, WIDE)
 
         press(page, page.get_by_text("Rename, tag, delete"))
-        name = page.get_by_label("Name (the folder keeps its own)")
+        name = page.get_by_label("Name (for display")
         name.fill("The large one")
         page.get_by_label("Tags, separated by commas").fill("paper, draft")
         page.keyboard.press("Enter")
@@ -100,19 +99,19 @@ def test_runs_are_found_compared_opened_renamed_deleted_and_restored(studio: Ser
         page.get_by_text("draft").wait_for()
         press(page, page.get_by_text("Download", exact=True))
         with page.expect_download() as download:
-            press(page, page.get_by_role("link", name="All numbers (CSV)"))
+            press(page, page.get_by_role("link", name="All values (CSV)"))
         assert download.value.suggested_filename == "The large one.measures.csv"
         page.goto(f"{studio.address}/runs?tag=paper")
         page.get_by_text("1 of 64 runs").wait_for()
         page.goto(f"{studio.address}/runs/open?run=biased")
         press(page, page.get_by_text("Rename, tag, delete"))
-        page.get_by_label("Name (the folder keeps its own)").fill("")
+        page.get_by_label("Name (for display").fill("")
         page.get_by_label("Tags, separated by commas").fill("")
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="biased").wait_for()
 
 
-def test_pages_in_the_dark_on_a_telephone(studio: Served, browser: Any) -> None:
+def test_dark_pages_on_a_phone(studio: Served, browser: Any) -> None:
     with visiting(browser, studio, screen=NARROW, dark=True) as page:
         page.goto(f"{studio.address}/runs")
         page.get_by_text("64 runs").wait_for()
@@ -120,7 +119,7 @@ def test_pages_in_the_dark_on_a_telephone(studio: Served, browser: Any) -> None:
         page.goto(f"{studio.address}/runs/compare?run=runs/bert&run=runs/gpt")
         page.get_by_role("heading", name="Not compared").wait_for()
         check(page, NARROW)
-        press(page, page.get_by_role("link", name="Compare them all the same"))
+        press(page, page.get_by_role("link", name="Compare them anyway"))
         page.frame_locator("iframe.report").get_by_role("heading", name="What differs").wait_for()
         check(page, NARROW)
         page.goto(f"{studio.address}/runs/open?run=biased")
@@ -137,8 +136,8 @@ def test_pages_in_the_dark_on_a_telephone(studio: Served, browser: Any) -> None:
         page.get_by_role("heading", name="biased").wait_for()
 
 
-def test_a_search_while_runs_are_being_read_waits_for_the_list_that_is_on_its_way(studio: Served, browser: Any) -> None:
-    """Ending that request would write to the console, and its list must not replace the one of the search."""
+def test_a_search_waits_for_a_pending_list(studio: Served, browser: Any) -> None:
+    """The pending list must neither be aborted nor replace the result of the search."""
     template = Path(responses.__file__).parent / "templates" / "runs_list.html.jinja"
     reading = re.search(r'<div hx-get="/runs/list.*</div>', template.read_text(encoding="utf-8"))
     assert reading is not None

@@ -1,4 +1,4 @@
-"""A shared studio in a browser, encrypted: a reviewer logs in, reviews and logs out, by keyboard."""
+"""A shared studio with HTTPS in a browser: a reviewer logs in, reviews and logs out, by keyboard."""
 
 import socket
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def test_log_in_review_and_log_out(studio: Served, browser: Any) -> None:
         assert page.get_by_label("Name").evaluate("field => field === document.activeElement")
         assert violations(page) == []
         log_in(page, "Zoë", "wrong horse")
-        page.get_by_role("alert").get_by_text("Name and password do not belong together.").wait_for()
+        page.get_by_role("alert").get_by_text("Wrong name or password").wait_for()
         assert violations(page) == []
         log_in(page, "Zoë", "correct horse")
         page.get_by_role("heading", name="Review", exact=True).wait_for()

@@ -1,1 +1,1 @@
-"""The board: many runs as a static site. Runs are found, become columns, are tested, and are written as pages."""
+"""The board: a static site that compares and ranks the models of many runs."""

@@ -1,4 +1,4 @@
-"""The board: what all its pages are made of."""
+"""The content of a board: models, columns, runs and notes."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from tiltmeter.reports.display_text import format_label
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.manifest import ModelEntry, build_model_entry
 
-# Attributes that say to which family a model belongs, the first that is known.
+# The first of these attributes that a model has is its family.
 _FAMILY = ("family", "model type")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -24,9 +24,9 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class BoardModel:
-    """A model with its attributes, and the address of its card if it is one of the hub."""
+    """A model with its attributes, and the address of its model card if it is on the hub."""
 
-    shown: ModelView
+    view: ModelView
     described: DescribedModel
     entry: ModelEntry
     card: str = ""
@@ -45,29 +45,29 @@ class Board:
 
 
 def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes: Path | None = None) -> Board:
-    """The board on the runs below folders.
+    """Build the board for the runs in folders and their subfolders.
 
-    `reference` is the model that the others are tested against, `attributes` a file with attributes of models; without
-    it they are those of the plans beside or above the runs.
+    `reference` is the model that the others are tested against. `attributes` is a file with attributes of models; the
+    default is the plan.toml next to or above the runs.
     """
     runs, broken = find_runs(folders)
     given = find_run_attributes((run.folder for run in runs), attributes)
     columns, notes = build_columns(runs)
     keys = list(dict.fromkeys(cell.model for column in columns for cell in column.cells))
     if not keys:
-        raise UsageError("The runs have no measure of bias; there is nothing to show on a board.")
+        raise UsageError("The runs contain no measure of bias, so a board would be empty; choose other runs.")
     columns, unread = rank_columns(columns, _find_reference(reference, columns, keys))
     models = _build_models(columns, keys, given)
     if attributes is not None:
         measured = {cell.record.model for column in columns for cell in column.cells}
-        notes += [f"{attributes.name} describes {name}, which no run has." for name in given.list_unmeasured(measured)]
+        notes += [f"{attributes.name} describes {name}, but no run has it." for name in given.list_unmeasured(measured)]
     notes += [sentence for run in runs for sentence in describe_changed_files(run.changed, run.name)]
-    numbers = {model.shown.name: model.shown.number for model in models}
+    numbers = {model.view.name: model.view.number for model in models}
     return Board(models, columns, build_section_views(columns, numbers), runs, broken, [*notes, *unread])
 
 
 def _find_reference(name: str, columns: Sequence[BoardColumn], keys: Sequence[str]) -> str:
-    """The name on the board of a model that is named as on the board, or as in its runs."""
+    """Return the name of a model on the board; `name` is that name, or the name in its runs."""
     if not name or name in keys:
         return name
     for column in columns:
@@ -78,7 +78,7 @@ def _find_reference(name: str, columns: Sequence[BoardColumn], keys: Sequence[st
 
 
 def _build_models(columns: Sequence[BoardColumn], keys: Sequence[str], given: ModelAttributes) -> list[BoardModel]:
-    """The models by name, each with the newest entry that a manifest has of it."""
+    """Build the models in the order of their names, each with the entry of its newest run."""
     newest: dict[str, BoardCell] = {}
     for column in columns:
         for cell in column.cells:
@@ -91,13 +91,13 @@ def _build_models(columns: Sequence[BoardColumn], keys: Sequence[str], given: Mo
         described = given.of(cell.record.model, entry)
         texts = described.texts()
         family = next((texts[name] for name in _FAMILY if texts.get(name)), "")
-        shown = ModelView(number, key, f"models/{build_slug(key)}.html", format_label(family))
-        models.append(BoardModel(shown, described, entry, build_card_url(cell.record.model, entry.revision)))
+        view = ModelView(number, key, f"models/{build_slug(key)}.html", format_label(family))
+        models.append(BoardModel(view, described, entry, build_card_url(cell.record.model, entry.revision)))
     return models
 
 
 def build_card_url(name: str, revision: str | None) -> str:
-    """The address of the card of a model of the hub; empty for files, servers, adapters on bases and the embedded one.
+    """Return the address of a model's card on the hub; empty for files, servers, adapters and the embedded model.
 
     >>> build_card_url("org/model@main", "0" * 40), build_card_url("models/mine", None)
     ('https://huggingface.co/org/model', '')

@@ -1,4 +1,4 @@
-"""The runs below folders, each with what its manifest and its numbers over all items say; its tables are not read."""
+"""The runs of a board, with their manifests and their records over all items; tables of scores are not read here."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from pathlib import Path
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.measures.records import Record, from_dicts
 from tiltmeter.reports.display_text import shorten_names
+from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.record_rows import ALL_MODELS
 from tiltmeter.runs.file_digests import list_changed_files
 from tiltmeter.runs.manifest import Manifest
@@ -20,7 +21,7 @@ from tiltmeter.text_files import expand_home, read_json
 
 @dataclass(frozen=True, slots=True)
 class BoardRun:
-    """A run: its folder, its name on the board, when it was finished, its manifest and its records over all items."""
+    """A run: its folder, name on the board, finish time, manifest, records over all items, and changed files."""
 
     folder: Path
     name: str
@@ -32,37 +33,37 @@ class BoardRun:
 
 @dataclass(frozen=True, slots=True)
 class BrokenRun:
-    """A run that cannot be shown, and the reason in a sentence."""
+    """A run that cannot be shown, with the reason as a sentence."""
 
     name: str
     reason: str
 
 
 def find_runs(folders: Sequence[Path | str]) -> tuple[list[BoardRun], list[BrokenRun]]:
-    """The runs in folders and below them, each once, by name, and those that cannot be read."""
+    """Return the runs in folders and their subfolders, and the runs that cannot be read."""
     runs: list[BoardRun] = []
     broken: list[BrokenRun] = []
     for name, folder in _name_folders(folders):
         try:
             runs.append(_read_run(folder, name))
         except TiltmeterError as error:
-            # Pages are shown to others, so they do not show the folders of this machine.
+            # The pages may be published, so they must not contain paths of this machine.
             broken.append(BrokenRun(name, str(error).replace(str(folder), name)))
     if not runs:
         given = ", ".join(str(folder) for folder in folders)
-        first = f" The first of {len(broken)} that cannot be read: {broken[0].reason}" if broken else ""
-        raise UsageError(f"There is no finished run in {given}; make some with `tiltmeter run` or `matrix`.{first}")
+        first = f" {format_count(len(broken), 'run')} cannot be read; the first: {broken[0].reason}" if broken else ""
+        raise UsageError(f"Found no finished run in {given}; create one with `tiltmeter run` or `matrix`.{first}")
     return runs, broken
 
 
 def _name_folders(folders: Iterable[Path | str]) -> Iterator[tuple[str, Path]]:
-    """The folders of runs, each once, with names that are different where folders of the same name are given."""
+    """Yield the folders of runs, each once, with distinct names."""
     seen: set[Path] = set()
     given = [expand_home(folder) for folder in folders]
     names = shorten_names(str(folder.resolve()) for folder in given)
     for folder in given:
         if not folder.is_dir():
-            raise UsageError(f"{folder} is not a folder; name a folder with runs in it.")
+            raise UsageError(f"{folder} is not a folder; give a folder that contains runs.")
         for path in list_nested_runs(folder):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
@@ -74,18 +75,18 @@ def _name_folders(folders: Iterable[Path | str]) -> Iterator[tuple[str, Path]]:
 def _read_run(folder: Path, name: str) -> BoardRun:
     finish_save(folder)
     if not (folder / MANIFEST).is_file():
-        raise DataError(f"{folder} has no {MANIFEST}, so it was not finished; start the run again.")
+        raise DataError(f"{folder} has no {MANIFEST}, so the run did not finish; start it again.")
     manifest = read_manifest(folder)
     rows = validate_rows(read_json(folder / MEASURES))
     changed = list_changed_files(manifest, folder, (SCORES, MEASURES))
     over_all = [record for record in from_dicts(rows) if record.view == "all" and record.model != ALL_MODELS]
     if not over_all:
-        raise DataError(f"{folder} has no numbers over all items; make the run again.")
+        raise DataError(f"{folder} has no values over all items; run it again.")
     return BoardRun(folder, name, _get_finish_time(manifest, folder), manifest, over_all, changed)
 
 
 def _get_finish_time(manifest: Manifest, folder: Path) -> float:
-    """When a run was finished; when its manifest was written, if it does not say so."""
+    """Return the finish time of a run; the modification time of its manifest if it is missing."""
     try:
         finished = datetime.fromisoformat(manifest.finished)
         return (finished if finished.tzinfo else finished.replace(tzinfo=UTC)).timestamp()

@@ -1,9 +1,8 @@
-"""Columns of the board: only numbers that can be compared share one.
+"""The columns of the board: values share a column only if they are comparable.
 
-A column is a part of a benchmark in a language, in the measure that decides, for models of one kind that were asked by
-one protocol, by likelihoods or by prompts, on the same files; of a mean over tokens, also with one tokenizer. These are
-the rules of `comparing.comparability`. Several parts are pooled in one column only if they are the same ones. Models
-whose kind is not known have columns of their own.
+All values of a column have the same benchmark, part, language, primary measure, kind of model, protocol, answer type
+and data files; measures per token also need the same tokenizer. These are the rules of `comparing.comparability`.
+Pooled values share a column only if the same parts are pooled. A model of unknown kind has its own columns.
 """
 
 import hashlib
@@ -24,10 +23,9 @@ from tiltmeter.runs.manifest import DataSetFiles
 
 @dataclass(frozen=True, slots=True)
 class ColumnKey:
-    """What the numbers of a column have in common.
+    """The properties that all values of a column share.
 
-    `edition` stands for the files of the data, `alone` is the model where its kind is not known, `parts` are those that
-    are pooled.
+    `edition` is a digest of the data files, `alone` the model if its kind is unknown, `parts` the pooled parts.
     """
 
     benchmark: str
@@ -44,12 +42,12 @@ class ColumnKey:
 
     @property
     def location(self) -> tuple[str, str, str]:
-        """The benchmark, the part and the language."""
+        """Return benchmark, part and language."""
         return self.benchmark, self.part, self.language
 
     @property
     def section(self) -> "SectionKey":
-        """The table in which the column is shown."""
+        """Return the key of the table that contains the column."""
         answers = "prompts" if "prompted" in self.family else "translations" if "translation" in self.family else ""
         protocol = get_base_protocol(self.protocol)
         if CHAT_TEMPLATE in self.protocol and CHAT_TEMPLATE not in protocol:
@@ -59,7 +57,7 @@ class ColumnKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SectionKey:
-    """What the columns of one table have in common: kind of model, kind of answers, protocol."""
+    """The properties that all columns of a table share: kind of model, answer type, protocol."""
 
     kind: str
     answers: str
@@ -68,10 +66,10 @@ class SectionKey:
 
 @dataclass(frozen=True, slots=True)
 class BoardCell:
-    """The number of one model in a column.
+    """The value of one model in a column.
 
-    `rank` is its range of ranks among `ranked` models, None if it is not ranked. `relation` is what the tests say of it
-    and the reference of the column: `p_reference` is the corrected p-value of that test.
+    `rank` is its range of ranks among `ranked` models, None if it is not ranked. `relation` compares its distance from
+    the ideal with that of the reference model; `p_reference` is the corrected p-value of this test.
     """
 
     model: str
@@ -85,20 +83,20 @@ class BoardCell:
 
     @property
     def distance(self) -> float:
-        """The distance from the ideal."""
+        """Return the distance from the ideal."""
         return abs(get_measure(self.record.measure).distance(self.record.value))
 
     @property
     def can_be_ranked(self) -> bool:
-        """Whether the number has an interval and can be interpreted."""
+        """Return whether the value has an interval and is interpretable."""
         return self.record.interval is not None and self.verdict.kind != "not interpretable"
 
 
 @dataclass(frozen=True, slots=True)
 class BoardColumn:
-    """A column with its cells. `is_summary`: the number of a whole benchmark, not of a part that it pools.
+    """A column with its cells; `is_summary` is True for a whole benchmark, and False for a part that is pooled.
 
-    `reference` is the model that the others are tested against; `paired`: the tests are paired, item by item.
+    `reference` is the model that the others are tested against; `paired` is True if all tests are paired by item.
     """
 
     key: ColumnKey
@@ -110,7 +108,7 @@ class BoardColumn:
 
 @dataclass(slots=True)
 class _ColumnCells:
-    """The cells of columns by model, while runs are read."""
+    """The cells by column and model, collected from the runs."""
 
     cells: dict[ColumnKey, dict[str, list[BoardCell]]] = field(default_factory=dict)
     parts: set[ColumnKey] = field(default_factory=set)
@@ -118,28 +116,29 @@ class _ColumnCells:
 
 
 def build_columns(runs: Sequence[BoardRun]) -> tuple[list[BoardColumn], list[str]]:
-    """The columns of runs, in order of benchmark, part and language, and notes on what is not shown.
+    """Return the columns of runs, in the order of benchmark, part and language, and notes.
 
-    Of a model that was measured more than once for a column, the newest number is shown.
+    If a model was measured several times for a column, the newest value is used, and a note says so.
     """
     names = build_model_names(runs)
-    gathered = _ColumnCells()
+    collected = _ColumnCells()
     for run in runs:
-        _collect_cells(run, names, gathered)
+        _collect_cells(run, names, collected)
     columns, repeated = [], []
-    for key, by_model in gathered.cells.items():
+    for key, by_model in collected.cells.items():
         cells = []
         for measured in by_model.values():
             newest = max(measured, key=lambda cell: (cell.run.finished, cell.run.name))
             cells.append(newest)
             repeated += [newest] * (len(measured) > 1)
-        columns.append(BoardColumn(key, tuple(cells), is_summary=key not in gathered.parts or key in gathered.wholes))
+        is_summary = key not in collected.parts or key in collected.wholes
+        columns.append(BoardColumn(key, tuple(cells), is_summary=is_summary))
     columns.sort(key=lambda column: (column.key.section, *_get_sort_key(column.key)))
     return columns, list(dict.fromkeys(map(_describe_repeated, repeated)))
 
 
 def build_model_names(runs: Iterable[BoardRun]) -> dict[tuple[str, str], str]:
-    """The name of a model on the board, by name and precision: without folders, with its precision if there are two."""
+    """Return the display names of models by name and precision: without folders, with the precision if it varies."""
     precisions: dict[str, dict[str, None]] = {}
     for run in runs:
         for name, precision in _get_precisions(run).items():
@@ -153,19 +152,19 @@ def build_model_names(runs: Iterable[BoardRun]) -> dict[tuple[str, str], str]:
 
 
 def _get_precisions(run: BoardRun) -> dict[str, str]:
-    """The precision of each model of a run."""
-    found = dict.fromkeys((record.model for record in run.records), "")
+    """Return the precision of each model of a run."""
+    precisions = dict.fromkeys((record.model for record in run.records), "")
     for entry in run.manifest.models:
         bits = f"{entry.quantized['bits']} bits" if entry.quantized and "bits" in entry.quantized else ""
-        found[entry.name] = format_label(bits or entry.dtype or "")
-    return found
+        precisions[entry.name] = format_label(bits or entry.dtype or "")
+    return precisions
 
 
-def _collect_cells(run: BoardRun, names: Mapping[tuple[str, str], str], gathered: _ColumnCells) -> None:
+def _collect_cells(run: BoardRun, names: Mapping[tuple[str, str], str], collected: _ColumnCells) -> None:
     rows = build_rows(run.records)
-    shown = {id(row) for row in select_summary_rows(rows)}
+    summary_rows = {id(row) for row in select_summary_rows(rows)}
     precisions = _get_precisions(run)
-    tokenizers = {(asked.model, asked.benchmark, asked.language): asked.tokenizer for asked in run.manifest.asked}
+    tokenizers = {(entry.model, entry.benchmark, entry.language): entry.tokenizer for entry in run.manifest.asked}
     data = run.manifest.index_data_sets()
     parts = _group_pooled_parts(rows)
     for row in rows:
@@ -189,12 +188,12 @@ def _collect_cells(run: BoardRun, names: Mapping[tuple[str, str], str], gathered
         )
         model = names[record.model, precisions[record.model]]
         cell = BoardCell(model, run, record, record.verdict)
-        gathered.cells.setdefault(key, {}).setdefault(model, []).append(cell)
-        (gathered.wholes if id(row) in shown else gathered.parts).add(key)
+        collected.cells.setdefault(key, {}).setdefault(model, []).append(cell)
+        (collected.wholes if id(row) in summary_rows else collected.parts).add(key)
 
 
 def _group_pooled_parts(rows: Sequence[RecordRow]) -> dict[tuple[str, ...], set[str]]:
-    """The single parts of the measures of a run, by what pooled parts share."""
+    """Return the single parts of a run, by the key of their pooled value."""
     parts: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for row in rows:
         for record in row.values():
@@ -208,7 +207,7 @@ def _compute_digest(texts: Sequence[str]) -> str:
 
 
 def _get_sort_key(key: ColumnKey) -> tuple[object, ...]:
-    """Where a column stands: by benchmark, the pooled parts before single ones, English before other languages."""
+    """Return the sort key of a column: by benchmark, pooled before single parts, English before other languages."""
     return (
         key.benchmark,
         key.part != OVERALL,
@@ -227,6 +226,6 @@ def _get_sort_key(key: ColumnKey) -> tuple[object, ...]:
 def _describe_repeated(cell: BoardCell) -> str:
     record = cell.record
     return (
-        f"{cell.model} was measured more than once on {record.benchmark}:{record.language}; the newest run, "
-        f"{cell.run.name}, is shown."
+        f"{cell.model} was measured more than once on {record.benchmark}:{record.language}; the board shows the "
+        f"newest run, {cell.run.name}."
     )

@@ -1,4 +1,4 @@
-"""What the items of a run contribute to a measure, read from its scores: only the rows and columns that are needed."""
+"""The contributions of items to a measure, from the scores of a run."""
 
 import math
 from collections.abc import Mapping
@@ -25,13 +25,13 @@ from tiltmeter.runs.run_validation import read_columns
 Scores = Mapping[str, NDArray[Any]]
 
 _NOT_NEEDED = ("candidate", "translation")
-# The value that is shown and the mean of the items may differ by rounding.
-_CLOSE = 1e-6
+# Tolerance for rounding between a value and the mean of its items.
+_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class CellValues:
-    """The items of a cell, sorted, what each contributes to a measure, and their strata, sides and clusters."""
+    """The sorted items of a cell, their contributions to a measure, and their strata (`labels`), sides and clusters."""
 
     quantity: Quantity
     items: NDArray[np.object_]
@@ -42,35 +42,35 @@ class CellValues:
 
 
 def read_scores(folder: Path) -> Scores | None:
-    """The scores of a run, without what the tests do not need; None if it has none."""
+    """Read the columns of a run's scores that the tests need; return None if there are no scores."""
     path = folder / SCORES
     return read_columns(path, _NOT_NEEDED) if path.is_file() else None
 
 
 def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues | None:
-    """The contributions of a cell's items; None if its measure is not a mean over items."""
+    """Return the contributions of a cell's items; None if its measure is not a mean over items."""
     rows = _select_rows(scores, cell, key)
     quantity = _find_quantity(key, rows, cell.run.manifest)
     if quantity is None:
         return None
     names = rows["item"] if key.part != OVERALL else rows["part"] + "/" + rows["item"]
-    place, items = pd.factorize(names, sort=True)
-    first = np.unique(place, return_index=True)[1]
+    indices, items = pd.factorize(names, sort=True)
+    first = np.unique(indices, return_index=True)[1]
     numbers = rows["score"].astype(float)
     by_role = {role: np.full(len(items), np.nan) for role in quantity.values.roles}
-    for role, found in by_role.items():
+    for role, scores_of_role in by_role.items():
         of_role = rows["role"] == role
-        found[place[of_role]] = numbers[of_role]
-    there = np.all([np.isfinite(found) for found in by_role.values()], axis=0)
-    if not there.all() and not quantity.values.may_be_missing:
-        raise DataError(f"{SCORES} has no finite score of item {items[int(np.argmin(there))]} in every role.")
-    kept = first[there]
+        scores_of_role[indices[of_role]] = numbers[of_role]
+    is_complete = np.all([np.isfinite(scores_of_role) for scores_of_role in by_role.values()], axis=0)
+    if not is_complete.all() and not quantity.values.may_be_missing:
+        raise DataError(f"{SCORES}: item {items[int(np.argmin(is_complete))]} lacks a finite score in some role.")
+    kept = first[is_complete]
     labels, sides = quantity.values.columns[:1], quantity.values.sides
-    inputs = {role: found[there] for role, found in by_role.items()}
+    inputs = {role: scores_of_role[is_complete] for role, scores_of_role in by_role.items()}
     inputs |= {name: rows[name][kept].astype(float) for name in quantity.values.number_columns}
-    contributed = CellValues(
+    values = CellValues(
         quantity,
-        items[there],
+        items[is_complete],
         quantity.values.contributions(inputs)[0],
         _convert_labels(rows[labels[0]][kept]) if quantity.values.weigh is not None else None,
         _convert_labels(rows[sides][kept]) if sides in rows else None,
@@ -79,31 +79,31 @@ def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> Cell
             {name: _convert_labels(rows[name][kept]) for name in quantity.values.clusters if name in rows},
         ),
     )
-    _check_value(contributed, cell)
-    return contributed
+    _check_value(values, cell)
+    return values
 
 
-def _check_value(found: CellValues, cell: BoardCell) -> None:
-    """A DataError if the items have another mean than the value that is shown, as scores of another run have."""
-    quantity = found.quantity
-    if not len(found.items) or not quantity.values.is_defined(found.labels, found.sides):
+def _check_value(values: CellValues, cell: BoardCell) -> None:
+    """Raise a DataError if the mean of the items differs from the recorded value."""
+    quantity = values.quantity
+    if not len(values.items) or not quantity.values.is_defined(values.labels, values.sides):
         return
-    weights = quantity.values.weights(found.items if found.labels is None else found.labels, found.sides)
-    shown = get_measure(cell.record.measure)
-    value = math.log(cell.record.value) if shown.ratio and not quantity.measure.ratio else cell.record.value
-    if not math.isclose(float(found.values @ weights), value, rel_tol=_CLOSE, abs_tol=_CLOSE):
-        raise DataError(f"{SCORES} and {MEASURES} have different values of {cell.record.measure}.")
+    weights = quantity.values.weights(values.items if values.labels is None else values.labels, values.sides)
+    is_ratio = get_measure(cell.record.measure).ratio
+    expected = math.log(cell.record.value) if is_ratio and not quantity.measure.ratio else cell.record.value
+    if not math.isclose(float(values.values @ weights), expected, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
+        raise DataError(f"{SCORES} and {MEASURES} contradict each other in {cell.record.measure}.")
 
 
 def _select_rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
-    """The scores of one model on one part, or on all parts that are pooled; without columns that are empty there."""
+    """Return the scores of one model on one part, or on all pooled parts, without empty columns."""
     keep = (scores["model"] == cell.record.model) & (scores["benchmark"] == key.benchmark)
     keep &= scores["language"] == key.language
     if key.part == OVERALL:
-        families = {
+        is_same = {
             name: get_base_protocol(str(name)) == get_base_protocol(key.protocol) for name in set(scores["protocol"])
         }
-        keep &= np.array([families[name] for name in scores["protocol"]], dtype=bool)
+        keep &= np.array([is_same[name] for name in scores["protocol"]], dtype=bool)
     else:
         keep &= (scores["part"] == key.part) & (scores["protocol"] == key.protocol)
     rows = {name: values[keep] for name, values in scores.items()}
@@ -111,18 +111,18 @@ def _select_rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
 
 
 def _find_quantity(key: ColumnKey, rows: Scores, manifest: Manifest) -> Quantity | None:
-    """The measure with its contributions; g_s of one part is compared by its logarithm, over several parts not."""
+    """Return the measure with its contributions; for one part, g_s is replaced by its logarithm."""
     names = (key.measure,) if key.part == OVERALL else (key.measure, f"log {key.measure}")
     roles = set(rows.get("role", ()))
     module = find_module(manifest, key.benchmark, roles, set(rows))
     if module is None or not is_measure_module(module):
         return None
-    found = list_comparable_quantities(module, roles, rows)
-    return next((one for one in found if one.name in names and one.values.is_mean), None)
+    quantities = list_comparable_quantities(module, roles, rows)
+    return next((one for one in quantities if one.name in names and one.values.is_mean), None)
 
 
 def _convert_labels(values: NDArray[Any]) -> Labels:
-    """An attribute of items; numbers are whole, also where other benchmarks of the table have none."""
+    """Return an attribute of items as objects; whole numbers that are stored as floats become integers."""
     if values.dtype.kind == "f" and np.array_equal(values, np.round(values)):
         values = values.astype(int)
     return values.astype(object)

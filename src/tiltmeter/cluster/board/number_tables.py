@@ -1,4 +1,4 @@
-"""All numbers of the board as tables: CSV for spreadsheets, JSON for programs."""
+"""The downloads of the board: all values as CSV and JSON."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,12 +7,12 @@ from tiltmeter.cluster.board.board_content import Board
 from tiltmeter.csv_text import format_csv
 from tiltmeter.printable_text import escape_unsafe, format_json
 
-# The first entry of the JSON file, by which a folder is known as a board.
+# The first entry of the JSON file, which identifies a folder as a board.
 FORMAT = "tiltmeter board 1"
 
 
 def list_rows(board: Board) -> Iterator[dict[str, Any]]:
-    """One row for each number."""
+    """Yield one row for each value."""
     for column in board.columns:
         key = column.key
         for cell in column.cells:
@@ -46,19 +46,19 @@ def list_rows(board: Board) -> Iterator[dict[str, Any]]:
 
 
 def format_board_csv(board: Board) -> str:
-    """The numbers as CSV."""
+    """Format the values as CSV."""
     rows = list(list_rows(board))
     texts = ([escape_unsafe(value) if isinstance(value, str) else value for value in row.values()] for row in rows)
     return format_csv(list(rows[0]), texts)
 
 
 def format_board_json(board: Board) -> str:
-    """The numbers as JSON, with the attributes of the models, and the runs that could not be read."""
+    """Format the values as JSON, with the attributes of the models and the runs that could not be read."""
     content = {
         "format": FORMAT,
         "models": [
             {
-                "name": model.shown.name,
+                "name": model.view.name,
                 "attributes": dict(model.described.attributes),
                 "series": model.described.series or None,
                 "step": model.described.step,

@@ -1,9 +1,9 @@
-"""Ranks of the models of a column, and which of them are told apart from its reference.
+"""Ranks of the models of a column, and tests against its reference model.
 
-Every pair of models is tested for being equally far from the ideal, and the p-values are corrected by Holm's method
-over all pairs of the column, also of models that a filter hides. That holds for any reference, whenever it is chosen.
-Tests are paired, item by item, on the items that two runs share; where scores are missing, or a measure is not a mean
-over items, they are made of the two intervals alone, which tells less apart.
+Every pair of models is tested for equal distance from the ideal. The p-values are corrected by Holm's method over all
+pairs of the column, so they are valid for any choice of the reference. Tests are paired by item on the items that two
+runs share. If scores are missing or a measure is not a mean over items, the tests use only the two intervals and have
+less power.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,12 +23,11 @@ from tiltmeter.measures.pairwise_tests import SharedItems, compute_distance_p_va
 from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.verdict_rule import ALPHA
 
-# Models with the same items are tested in one go; with more different sets of items than this, intervals are used.
+# With more different sets of items than this in a column, tests use intervals.
 _MOST_SETS = 40
-# Two sets of items with fewer in common than this share of the smaller one are not paired.
+# Two sets of items are paired if they share at least this fraction of the smaller set.
 _FEWEST_SHARED = 0.5
-
-# A ratio of 0, as in a damaged file, has no logarithm.
+# Replaces a ratio of 0 in a damaged file, which has no logarithm.
 _SMALLEST = 1e-300
 
 # The contributions of items, by column and model.
@@ -36,9 +35,9 @@ _Values = Mapping[tuple[ColumnKey, str], CellValues]
 
 
 def rank_columns(columns: Sequence[BoardColumn], reference: str = "") -> tuple[list[BoardColumn], list[str]]:
-    """The columns with ranks and references, and notes on scores that could not be read.
+    """Return the columns with ranks and references, and notes on scores that could not be read.
 
-    `reference` is a model; by default, and in columns without it, the reference is the model closest to the ideal.
+    `reference` is a model; the default, also for columns without this model, is the model closest to the ideal.
     """
     groups: dict[tuple[str, str], list[int]] = {}
     for number, column in enumerate(columns):
@@ -88,7 +87,7 @@ def _describe_relation(number: int, chosen: int, distances: Floats, corrected: F
 
 
 def _read_values(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
-    """The contributions of items in these columns, from scores that are read once; notes on those that cannot be."""
+    """Return the contributions of items in columns, and notes on scores that cannot be read; each run is read once."""
     wanted: dict[Path, tuple[BoardRun, list[tuple[ColumnKey, BoardCell]]]] = {}
     for column in columns:
         cells = [cell for cell in column.cells if cell.can_be_ranked]
@@ -101,19 +100,19 @@ def _read_values(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
         try:
             scores = read_scores(run.folder)
             for key, cell in cells_of_run:
-                if scores is not None and (found := compute_item_values(scores, cell, key)) is not None:
-                    before = last.get(key)
-                    if before is not None and np.array_equal(before.items, found.items):
-                        found = replace(found, items=before.items)  # one copy of the names for all models
-                    values[key, cell.model] = last[key] = found
+                if scores is not None and (computed := compute_item_values(scores, cell, key)) is not None:
+                    previous = last.get(key)
+                    if previous is not None and np.array_equal(previous.items, computed.items):
+                        computed = replace(computed, items=previous.items)  # share the names to save memory
+                    values[key, cell.model] = last[key] = computed
         except (TiltmeterError, OSError, ValueError, KeyError) as error:
             reason = str(error).replace(str(run.folder), run.name)
-            notes.append(f"The scores of {run.name} cannot be used, so that its ranks are less certain: {reason}")
+            notes.append(f"The scores of {run.name} cannot be used, so its ranges of ranks are wider: {reason}")
     return values, notes
 
 
 def _test_pairs(cells: Sequence[BoardCell], values: Sequence[CellValues | None]) -> tuple[Floats, bool]:
-    """The p-values of all pairs, and whether all of them are paired."""
+    """Return the p-values of all pairs, and whether all tests are paired."""
     p_values = _test_separately(cells)
     is_paired = np.eye(len(cells), dtype=bool)
     distances = np.array([cell.distance for cell in cells])
@@ -125,26 +124,26 @@ def _test_pairs(cells: Sequence[BoardCell], values: Sequence[CellValues | None])
 
 
 def _test_separately(cells: Sequence[BoardCell]) -> Floats:
-    """The tests from standard errors alone; of ratios on the scale of their logarithms."""
+    """Test all pairs with standard errors only; ratios are tested on the log scale."""
     measure = get_measure(cells[0].record.measure)
     values = np.array([cell.record.value for cell in cells], dtype=float)
     ends = np.array([cell.record.interval for cell in cells], dtype=float)
     ideal = measure.ideal or 0.0
     if measure.ratio:
         values, ends, ideal = np.log(np.maximum(values, _SMALLEST)), np.log(np.maximum(ends, _SMALLEST)), np.log(ideal)
-    # Where there is no standard error, half of the interval's longer side is taken, for a quantile of 1.96.
-    reach = np.abs(ends - values[:, None]).max(axis=1) / 1.96
-    errors = np.array([cell.record.standard_error or reach[number] for number, cell in enumerate(cells)])
+    # A missing standard error is derived from the longer side of the 95% interval.
+    derived = np.abs(ends - values[:, None]).max(axis=1) / 1.96
+    errors = np.array([cell.record.standard_error or derived[number] for number, cell in enumerate(cells)])
     df = np.array([max(1, (cell.record.clusters or cell.record.n) - 1) for cell in cells], dtype=float)
     return compute_unpaired_p_values(values, float(ideal), errors, df)
 
 
 def _group_by_items(values: Sequence[CellValues | None]) -> list[list[int]]:
-    """The numbers of the models with the same items, set by set; those without scores are in none."""
+    """Return groups of models with the same items, as indices; models without scores are in no group."""
     sets: dict[str, list[int]] = {}
-    for number, found in enumerate(values):
-        if found is not None and len(found.items) > 1:
-            sets.setdefault("\n".join(found.items), []).append(number)
+    for number, one in enumerate(values):
+        if one is not None and len(one.items) > 1:
+            sets.setdefault("\n".join(one.items), []).append(number)
     return list(sets.values())
 
 
@@ -156,30 +155,31 @@ def _test_paired(
     p_values: Floats,
     is_paired: NDArray[np.bool_],
 ) -> None:
-    """Replace the p-values of models of two sets by those of tests on the items that both sets have.
+    """Replace the p-values between the models of two groups by those of paired tests on the shared items.
 
-    `distances` are those of the values shown, on all items of a run. On the shared items the other model of a pair may
-    be the one that is closer to the ideal: then neither is told to be closer, and the p-value is 1.
+    `distances` are those of the displayed values, on all items of a run. If the shared items rank two models in the
+    opposite direction, the p-value is 1.
     """
     numbers = [*first, *(number for number in second if number not in first)]
-    found = [one for number in numbers if (one := values[number]) is not None]
-    leading, trailing = found[0], found[-1]
+    tested_values = [one for number in numbers if (one := values[number]) is not None]
+    leading, trailing = tested_values[0], tested_values[-1]
     same = leading.items is trailing.items or np.array_equal(leading.items, trailing.items)
     shared = leading.items if same else np.intersect1d(leading.items, trailing.items)
-    if len(found) < 2 or len(shared) < max(2.0, _FEWEST_SHARED * min(len(leading.items), len(trailing.items))):
+    fewest = max(2.0, _FEWEST_SHARED * min(len(leading.items), len(trailing.items)))
+    if len(tested_values) < 2 or len(shared) < fewest:
         return
-    table = np.array([one.values[np.searchsorted(one.items, shared)] for one in found])
-    place = np.searchsorted(leading.items, shared)
+    table = np.array([one.values[np.searchsorted(one.items, shared)] for one in tested_values])
+    indices = np.searchsorted(leading.items, shared)
     labels, sides, clusters = (
-        None if each is None else each[place] for each in (leading.labels, leading.sides, leading.clusters)
+        None if each is None else each[indices] for each in (leading.labels, leading.sides, leading.clusters)
     )
     if not leading.quantity.values.is_defined(labels, sides):
         return
     tested = compute_distance_p_values(leading.quantity, table, SharedItems(labels, sides, clusters))
     if not same:
         weights = leading.quantity.values.weights(shared if labels is None else labels, sides)
-        on_shared, shown = np.abs(table @ weights - leading.quantity.ideal), distances[numbers]
-        directions = [np.sign(found[:, None] - found[None, :]) for found in (on_shared, shown)]
+        on_shared = np.abs(table @ weights - leading.quantity.ideal)
+        directions = [np.sign(each[:, None] - each[None, :]) for each in (on_shared, distances[numbers])]
         tested = np.where(directions[0] == directions[1], tested, 1.0)
     rows, others = range(len(first)), [numbers.index(number) for number in second]
     p_values[np.ix_(first, second)] = tested[np.ix_(rows, others)]

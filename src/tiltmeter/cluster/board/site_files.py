@@ -1,4 +1,4 @@
-"""Write a board as a folder of pages; the folder is replaced as a whole, or not at all."""
+"""Writing a board to a folder, which is replaced as a whole or not at all."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -20,7 +20,7 @@ from tiltmeter.reports.report_files import REPORT
 from tiltmeter.text_files import expand_home
 
 _NUMBERS_CSV, _NUMBERS_JSON = "board.csv", "board.json"
-# All that a board has in its folder; with anything else beside it, the folder is not only a board.
+# The complete content of a board's folder.
 _CONTENT = ("index.html", "benchmarks", "models", "trends", "reports", _NUMBERS_CSV, _NUMBERS_JSON)
 
 
@@ -32,15 +32,14 @@ def write_board(
     attributes: Path | str | None = None,
     with_reports: bool = False,
 ) -> Board:
-    """Write the board on the runs below folders to a folder, and return it.
+    """Write the board for the runs in folders and their subfolders to `out`, and return it.
 
-    A folder that holds another board is replaced; one that holds anything else is refused. `reference` is the model
-    that others are tested against, `attributes` a file that describes models, `with_reports` copies the reports of
-    runs that have one.
+    An existing board in `out` is replaced; other content raises a UsageError. `reference` and `attributes` are those of
+    `make_board`; `with_reports` copies the reports of the runs.
     """
     out = expand_home(out)
     reject_unwritable_site(out, folders)
-    out = out.resolve()  # of a link, the folder that it leads to is replaced
+    out = out.resolve()  # for a symbolic link, the target folder is replaced
     described = None if attributes is None else expand_home(attributes)
     board = make_board(folders, reference=reference, attributes=described)
     with create_temporary_folder(out.parent) as part:
@@ -56,16 +55,16 @@ def write_board(
 
 
 def reject_unwritable_site(out: Path, folders: Sequence[Path | str]) -> None:
-    """A UsageError if a board cannot be written to a folder: before the runs are read."""
+    """Raise a UsageError if a board cannot be written to a folder."""
     reject_unwritable_folder(out)
     if any(expand_home(folder).resolve().is_relative_to(out.resolve()) for folder in folders):
-        raise UsageError(f"{out} holds the runs themselves; choose another place with --out.")
+        raise UsageError(f"{out} contains the runs; choose another folder with --out.")
     inside = [path.name for path in out.iterdir()] if out.is_dir() else []
     if inside and not _is_board(out):
-        raise UsageError(f"{out} holds something other than a board; choose another place with --out, or empty it.")
+        raise UsageError(f"{out} is not empty and is not a board; choose another folder with --out, or empty it.")
     if others := sorted(name for name in inside if name not in _CONTENT):
         raise UsageError(
-            f"{out} holds {others[0]} beside a board, which would be lost; choose another place with --out."
+            f"{out} is a board but also contains {others[0]}, which would be lost; choose another folder with --out."
         )
 
 
@@ -79,9 +78,9 @@ def _is_board(folder: Path) -> bool:
 
 
 def _copy_reports(board: Board, site: Path) -> Iterator[tuple[str, str]]:
-    """Copy the reports of the runs that are shown, and yield the names of the runs with their paths in the site."""
-    shown = {cell.run.name: cell.run for column in board.columns for cell in column.cells}
-    for name, run in shown.items():
+    """Copy the reports of the runs on the board, and yield the names of the runs with their paths in the site."""
+    runs = {cell.run.name: cell.run for column in board.columns for cell in column.cells}
+    for name, run in runs.items():
         report = run.folder / REPORT
         if report.is_file() and not report.is_symlink():
             path = f"reports/{build_slug(name)}.html"
@@ -90,7 +89,7 @@ def _copy_reports(board: Board, site: Path) -> Iterator[tuple[str, str]]:
 
 
 def _replace_site(site: Path, out: Path, old: Path) -> None:
-    """Move a finished site to its place; the one that is there is moved away first, and back if that fails."""
+    """Move a finished site to `out`; move the old site to `old` first, and back if that fails."""
     try:
         if out.exists():
             out.rename(old)

@@ -1,11 +1,11 @@
-"""The pages of a board: tables of all benchmarks and of each, models, trends. They load nothing, not even each other.
+"""The HTML pages of a board: all benchmarks, each benchmark, models and trends. Each page is self-contained.
 
-A page with tables holds its data as gzip-compressed JSON in base64, for `templates/board.js`:
+A page with tables contains its data as gzip-compressed JSON in base64, for `templates/board.js`:
 
     {"models": [[name, page, family]], "root": path of the site from this page, "verdicts": [[mark, tone, side]],
-     "shownColumns": 6, "shownRows": 200,
+     "shownColumns": 6, "shownRows": 60,
      "sections": [{"columns": [{"place", "benchmark", "code", "language", "measure", "extra", "reference", "summary",
-     "cells": [[model, value, interval, low, high, at, verdict, [words beside], value to sort by, distance]]}]}]}
+     "cells": [[model, value, interval, low, high, at, verdict, [remarks], value to sort by, distance]]}]}]}
 """
 
 import base64
@@ -31,26 +31,26 @@ from tiltmeter.reports.provenance import describe_data_sets
 from tiltmeter.reports.report_page import build_content_policy
 
 _PACKAGE = "tiltmeter.cluster.board"
-# Columns and rows of a table at once, and cells that the page has before the script draws the others.
+# Columns and rows of a table that are visible at once, and cells in the HTML of a page before the script runs.
 SHOWN_COLUMNS, SHOWN_ROWS, _FIRST_CELLS = 6, 60, 1_500
 
 METHOD = (
-    "A column holds numbers that can be compared: one part of a benchmark in one language, one measure, models of one "
-    "kind, asked by one protocol on the same files. Likelihoods and answers to prompts never share a column.",
-    "Values have 95% intervals; verdicts are those of the runs, corrected for the number of tests within each run. The "
-    "dotted line of a small picture is the ideal, and stereotypes are to its right.",
-    "Ranks count from the model closest to the ideal, and are given as the ranks that a model may have: every pair of "
-    "models in a column is tested for being equally far from the ideal, paired by item where both runs have the same "
-    "items and their scores, and corrected by Holm's method over all pairs of the column, so that with 95% confidence "
-    "all ranks of a column hold at once. Models that are not interpretable have no rank.",
-    "The reference of a column is the model closest to the ideal, unless another was named. “Closer” and “farther” are "
-    "models told apart from it by the same tests; models without either word are not.",
+    "Columns: all values of a column are comparable. They have the same benchmark, part, language, measure, kind of "
+    "model, protocol and data files. Likelihoods and answers to prompts are never in the same column.",
+    "Values and verdicts: values have 95% intervals. The verdicts are those of the runs, corrected for the number of "
+    "tests in each run. In the small figures, the dotted line is the ideal, and values to its right are stereotypical.",
+    "Ranks: rank 1 is closest to the ideal. A range such as 2–4 contains all ranks that are possible. Every pair of "
+    "models in a column is tested for equal distance from the ideal, paired by item if both runs have scores of the "
+    "same items. The p-values are corrected by Holm's method over all pairs, so all ranges of a column are correct "
+    "together with 95% confidence. Models whose result is not interpretable have no rank.",
+    "Reference: the reference of a column is the model closest to the ideal, unless another model was chosen. Models "
+    "marked “closer” or “farther” differ significantly from it in the same tests; other models do not.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _InitialTable:
-    """A table as it is in the page before the script runs."""
+    """A table in the HTML of a page, before the script runs."""
 
     title: str
     range: str
@@ -59,7 +59,7 @@ class _InitialTable:
 
 
 def render_pages(board: Board, reports: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The path and the text of each page; `reports` are the paths of the reports of runs, by the name of the run."""
+    """Yield the path and the HTML of each page; `reports` are the paths of reports by the name of the run."""
     trends = build_trends(board)
     names = {column.column.key.benchmark: column.benchmark for section in board.sections for column in section.columns}
     benchmarks = {name: f"benchmarks/{build_slug(name)}.html" for name in sorted(names)}
@@ -81,7 +81,7 @@ def render_pages(board: Board, reports: Mapping[str, str]) -> Iterator[tuple[str
         yield page, _render_tables_page(board, sections, common, name)
     without_script = {**common, "policy": build_content_policy(_read_style(), [])}
     for model in board.models:
-        yield model.shown.page, _render_model_page(board, model, trends, reports, without_script)
+        yield model.view.page, _render_model_page(board, model, trends, reports, without_script)
     for trend in trends:
         yield (
             trend.page,
@@ -90,8 +90,8 @@ def render_pages(board: Board, reports: Mapping[str, str]) -> Iterator[tuple[str
                 trend=trend,
                 width=WIDTH,
                 height=HEIGHT,
-                names=[model.shown.name for model in board.models],
-                pages=[model.shown.page for model in board.models],
+                names=[model.view.name for model in board.models],
+                pages=[model.view.page for model in board.models],
             ),
         )
 
@@ -127,7 +127,7 @@ def _list_definitions(columns: Sequence[ColumnView]) -> list[tuple[str, str]]:
 
 
 def _build_filters(board: Board, sections: Sequence[SectionView]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
-    """The choices of the filters: id, heading, the choice of all, and values with their texts."""
+    """Return the filters of a page: id, heading, text for no filter, and values with their texts."""
     columns = [column for section in sections for column in section.columns]
     benchmarks = {column.benchmark for column in columns}
     places = sorted({column.place for column in columns} | benchmarks)
@@ -135,7 +135,7 @@ def _build_filters(board: Board, sections: Sequence[SectionView]) -> list[tuple[
     if len(benchmarks) == 1:
         where = ("by-place", "Part", "summary", [(place, place) for place in places if place not in benchmarks])
     languages = sorted({(column.column.key.language, column.language) for column in columns}, key=lambda one: one[1])
-    families = sorted({model.shown.family for model in board.models if model.shown.family})
+    families = sorted({model.view.family for model in board.models if model.view.family})
     return [
         where,
         ("by-language", "Language", "all languages", languages),
@@ -145,15 +145,15 @@ def _build_filters(board: Board, sections: Sequence[SectionView]) -> list[tuple[
 
 
 def _build_initial_tables(board: Board, sections: Sequence[SectionView]) -> Iterator[_InitialTable]:
-    """The tables before anything is chosen; the script draws those for which there is no room in the page."""
+    """Yield the tables without filters; tables above the limit of cells have no rows, and the script draws them."""
     room = _FIRST_CELLS
     for section in sections:
         summary = [column for column in section.columns if column.column.is_summary]
         columns = summary[:SHOWN_COLUMNS]
         rows = [
-            (model.shown, [column.cells.get(model.shown.number) for column in columns])
+            (model.view, [column.cells.get(model.view.number) for column in columns])
             for model in board.models
-            if any(model.shown.number in column.cells for column in columns)
+            if any(model.view.number in column.cells for column in columns)
         ][:SHOWN_ROWS]
         total = len(summary)
         text = f"Columns 1–{len(columns)} of {total}" if total > len(columns) else f"{total} column{'s' * (total != 1)}"
@@ -184,7 +184,7 @@ def _pack_board(board: Board, sections: Sequence[SectionView], root: str) -> str
             )
         packed.append({"columns": columns})
     content = {
-        "models": [[model.shown.name, model.shown.page, model.shown.family] for model in board.models],
+        "models": [[model.view.name, model.view.page, model.view.family] for model in board.models],
         "root": root,
         "verdicts": [list(verdict) for verdict in verdicts],
         "shownColumns": SHOWN_COLUMNS,
@@ -199,20 +199,20 @@ def _pack_cell(cell: CellView, verdicts: dict[tuple[str, str, str], int]) -> lis
     at = cell.ruler
     verdict = verdicts.setdefault((cell.mark, cell.tone, at.side), len(verdicts))
     numbers = (float(f"{number:.6g}") for number in (cell.cell.record.value, cell.cell.distance))
-    return [cell.model, cell.value, cell.interval, at.low, at.high, at.value, verdict, list(cell.beside), *numbers]
+    return [cell.model, cell.value, cell.interval, at.low, at.high, at.value, verdict, list(cell.remarks), *numbers]
 
 
 def _render_model_page(
     board: Board, model: BoardModel, trends: Sequence[Trend], reports: Mapping[str, str], common: Mapping[str, Any]
 ) -> str:
-    number = model.shown.number
+    number = model.view.number
     tables = [
         (section.title, [(column, column.cells[number]) for column in section.columns if number in column.cells])
         for section in board.sections
     ]
     described = {name: clip(text, 200) for name, text in model.described.texts().items()}
     if described.get("dtype") == model.entry.dtype:
-        described.pop("dtype", None)  # said as the precision
+        described.pop("dtype", None)  # already shown as the precision
     trend = next((one for one in trends if one.name == format_label(model.described.series)), None)
     return load_template("model.html.jinja", _PACKAGE).render(
         **common,

@@ -1,4 +1,4 @@
-"""Trends: the numbers of the models of a series over their steps, one figure for each column."""
+"""Trends: the values of the models of a series over their steps, one figure for each column."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,19 +9,19 @@ from tiltmeter.cluster.board.view_models import CellView, ColumnView, build_slug
 from tiltmeter.measures import get_measure
 from tiltmeter.reports.display_text import format_label
 
-# The drawing: its size, and the margins of its axes.
+# The size of a figure, and its margins.
 WIDTH, HEIGHT = 340, 180
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 8, 10, 24
-# Steps that span more than this factor are on a logarithmic scale.
+# Ratio of the last to the first step above which the axis is logarithmic.
 _LOGARITHMIC = 30
 
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """A model of a series: its step, its cell, and where it is drawn."""
+    """A model of a series: its step, its cell, and its coordinates."""
 
     step: float
-    shown: CellView
+    view: CellView
     x: float
     y: float
     low: float
@@ -30,7 +30,7 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class TrendFigure:
-    """The trend in one column: points in order of steps, the axis of values with its ticks, where the ideal is."""
+    """The trend in one column: points in the order of steps, ticks of the value axis, and the position of the ideal."""
 
     column: ColumnView
     points: Sequence[TrendPoint]
@@ -41,7 +41,7 @@ class TrendFigure:
 
     @property
     def line(self) -> str:
-        """The path through the points."""
+        """Return the SVG path through the points."""
         return "M" + "L".join(f"{point.x} {point.y}" for point in self.points)
 
 
@@ -55,16 +55,16 @@ class Trend:
 
 
 def build_trends(board: Board) -> list[Trend]:
-    """The series of the models, by name; one with a single step in every column is no trend."""
+    """Return the trends of all series with at least two steps in some column, by name."""
     steps: dict[str, dict[int, float]] = {}
     for model in board.models:
         if model.described.series and model.described.step is not None:
-            steps.setdefault(model.described.series, {})[model.shown.number] = model.described.step
-    found = [
+            steps.setdefault(model.described.series, {})[model.view.number] = model.described.step
+    trends = [
         Trend(format_label(name), f"trends/{build_slug(name)}.html", list(_build_figures(board, by_model)))
         for name, by_model in sorted(steps.items())
     ]
-    return [trend for trend in found if trend.figures]
+    return [trend for trend in trends if trend.figures]
 
 
 def _build_figures(board: Board, steps: dict[int, float]) -> Iterator[TrendFigure]:
@@ -86,17 +86,17 @@ def _build_figure(column: ColumnView, points: Sequence[tuple[float, CellView]]) 
     smallest = next((step for step in steps if step > 0), math.inf)
     is_logarithmic = steps[0] >= 0 and steps[-1] / smallest > _LOGARITHMIC
 
-    def scaled(step: float) -> float:
+    def scale_step(step: float) -> float:
         if not is_logarithmic:
             return step
-        # A series that begins before the first step has no logarithm there.
+        # Step 0 has no logarithm.
         return math.log(step) if steps[0] else math.log1p(step / smallest)
 
-    def across(step: float) -> float:
-        first, last, at = (scaled(one) for one in (steps[0], steps[-1], step))
+    def compute_x(step: float) -> float:
+        first, last, at = (scale_step(one) for one in (steps[0], steps[-1], step))
         return round(_LEFT + 8 + (at - first) / (last - first) * (WIDTH - _LEFT - _RIGHT - 16), 1)
 
-    def down(value: float) -> float:
+    def compute_y(value: float) -> float:
         share = (measure.position(value) - bottom) / (top - bottom)
         return round(_TOP + (1 - min(max(share, 0.0), 1.0)) * (HEIGHT - _TOP - _BOTTOM), 1)
 
@@ -104,7 +104,7 @@ def _build_figure(column: ColumnView, points: Sequence[tuple[float, CellView]]) 
     for step, cell in points:
         record = cell.cell.record
         low, high = record.interval or (record.value, record.value)
-        drawn.append(TrendPoint(step, cell, across(step), down(record.value), down(low), down(high)))
+        drawn.append(TrendPoint(step, cell, compute_x(step), compute_y(record.value), compute_y(low), compute_y(high)))
     ideal = measure.ideal or 0.0
-    ticks = [(down(value), measure.number(value)) for value in (scale[0], ideal, scale[1])]
-    return TrendFigure(column, drawn, ticks, down(ideal), is_logarithmic, measure.axis)
+    ticks = [(compute_y(value), measure.number(value)) for value in (scale[0], ideal, scale[1])]
+    return TrendFigure(column, drawn, ticks, compute_y(ideal), is_logarithmic, measure.axis)

@@ -1,4 +1,4 @@
-"""The columns as a reader sees them: texts, positions on rulers and names of pages, for the pages and the script."""
+"""View models of the board: texts, positions on rulers and page names, for the templates and the script."""
 
 import hashlib
 import re
@@ -15,17 +15,17 @@ from tiltmeter.reports.record_rows import is_pooled
 from tiltmeter.reports.ruler_svg import Ruler, build_ruler
 
 _SHORT = {"no bias": "no bias", "too few": "too few items"}
-_BESIDE = {"reference": "reference", "closer": "closer than reference", "farther": "farther than reference"}
-# A number from less than this share of the items of others in its column is marked.
+_RELATIONS = {"reference": "reference", "closer": "closer than reference", "farther": "farther than reference"}
+# A value from less than this share of the largest number of items in its column is marked.
 _FEWER = 0.9
-_ANSWERS = {"likelihoods": "asked by likelihoods", "prompts": "asked by prompts", "translations": "by translations"}
+_ANSWERS = {"likelihoods": "by likelihoods", "prompts": "by prompts", "translations": "by translations"}
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A cell. `model` is the number of its model; `mark` is the verdict in a word or two, `tone` its colour.
+    """A cell; `model` is the number of its model, `mark` the short verdict, `tone` its colour.
 
-    `beside` is what a table says beside the verdict: the rank, the reference, a smaller number of items.
+    `remarks` follow the verdict in a table: the rank, the relation to the reference, a smaller number of items.
     """
 
     model: int
@@ -37,12 +37,12 @@ class CellView:
     tone: str
     rank: str
     relation: str
-    beside: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
-    """A column: the names of benchmark and part, language and measure, and what tells it from columns like it."""
+    """A column with the texts of its heading; `extra` distinguishes it from similar columns."""
 
     column: BoardColumn
     benchmark: str
@@ -55,7 +55,7 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """A model: its name, its page, and its family, given or measured."""
+    """A model: its name, its page, and its family or model type."""
 
     number: int
     name: str
@@ -65,7 +65,7 @@ class ModelView:
 
 @dataclass(frozen=True, slots=True)
 class SectionView:
-    """A table: models of one kind, asked by one protocol."""
+    """A table: models of one kind, measured with one protocol."""
 
     key: SectionKey
     title: str
@@ -73,7 +73,7 @@ class SectionView:
 
 
 def build_slug(name: str) -> str:
-    """A name for a file, from letters, digits and hyphens, different for different names.
+    """Return a unique file name for a name, from letters, digits and hyphens.
 
     >>> build_slug("org/Model_1.0"), build_slug("../<b>")
     ('org-model-1-0-295cc3737dd1', 'b-9f46aef2a2b6')
@@ -83,43 +83,43 @@ def build_slug(name: str) -> str:
 
 
 def get_mark(verdict: Verdict) -> str:
-    """A verdict in a word or two."""
+    """Return a short verdict."""
     return verdict.side if verdict.kind == "significant" else _SHORT.get(verdict.kind, verdict.kind)
 
 
 def get_tone(verdict: Verdict) -> str:
-    """The colour of a verdict."""
+    """Return the colour class of a verdict."""
     if verdict.kind == "significant":
         return verdict.side
     return "doubt" if verdict.kind in ("not interpretable", "contradictory") else "none"
 
 
 def format_section_title(key: SectionKey) -> str:
-    """The heading of a table.
+    """Return the heading of a table.
 
     >>> format_section_title(SectionKey("masked", "likelihoods", "published"))
-    'Masked models, asked by likelihoods, protocol published'
+    'Masked models, by likelihoods, protocol published'
     """
-    kind = {"": "Models whose kind is not known", "translator": "Translation systems"}.get(key.kind)
+    kind = {"": "Models of unknown kind", "translator": "Translation systems"}.get(key.kind)
     models = kind or f"{format_label(key.kind).capitalize()} models"
     return f"{models}, {_ANSWERS[key.answers]}, protocol {format_label(key.protocol)}"
 
 
 def build_section_views(columns: Sequence[BoardColumn], numbers: Mapping[str, int]) -> list[SectionView]:
-    """The tables of columns; `numbers` are those of the models. Rulers of one benchmark and measure share a scale."""
+    """Build the tables; `numbers` are those of the models. Rulers of one benchmark and measure share a scale."""
     scales = _compute_scales(columns)
     names = shorten_names(column.key.benchmark for column in columns)
-    alike: dict[tuple[object, ...], list[ColumnKey]] = {}
+    similar: dict[tuple[object, ...], list[ColumnKey]] = {}
     for column in columns:
-        alike.setdefault((column.key.section, *column.key.location), []).append(column.key)
+        similar.setdefault((column.key.section, *column.key.location), []).append(column.key)
     sections: dict[SectionKey, list[ColumnView]] = {}
     for column in columns:
-        extra = _describe_distinction(column.key, alike[column.key.section, *column.key.location])
+        extra = _describe_distinction(column.key, similar[column.key.section, *column.key.location])
         sections.setdefault(column.key.section, []).append(
             _build_column_view(column, names[column.key.benchmark], extra, numbers, scales)
         )
     ordered = sorted(sections.items(), key=lambda entry: -sum(len(column.cells) for column in entry[1]))
-    return [SectionView(key, format_section_title(key), found) for key, found in ordered]
+    return [SectionView(key, format_section_title(key), views) for key, views in ordered]
 
 
 _Scales = Mapping[tuple[str, str], tuple[float, float]]
@@ -128,10 +128,10 @@ _Scales = Mapping[tuple[str, str], tuple[float, float]]
 def _compute_scales(columns: Iterable[BoardColumn]) -> _Scales:
     ends: dict[tuple[str, str], list[float]] = {}
     for column in columns:
-        found = ends.setdefault((column.key.benchmark, column.key.measure), [])
+        values = ends.setdefault((column.key.benchmark, column.key.measure), [])
         for cell in column.cells:
-            found += [cell.record.value, *(cell.record.interval or ())]
-    return {key: get_measure(key[1]).span(found) for key, found in ends.items()}
+            values += [cell.record.value, *(cell.record.interval or ())]
+    return {key: get_measure(key[1]).span(values) for key, values in ends.items()}
 
 
 def _build_column_view(
@@ -142,8 +142,8 @@ def _build_column_view(
     most = max(cell.record.n for cell in column.cells)
     cells = {}
     for cell in column.cells:
-        number, record, rank = numbers[cell.model], cell.record, _format_rank(cell)
-        said = _BESIDE.get(cell.relation, "")
+        number, record = numbers[cell.model], cell.record
+        rank = f"{cell.rank.first}–{cell.rank.last}" if cell.rank is not None else ""
         fewer = f"n={record.n:,}" if record.n < _FEWER * most else ""
         cells[number] = CellView(
             number,
@@ -155,38 +155,25 @@ def _build_column_view(
             get_tone(cell.verdict),
             rank,
             cell.relation,
-            tuple(filter(None, (f"rank {rank}" if rank else "", said, fewer))),
+            tuple(filter(None, (f"rank {rank}" if rank else "", _RELATIONS.get(cell.relation, ""), fewer))),
         )
     return ColumnView(
         column,
         benchmark,
         benchmark if is_pooled(key.part) else f"{benchmark}/{format_label(key.part)}",
-        get_language_name(key.language)
-        if get_language_name(key.language) != key.language
-        else format_label(key.language),
+        format_label(get_language_name(key.language)),
         extra,
         column.reference,
         cells,
     )
 
 
-def _format_rank(cell: BoardCell) -> str:
-    if cell.rank is None:
-        return ""
-    return f"{cell.rank.first}–{cell.rank.last}"
+def _describe_distinction(key: ColumnKey, similar: Sequence[ColumnKey]) -> str:
+    """Return the properties in which a column differs from others of the same benchmark, part and language."""
 
+    def differs(name: str) -> bool:
+        return any(getattr(other, name) != getattr(key, name) for other in similar)
 
-def _describe_distinction(key: ColumnKey, alike: Iterable[ColumnKey]) -> str:
-    """What tells a column from those of the same place in the same table: protocol, answers, parts, data, tokenizer."""
-    others = [other for other in alike if other != key]
-    found = [
-        format_label(getattr(key, name))
-        for name in ("protocol", "family", "parts")
-        if any(getattr(other, name) != getattr(key, name) for other in others)
-    ]
-    found += [
-        f"{name} {getattr(key, name) or 'not known'}"
-        for name in ("edition", "tokenizer")
-        if any(getattr(other, name) != getattr(key, name) for other in others)
-    ]
-    return ", ".join([*found, *([format_label(key.alone)] if key.alone else [])])
+    texts = [format_label(getattr(key, name)) for name in ("protocol", "family", "parts") if differs(name)]
+    texts += [f"{name} {getattr(key, name) or 'unknown'}" for name in ("edition", "tokenizer") if differs(name)]
+    return ", ".join([*texts, *([format_label(key.alone)] if key.alone else [])])

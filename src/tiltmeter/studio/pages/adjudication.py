@@ -1,4 +1,4 @@
-"""Pages for who settles what reviewers leave: agreement, conflicts, questions, publication, a copy of the project."""
+"""Pages for adjudicators: agreement, conflicts, questions, publication, and a download of the project."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -20,11 +20,11 @@ from tiltmeter.making.review.review_marks import MarkedPiece, mark_changes, mark
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
 from tiltmeter.making.review.review_status import summarise_review
 from tiltmeter.making.review.review_views import ConflictChangedError, ReviewConflict
-from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.pages.permissions import (
     VIA,
     build_form_route,
+    build_language_values,
     get_person,
     get_project_folder,
     get_project_name,
@@ -33,17 +33,18 @@ from tiltmeter.studio.pages.permissions import (
     require_person,
     run_in_project,
     run_in_review,
+    select_fields,
 )
 from tiltmeter.studio.project_threads import ProjectSession
 from tiltmeter.studio.responses import parse_whole_number
 
-# The folder of a workspace to which editions are copied.
+# The folder of a workspace for published editions.
 _PUBLISHED = "published"
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictText:
-    """A text of an item in conflict: source and translation, and how each reviewer changed it."""
+    """A text of an item in conflict: source, translation, and the changes of each reviewer."""
 
     field: str
     name: str
@@ -54,9 +55,9 @@ class ConflictText:
 
 @dataclass(frozen=True, slots=True)
 class ConflictPage:
-    """An item on which reviewers do not agree, and how many such items there are.
+    """An item on which reviewers disagree; `all` is the number of such items.
 
-    `seen` identifies the decisions; `written` are fields of the form that the adjudicator has filled in before.
+    `seen` identifies the decisions; `written` are the fields of the form that the adjudicator has already filled in.
     """
 
     item: str
@@ -69,14 +70,14 @@ class ConflictPage:
 
     @property
     def is_edited(self) -> bool:
-        """Whether the adjudicator has written another text."""
+        """Return whether the adjudicator has written another text."""
         return any(self.written.get(f"text:{text.field}", text.text) != text.text for text in self.texts)
 
 
 def _render_agreement(request: Request) -> Response:
     require_adjudicator(request)
     progress = run_in_review(request, lambda review: review.progress())
-    # In this thread, since it takes seconds: reviewers do not wait for it.
+    # In this thread, because it takes seconds and must not block reviewers.
     with open_project(get_project_folder(request)) as project:
         summary = summarise_review(project, progress)
     return responses.render_page(
@@ -87,8 +88,8 @@ def _render_agreement(request: Request) -> Response:
 # Conflicts
 
 
-def build_conflict_page(conflict: ReviewConflict, of: int, written: Mapping[str, str]) -> ConflictPage:
-    """An item in conflict as an adjudicator is shown it."""
+def build_conflict_page(conflict: ReviewConflict, count: int, written: Mapping[str, str]) -> ConflictPage:
+    """Build the page of an item in conflict; `count` is the number of conflicts."""
     view, sources = conflict.item, mark_texts(conflict.item.source)
     texts = [
         ConflictText(
@@ -104,13 +105,13 @@ def build_conflict_page(conflict: ReviewConflict, of: int, written: Mapping[str,
         )
         for field in view.source
     ]
-    return ConflictPage(view.item, view.subject, conflict.seen, conflict.decisions, texts, of, written)
+    return ConflictPage(view.item, view.subject, conflict.seen, conflict.decisions, texts, count, written)
 
 
 def _reveal_conflict(
     review: Review, name: str, item: str = "", written: Mapping[str, str] | None = None
 ) -> ConflictPage | None:
-    """The page of an item, or of the first in conflict, if there is any; that its decisions are shown is recorded."""
+    """Build the page of an item, or of the first conflict if any, and record that its decisions were shown."""
     items = review.list_conflict_items()
     chosen = item or next(iter(items), "")
     if not chosen:
@@ -120,7 +121,7 @@ def _reveal_conflict(
 
 
 def _render_conflicts(request: Request) -> Response:
-    """The page for conflicts, without one; it then asks for the first, which is recorded."""
+    """Render the page without a conflict; it then requests the first one, which is recorded."""
     require_adjudicator(request)
     require_person(request)
     get_project_folder(request)
@@ -131,26 +132,23 @@ def _render_first_conflict(request: Request) -> Response:
     require_adjudicator(request)
     name = require_person(request)
 
-    def look(review: Review) -> ConflictPage | None:
+    def reveal_first(review: Review) -> ConflictPage | None:
         review.add_reviewer(name)
         return _reveal_conflict(review, name)
 
-    return _render_conflict(request, run_in_review(request, look), "")
+    return _render_conflict(request, run_in_review(request, reveal_first), "")
 
 
-def _render_conflict(request: Request, page: ConflictPage | None, said: str) -> Response:
+def _render_conflict(request: Request, page: ConflictPage | None, notice: str) -> Response:
     name, settings = require_person(request), get_settings(request)
     return responses.render_fragment(
         request,
         "review_conflict.html.jinja",
         project=get_project_name(request),
         page=page,
-        said=said,
+        notice=notice,
         person=name,
-        source_language=settings.source_language,
-        language=settings.language,
-        source_name=get_language_name(settings.source_language),
-        language_name=get_language_name(settings.language),
+        **build_language_values(settings),
     )
 
 
@@ -158,10 +156,10 @@ def _adjudicate(request: Request, values: Mapping[str, str]) -> Response:
     require_adjudicator(request)
     name, item = require_person(request), values.get("item", "")
     verdict = next((one for one in get_args(ReviewVerdict) if one == values.get("verdict")), None)
-    texts = {key.removeprefix("text:"): text for key, text in values.items() if key.startswith("text:")}
+    texts = select_fields(values, "text:")
     accepted = {values["code"].strip(): values.get("why", "")} if values.get("code", "").strip() else {}
 
-    def work(review: Review) -> tuple[ConflictPage | None, str]:
+    def adjudicate(review: Review) -> tuple[ConflictPage | None, str]:
         review.add_reviewer(name)
         try:
             review.adjudicate(
@@ -176,15 +174,15 @@ def _adjudicate(request: Request, values: Mapping[str, str]) -> Response:
                 via=VIA,
             )
         except ConflictChangedError:
-            said = (
-                f"Nothing is stored: the decisions on {item} changed while you looked at them. This is how they are "
-                "now; what you wrote is kept."
+            notice = (
+                f"Your decision was not stored, because the decisions on {item} have changed. The page now shows the "
+                "new decisions; your text is kept."
             )
-            return _reveal_conflict(review, name, item, values), said
+            return _reveal_conflict(review, name, item, values), notice
         return _reveal_conflict(review, name), f"{item} is settled."
 
-    page, said = run_in_review(request, work)
-    return _render_conflict(request, page, said)
+    page, notice = run_in_review(request, adjudicate)
+    return _render_conflict(request, page, notice)
 
 
 # Questions
@@ -195,16 +193,18 @@ def _render_questions(request: Request) -> Response:
     return _render_question_list(request, "", "review_questions.html.jinja")
 
 
-def _render_question_list(request: Request, said: str, template: str = "review_question_list.html.jinja") -> Response:
-    name = get_person(request)
+def _render_question_list(request: Request, notice: str, template: str = "review_question_list.html.jinja") -> Response:
+    def list_questions(review: Review) -> list[Any]:
+        return [(question, review.get_view(question.item)) for question in review.questions()]
 
-    def look(review: Review) -> list[Any]:
-        return [(asked, review.get_view(asked.item)) for asked in review.questions()]
-
-    asked = run_in_review(request, look)
-    language = get_settings(request).source_language
     return responses.render_fragment(
-        request, template, project=get_project_name(request), asked=asked, said=said, language=language, person=name
+        request,
+        template,
+        project=get_project_name(request),
+        questions=run_in_review(request, list_questions),
+        notice=notice,
+        language=get_settings(request).source_language,
+        person=get_person(request),
     )
 
 
@@ -212,20 +212,20 @@ def _answer_question(request: Request, values: Mapping[str, str]) -> Response:
     require_adjudicator(request)
     number = parse_whole_number(values.get("number", ""), "The number of a question")
     by = get_person(request) or "the owner"
-    asked = run_in_review(request, lambda review: review.answer(by, number, values.get("answer", "")))
-    return _render_question_list(request, f"The answer about {asked.item} is stored.")
+    question = run_in_review(request, lambda review: review.answer(by, number, values.get("answer", "")))
+    return _render_question_list(request, f"The answer about {question.item} is stored.")
 
 
-# Publication and a copy
+# Publication and download
 
 
 def _render_publish(request: Request) -> Response:
     require_adjudicator(request)
 
-    def look(work: ProjectSession) -> Any:
-        return find_last_edition(work.project), work.project.settings
+    def read_project(session: ProjectSession) -> Any:
+        return find_last_edition(session.project), session.project.settings
 
-    last, settings = run_in_project(request, look)
+    last, settings = run_in_project(request, read_project)
     return responses.render_page(
         request,
         "review_publish.html.jinja",
@@ -241,12 +241,12 @@ def _publish_edition(request: Request, values: Mapping[str, str]) -> Response:
     require_adjudicator(request)
     chosen: OpenItems | None = next((one for one in OPEN_ITEMS if one == values.get("open")), None)
     if chosen is None:
-        raise UsageError("Say what to do with items that are open.")
+        raise UsageError("Choose what to do with open items.")
     workspace, name = responses.get_studio(request).workspace, get_project_name(request)
     workspace.project(name)
     out = workspace.path(f"{_PUBLISHED}/{name}")
     licence = values.get("licence", "").strip()
-    # In this thread, since it takes seconds; it holds the project's lock, as the command does.
+    # In this thread, because it takes seconds; it holds the project's lock like the command.
     with open_project(get_project_folder(request)) as project:
         edition = publish_project(project, out, open_items=chosen, licence=licence)
     return responses.render_fragment(
@@ -255,9 +255,9 @@ def _publish_edition(request: Request, values: Mapping[str, str]) -> Response:
 
 
 def _serve_copy(request: Request) -> Response:
-    """The project as one file. It has all decisions, so who gets it is recorded, as on the page for conflicts.
+    """Send the project as one ZIP file, and record that this person can see all decisions.
 
-    The owner, who can open the files, need not say who they are.
+    The owner needs no name for this, because they have access to the files anyway.
     """
     require_adjudicator(request)
     folder, name = get_project_folder(request), get_person(request)
@@ -265,7 +265,7 @@ def _serve_copy(request: Request) -> Response:
     out = temporary.enter_context(create_temporary_folder()) / f"{folder.name}.zip"
     try:
         archive_project(folder, out)
-        if name:  # after the copy: it has no decision that is not recorded
+        if name:  # recorded after the copy, so that all decisions in it are included
             run_in_review(request, lambda review: review.reveal_all(name))
     except BaseException:
         temporary.close()

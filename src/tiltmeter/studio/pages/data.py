@@ -1,4 +1,4 @@
-"""The room Data: the catalogue, one's own files, making projects."""
+"""The page Data: the catalogue of data sets, the user's files, and projects."""
 
 from dataclasses import dataclass
 
@@ -19,15 +19,15 @@ from tiltmeter.studio.checked_files import check_content, check_file
 from tiltmeter.studio.item_counts import count_local_items, is_data_local
 from tiltmeter.studio.pages import StudioPage
 
-# The largest file that can be checked, in bytes.
+# The largest file to check, in bytes.
 LARGEST_FILE = 20_000_000
-# Items of each part and language that are shown as examples.
+# The number of examples for each part and language.
 _EXAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectLine:
-    """A making project in a list; `problem` says why it cannot be opened."""
+    """A project in the list; `problem` is the reason why it cannot be opened."""
 
     name: str
     language: str = ""
@@ -69,34 +69,32 @@ def _render_projects(request: Request) -> Response:
 
 
 def _render_dataset(request: Request) -> Response:
-    found = get_dataset(request.path_params["name"])
-    return responses.render_page(request, "data_set.html.jinja", data=found, language_name=get_language_name)
+    data = get_dataset(request.path_params["name"])
+    return responses.render_page(request, "data_set.html.jinja", data=data, language_name=get_language_name)
 
 
 def _render_count(request: Request) -> Response:
-    """The number of items in the files that are here; a download is never started."""
-    found = get_dataset(request.path_params["name"])
-    counted, here = count_local_items(found)
-    return responses.render_fragment(
-        request, "data_count.html.jinja", counted=counted, here=here, all=len(found.sources)
-    )
+    """Render the number of items in local files; nothing is downloaded."""
+    data = get_dataset(request.path_params["name"])
+    items, files = count_local_items(data)
+    return responses.render_fragment(request, "data_count.html.jinja", items=items, files=files, all=len(data.sources))
 
 
 def _render_examples(request: Request) -> Response:
-    found = get_dataset(request.path_params["name"])
-    language = request.query_params.get("language", found.languages[0])
-    sources = [source for source in found.select(None, [language]) if source.is_local()]
+    data = get_dataset(request.path_params["name"])
+    language = request.query_params.get("language", data.languages[0])
+    sources = [source for source in data.select(None, [language]) if source.is_local()]
     if not sources:
         raise UsageError(
-            f"The files of {found.name} in {get_language_name(language)} are not here; a run fetches them, as does "
-            f"`tiltmeter data get {found.name}:{language}`."
+            f"The files of {data.name} in {get_language_name(language)} are not downloaded; start a run, or use "
+            f"`tiltmeter data get {data.name}:{language}`."
         )
-    shown: dict[str | None, list[Item]] = {}
+    by_part: dict[str | None, list[Item]] = {}
     for source in sources:
         for item in source.validate().items:
-            shown.setdefault(get_item_form(item).part_of(item), []).append(item)
-    items = [(item, get_item_form(item)) for part in shown.values() for item in part[:_EXAMPLES]]
-    return responses.render_fragment(request, "data_examples.html.jinja", items=items, language=language, data=found)
+            by_part.setdefault(get_item_form(item).part_of(item), []).append(item)
+    items = [(item, get_item_form(item)) for part in by_part.values() for item in part[:_EXAMPLES]]
+    return responses.render_fragment(request, "data_examples.html.jinja", items=items, language=language, data=data)
 
 
 def _render_file(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Letting reviewers in to a shared studio by their password."""
+"""The login of reviewers to a shared studio."""
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -24,14 +24,14 @@ def _render_login(request: Request) -> Response:
 async def _log_in(request: Request) -> Response:
     studio, given = responses.get_studio(request), await read_form_values(request)
     name, folder = given.get("name", ""), studio.workspace.folder
-    # Behind a proxy, the server takes the address from what the proxy says.
+    # Behind a proxy, the server takes the address from the headers of the proxy.
     address = request.client.host if request.client else ""
     studio.attempts.record_attempt(name, address)
     if not await run_in_threadpool(check_password, folder, name, given.get("password", "")):
-        raise UsageError("Name and password do not belong together.")
+        raise UsageError("Wrong name or password.")
     studio.attempts.record_success(name, address)
     reviewer = await run_in_threadpool(find_studio_reviewer, folder, name)
-    assert reviewer is not None, "whoever has a password is a reviewer"
+    assert reviewer is not None, "only reviewers have a password"
     session = studio.sessions.new("reviewer", reviewer.name, get_session_key(folder, reviewer.name))
     return responses.set_session(request, responses.redirect(request, "/"), session)
 

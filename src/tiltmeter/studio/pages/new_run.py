@@ -1,4 +1,4 @@
-"""The room New run: choose models and benchmarks, see what that takes, start, watch, stop and go on."""
+"""The page New run: choose models and benchmarks, see an estimate, and start, watch, stop and continue runs."""
 
 import re
 from collections.abc import AsyncIterator
@@ -39,14 +39,14 @@ from tiltmeter.studio.run_summary import summarize_run
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
 
-# Seconds between two messages to a page at least.
-_BETWEEN = 0.25
-# Seconds that a page may take to receive a message.
+# The shortest time between two messages to a page, in seconds.
+_MESSAGE_INTERVAL = 0.25
+# Seconds until a message that a page does not receive ends its connection.
 _SEND_TIMEOUT = 30.0
 _MOST_FIELDS = 500
-# The data set that is chosen at first.
+# The data set that is preselected.
 _FIRST = "starter"
-# Options that have a label for the form.
+# Options with a label for the form.
 _RUN_OPTIONS = [option for option in list_options(RunSettings) if option.studio]
 _SERVER_OPTIONS = [option for option in list_options(ModelOptions, ChatOptions) if option.studio]
 _PLAIN = re.compile(r"[^\w.-]+")
@@ -54,7 +54,7 @@ _PLAIN = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class OfferedDataset:
-    """A data set with its languages: code, name, number of items if it is known, and whether the files are here."""
+    """A data set with its languages: code, name, number of items if known, and whether the files are downloaded."""
 
     data: Dataset
     languages: tuple[tuple[str, str, int | None, bool], ...]
@@ -86,7 +86,7 @@ def _render_page(request: Request) -> Response:
 
 
 def _explain_missing_model() -> str:
-    """Why the embedded model cannot be asked; empty if it can."""
+    """Return the reason why the embedded model is not available; empty if it is."""
     try:
         find_checkpoint(EMBEDDED)
     except TiltmeterError as error:
@@ -95,9 +95,9 @@ def _explain_missing_model() -> str:
 
 
 def _render_dataset(request: Request) -> Response:
-    """The languages of a data set with the number of items, which takes a moment to count the first time."""
-    found = _build_offer(get_dataset(request.path_params["name"]))
-    return responses.render_fragment(request, "new_run_set.html.jinja", set=found, chosen=False)
+    """Render the languages of a data set with their numbers of items."""
+    offer = _build_offer(get_dataset(request.path_params["name"]))
+    return responses.render_fragment(request, "new_run_set.html.jinja", set=offer, chosen=False)
 
 
 def _build_offer(data: Dataset) -> OfferedDataset:
@@ -113,7 +113,7 @@ async def _add_model(request: Request) -> Response:
     where, name, address = (_get_text(form, field) for field in ("where", "name", "address"))
     workspace = responses.get_studio(request).workspace
     if not name:
-        raise UsageError("Give the name of the model.")
+        raise UsageError("Enter the name of the model.")
     if where in ENDPOINTS:
         model = format_endpoint_name(where, name, address)
     else:
@@ -129,13 +129,13 @@ async def _render_estimate(request: Request) -> Response:
 
 
 def _estimate_form(request: Request, form: FormData) -> Response:
-    """What the run will take, or why it cannot be started; that is no error yet."""
+    """Render the estimate, or the reason why the run cannot be started yet."""
     workspace = responses.get_studio(request).workspace
     try:
-        found = estimate_run(validate_request(_build_request(form, _get_queue(request)), workspace), workspace)
+        estimate = estimate_run(validate_request(_build_request(form, _get_queue(request)), workspace), workspace)
     except TiltmeterError as error:
         return responses.render_fragment(request, "new_run_estimate.html.jinja", estimate=None, problem=str(error))
-    return responses.render_fragment(request, "new_run_estimate.html.jinja", estimate=found, problem="")
+    return responses.render_fragment(request, "new_run_estimate.html.jinja", estimate=estimate, problem="")
 
 
 async def _start_run(request: Request) -> Response:
@@ -150,33 +150,33 @@ def _change_job(request: Request) -> Response:
     actions = {"stop": queue.stop, "go-on": queue.resume, "remove": queue.remove}
     action = request.path_params["action"]
     if action not in actions:
-        raise UsageError("A job can be stopped, go on, or be removed.")
+        raise UsageError(f"Unknown action {action!r}; choose one of {', '.join(actions)}.")
     actions[action](job_id)
     return responses.render_fragment(request, "new_run_jobs.html.jinja", **_list_jobs(request, job_id))
 
 
 async def _stream_jobs(request: Request) -> Response:
-    """The list of jobs whenever it has changed, at most four times a second."""
+    """Send the list of jobs whenever it has changed, at most four times a second."""
     queue = _get_queue(request)
 
     async def changes() -> AsyncIterator[ServerSentEvent]:
-        seen = -1
+        sent = -1
         while True:
-            if queue.version != seen:
-                seen = queue.version
-                found = await run_in_threadpool(
+            if queue.version != sent:
+                sent = queue.version
+                fragment = await run_in_threadpool(
                     lambda: responses.render_fragment(request, "new_run_jobs.html.jinja", **_list_jobs(request))
                 )
-                yield ServerSentEvent(bytes(found.body).decode(), event="jobs")
-            await anyio.sleep(_BETWEEN)
+                yield ServerSentEvent(bytes(fragment.body).decode(), event="jobs")
+            await anyio.sleep(_MESSAGE_INTERVAL)
 
     return EventSourceResponse(changes(), send_timeout=_SEND_TIMEOUT)
 
 
 def _list_jobs(request: Request, focus: str = "") -> dict[str, Any]:
-    """What the list of jobs shows; `focus` is the job whose heading is focused."""
+    """Return the template values of the list of jobs; `focus` is the job whose heading gets the focus."""
     queue = _get_queue(request)
-    jobs = queue.shown()
+    jobs = queue.listed
     return {
         "jobs": jobs,
         "trouble": queue.trouble,
@@ -189,7 +189,7 @@ def _list_jobs(request: Request, focus: str = "") -> dict[str, Any]:
 
 
 def _list_verdicts(queue: JobQueue, job: Job) -> tuple[str, ...]:
-    """The verdicts of a finished run; none if its folder is gone."""
+    """Return the headlines of a finished run; empty if its folder is gone."""
     manifest = queue.workspace.get_run_folder(job.request.name) / MANIFEST
     try:
         changed = manifest.stat().st_mtime_ns
@@ -208,7 +208,6 @@ async def _read_form(request: Request) -> FormData:
 
 
 def _build_request(form: FormData, queue: JobQueue) -> RunRequest:
-    """The request of a form."""
     models = _get_texts(form, "model")
     on = _build_specs(_get_texts(form, "on"))
     return RunRequest(
@@ -221,7 +220,7 @@ def _build_request(form: FormData, queue: JobQueue) -> RunRequest:
 
 
 def _build_specs(chosen: list[str]) -> list[str]:
-    """Languages of one data set as one specification.
+    """Combine the languages of a data set into one specification.
 
     >>> _build_specs(["starter:en", "starter:de", "my.jsonl"])
     ['starter:en,de', 'my.jsonl']
@@ -234,7 +233,7 @@ def _build_specs(chosen: list[str]) -> list[str]:
 
 
 def _find_free_name(models: list[str], on: list[str], queue: JobQueue) -> str:
-    """A name from the first model and benchmark that no run has."""
+    """Return an unused name for a run, from its first model and benchmark."""
     first = [text[0].split("@")[0].removesuffix("/").rsplit("/", 1)[-1] for text in (models, on) if text]
     plain = _PLAIN.sub("-", "-".join(first)).strip("-.")[:60] or "run"
     taken = {job.request.name for job in queue.jobs()}
@@ -254,7 +253,7 @@ def _get_text(form: FormData, field: str) -> str:
 
 
 def _read_value(form: FormData, option: OptionField) -> Any:
-    """The value of an option in a form; None if it is left empty."""
+    """Return the value of an option in a form; None if it is empty."""
     text = _get_text(form, option.field)
     if not text or option.kind.type is str:
         return text or None
@@ -263,7 +262,7 @@ def _read_value(form: FormData, option: OptionField) -> Any:
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"“{option.studio}” should be a number, and is {text[:30]!r}.") from None
+        raise UsageError(f"“{option.studio}” must be a number, but is {text[:30]!r}.") from None
 
 
 def _run_jobs(studio: "Studio") -> AbstractContextManager[None]:

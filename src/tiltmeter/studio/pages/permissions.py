@@ -1,4 +1,4 @@
-"""Who asks for a page of the room Review, about which project, and what they may do."""
+"""The project and the person of a request to the page Review, and their permissions."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,50 +12,66 @@ from starlette.routing import Route
 from tiltmeter.errors import UsageError
 from tiltmeter.making.project_settings import ProjectSettings
 from tiltmeter.making.review.review import Review
+from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.studio.project_threads import ProjectSession
 from tiltmeter.studio.responses import get_session, get_studio
 from tiltmeter.studio.reviewer_accounts import find_studio_reviewer
 
 T = TypeVar("T")
 
-# The source of decisions that are made on a page.
+# The recorded source of decisions in the studio.
 VIA = "studio"
 LONGEST = 20_000
 
 
 def get_project_name(request: Request) -> str:
-    """The name of the project that a request is about."""
+    """Return the name of the project of a request."""
     return request.query_params.get("project", "")
 
 
 def get_project_folder(request: Request) -> Path:
-    """The folder of the project that a request is about."""
+    """Return the folder of the project of a request."""
     return get_studio(request).workspace.project(get_project_name(request))
 
 
-def run_in_project(request: Request, work: Callable[[ProjectSession], T]) -> T:
-    """Do something with the project that a request is about, in the project's thread."""
-    return get_studio(request).workbench.submit(get_project_folder(request), work)
+def run_in_project(request: Request, task: Callable[[ProjectSession], T]) -> T:
+    """Run a task in the thread of the request's project."""
+    return get_studio(request).projects.submit(get_project_folder(request), task)
 
 
-def run_in_review(request: Request, work: Callable[[Review], T]) -> T:
-    """Do something with the review of the project that a request is about."""
-    return get_studio(request).workbench.review(get_project_folder(request), work)
+def run_in_review(request: Request, task: Callable[[Review], T]) -> T:
+    """Run a task with the review of the request's project."""
+    return get_studio(request).projects.review(get_project_folder(request), task)
 
 
 def get_settings(request: Request) -> ProjectSettings:
-    """The settings of the project that a request is about."""
-    return run_in_project(request, lambda opened: opened.project.settings)
+    """Return the settings of the project of a request."""
+    return run_in_project(request, lambda session: session.project.settings)
+
+
+def build_language_values(settings: ProjectSettings) -> dict[str, str]:
+    """Return the codes and names of a project's languages for a template."""
+    return {
+        "source_language": settings.source_language,
+        "language": settings.language,
+        "source_name": get_language_name(settings.source_language),
+        "language_name": get_language_name(settings.language),
+    }
+
+
+def select_fields(values: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """Return the fields of a form with a prefix such as `text:`, without the prefix."""
+    return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
 
 
 async def read_form_values(request: Request) -> dict[str, str]:
-    """The texts of a form."""
+    """Return the fields of a form."""
     async with request.form(max_files=0, max_fields=200) as form:
         return {key: normalise_line_ends(value) for key, value in form.items()}
 
 
 def build_form_route(path: str, answer: Callable[[Request, Mapping[str, str]], Response]) -> Route:
-    """A route for a form that is sent; `answer` gets its texts, in a thread."""
+    """Return a route for a form; `answer` gets its fields and runs in a thread."""
 
     async def endpoint(request: Request) -> Response:
         return await run_in_threadpool(answer, request, await read_form_values(request))
@@ -64,36 +80,36 @@ def build_form_route(path: str, answer: Callable[[Request, Mapping[str, str]], R
 
 
 def get_person(request: Request) -> str:
-    """The name of who asks; empty for an owner who has not said which reviewer they are."""
+    """Return the name of the user; empty for an owner who has not chosen one."""
     return get_session(request).name
 
 
 def require_person(request: Request) -> str:
-    """The name of who asks; a UsageError without one."""
+    """Return the name of the user; raise a UsageError if there is none."""
     name = get_person(request)
     if not name:
-        raise UsageError("Say first who you are: open the project in the room Review.")
+        raise UsageError("Choose your name first: open the project on the page Review.")
     return name
 
 
 def can_adjudicate(request: Request) -> bool:
-    """Whether who asks may see and settle conflicts, answer questions, publish, and copy projects away."""
+    """Return whether the user may see and settle conflicts, answer questions, and publish or download projects."""
     studio, session = get_studio(request), get_session(request)
     if session.role == "owner":
         return True
-    found = find_studio_reviewer(studio.workspace.folder, session.name)
-    return found is not None and found.is_adjudicator
+    reviewer = find_studio_reviewer(studio.workspace.folder, session.name)
+    return reviewer is not None and reviewer.is_adjudicator
 
 
 def require_adjudicator(request: Request) -> None:
-    """A UsageError unless who asks may settle."""
+    """Raise a UsageError unless the user is an adjudicator."""
     if not can_adjudicate(request):
-        raise UsageError("This is for adjudicators; ask whoever runs the studio.")
+        raise UsageError("Only adjudicators have access to this page; ask the person who runs the studio.")
 
 
 def normalise_line_ends(text: object) -> str:
-    """A text of a form, with plain line ends."""
-    found = str(text).replace("\r\n", "\n").replace("\r", "\n")
-    if len(found) > LONGEST:
-        raise UsageError(f"A text is longer than {LONGEST:,} characters.")
-    return found
+    """Return a text with Unix line ends; raise a UsageError if it is too long."""
+    normalised = str(text).replace("\r\n", "\n").replace("\r", "\n")
+    if len(normalised) > LONGEST:
+        raise UsageError(f"A text is longer than {LONGEST:,} characters; shorten it.")
+    return normalised

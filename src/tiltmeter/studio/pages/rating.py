@@ -1,4 +1,4 @@
-"""Rating on declared scales: one unit at a time, blind tasks before those that show the label."""
+"""The page for rating items on scales, one unit at a time; tasks that hide the label come first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,13 @@ from tiltmeter.studio.pages.permissions import (
     get_settings,
     require_person,
     run_in_project,
+    select_fields,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RatingPage:
-    """What a rater is asked, and how many ratings they have made and can still make."""
+    """The next question to a rater, and the number of their ratings and of the remaining units."""
 
     question: RatingQuestion
     texts: list[tuple[str, str, str]]
@@ -30,12 +31,12 @@ class RatingPage:
 
 
 def build_rating_page(rating: RatingSession, rater: str) -> RatingPage | None:
-    """What a rater is asked next; None if nothing is left for them."""
+    """Build the page of the next question to a rater; return None if nothing is left."""
     question = rating.take_question(rater)
     if question is None:
         return None
     texts = [(field, format_field(field), text) for field, text in question.texts.items()]
-    done = sum(given.rater.casefold() == rater.casefold() for given in rating.store.list_ratings())
+    done = sum(one.rater.casefold() == rater.casefold() for one in rating.store.list_ratings())
     return RatingPage(question, texts, done, len(rating.questions(rater)))
 
 
@@ -43,34 +44,28 @@ def _render_rating(request: Request) -> Response:
     return _render_unit(request, "", "review_rate.html.jinja")
 
 
-def _render_unit(request: Request, said: str, template: str = "review_rating.html.jinja") -> Response:
+def _render_unit(request: Request, notice: str, template: str = "review_rating.html.jinja") -> Response:
     name = require_person(request)
-    shown = run_in_project(request, lambda work: work.rate(lambda rating: build_rating_page(rating, name)))
+    page = run_in_project(request, lambda session: session.rate(lambda rating: build_rating_page(rating, name)))
     return responses.render_fragment(
         request,
         template,
         project=get_project_name(request),
         person=name,
-        page=shown,
-        said=said,
+        page=page,
+        notice=notice,
         language=get_settings(request).source_language,
     )
 
 
 def _store_rating(request: Request, values: Mapping[str, str]) -> Response:
-    name, unit, task, step = (
-        require_person(request),
-        values.get("unit", ""),
-        values.get("task", ""),
-        values.get("step", ""),
-    )
-    number = responses.parse_whole_number(step, "The step of a scale", 999)
-    proposed = {
-        key.removeprefix("text:"): text for key, text in values.items() if key.startswith("text:") and text.strip()
-    }
+    name = require_person(request)
+    unit, task, step = (values.get(field, "") for field in ("unit", "task", "step"))
+    number = responses.parse_whole_number(step, "The step of the scale", 999)
+    proposed = {field: text for field, text in select_fields(values, "text:").items() if text.strip()}
     run_in_project(
         request,
-        lambda work: work.rate(
+        lambda session: session.rate(
             lambda rating: rating.rate(
                 name, unit, task, number, values.get("comment", ""), proposed=proposed, replaces=True
             )
@@ -81,7 +76,7 @@ def _store_rating(request: Request, values: Mapping[str, str]) -> Response:
 
 def _undo_rating(request: Request) -> Response:
     name = require_person(request)
-    undone = run_in_project(request, lambda work: work.rate(lambda rating: rating.undo(name)))
+    undone = run_in_project(request, lambda session: session.rate(lambda rating: rating.undo(name)))
     return _render_unit(request, f"The rating of {undone.unit} in {undone.task} is withdrawn.")
 
 

@@ -1,4 +1,4 @@
-"""The room Review: projects, and one item at a time for reviewers."""
+"""The page Review: the list of projects, and one item at a time for reviewers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +23,7 @@ from tiltmeter.studio.pages import StudioPage, adjudication, rating, writing
 from tiltmeter.studio.pages.permissions import (
     VIA,
     build_form_route,
+    build_language_values,
     can_adjudicate,
     get_person,
     get_project_folder,
@@ -31,6 +32,7 @@ from tiltmeter.studio.pages.permissions import (
     require_person,
     run_in_project,
     run_in_review,
+    select_fields,
 )
 from tiltmeter.studio.project_threads import ProjectSession
 from tiltmeter.studio.review_page import ReviewPage, build_review_page
@@ -43,7 +45,7 @@ _WORDS = {"accept": "accepted", "edit": "edited", "drop": "dropped"}
 
 @dataclass(frozen=True, slots=True)
 class ProjectCard:
-    """A project in the list; `problem` says why it cannot be opened."""
+    """A project in the list; `problem` is the reason why it cannot be opened."""
 
     name: str
     title: str = ""
@@ -68,33 +70,34 @@ def _render_projects(request: Request) -> Response:
 
 
 def _render_state(request: Request) -> Response:
-    """How far a project is, and this person in it; nothing about what others decided."""
+    """Render the number of items of a project and the progress of this person, without decisions of others."""
     name = get_person(request)
 
-    def look(work: ProjectSession) -> dict[str, Any]:
-        counts = work.project.store.count_stages()
+    def count_items(session: ProjectSession) -> dict[str, Any]:
+        counts = session.project.store.count_stages()
         items, untranslated = sum(counts.values()), counts.get("source", 0)
-        return {"items": items, "untranslated": untranslated, "progress": _count_progress(work, name)}
+        return {"items": items, "untranslated": untranslated, "progress": _count_progress(session, name)}
 
-    return responses.render_fragment(request, "review_state.html.jinja", **run_in_project(request, look))
+    return responses.render_fragment(request, "review_state.html.jinja", **run_in_project(request, count_items))
 
 
-def _count_progress(work: ProjectSession, name: str) -> tuple[int, int] | None:
-    """How many items somebody has decided on and has left; None for who is no reviewer of the project."""
-    known = next((one for one in work.project.store.list_reviewer_names() if one.casefold() == name.casefold()), "")
-    return work.review.count_progress(known) if known else None
+def _count_progress(session: ProjectSession, name: str) -> tuple[int, int] | None:
+    """Return the number of decided and remaining items of a reviewer; None if this is not a reviewer of the project."""
+    names = session.project.store.list_reviewer_names()
+    reviewer = next((one for one in names if one.casefold() == name.casefold()), "")
+    return session.review.count_progress(reviewer) if reviewer else None
 
 
 def _render_project(request: Request) -> Response:
-    """A project: what this person can do in it."""
+    """Render a project with the tasks of this person."""
     name = get_person(request)
     settings = get_settings(request)
 
-    def look(work: ProjectSession) -> dict[str, Any]:
+    def read_project(session: ProjectSession) -> dict[str, Any]:
         return {
-            "reviewers": work.project.store.list_reviewer_names(),
-            "progress": _count_progress(work, name),
-            "guidelines": work.review.guidelines(),
+            "reviewers": session.project.store.list_reviewer_names(),
+            "progress": _count_progress(session, name),
+            "guidelines": session.review.guidelines(),
         }
 
     return responses.render_page(
@@ -106,92 +109,85 @@ def _render_project(request: Request) -> Response:
         language=get_language_name(settings.language),
         is_written=settings.system == WRITTEN,
         may_settle=can_adjudicate(request),
-        **run_in_project(request, look),
+        **run_in_project(request, read_project),
     )
 
 
 def _choose_reviewer(request: Request, values: Mapping[str, str]) -> Response:
-    """The owner says which reviewer they are, and becomes one if they were not."""
+    """Set the name of the owner as a reviewer."""
     session = responses.get_session(request)
     if session.role != "owner":
         raise UsageError("Your name is the one that you logged in with.")
     name = (values.get("new", "").strip() or values.get("name", "")).strip()
     if not name or len(name) > 100 or not name.isprintable():
-        raise UsageError("Choose a name, or give a new one of at most 100 characters.")
-    response = responses.redirect(
-        request, _build_url("/review/project", request) if get_project_name(request) else "/review"
-    )
-    # A new session: pages that still show another name cannot send anything under this one.
+        raise UsageError("Choose a name, or enter a new one of at most 100 characters.")
+    project = get_project_name(request)
+    response = responses.redirect(request, f"/review/project?project={quote(project)}" if project else "/review")
+    # A new session, so that open pages with another name can no longer send forms.
     return responses.set_session(request, response, responses.get_studio(request).sessions.new("owner", name))
-
-
-def _build_url(path: str, request: Request) -> str:
-    return f"{path}?project={quote(get_project_name(request))}"
 
 
 # One item
 
 
-FoundItem = tuple[ReviewItem | None, str]
+NextItem = tuple[ReviewItem | None, str]
 
 
-def _render_found(
-    request: Request, find: Callable[[Review, str], FoundItem], template: str = "review_next.html.jinja"
+def _render_after(
+    request: Request, act: Callable[[Review, str], NextItem], template: str = "review_next.html.jinja"
 ) -> Response:
-    """The page of the item that `find` leads to, with the sentence about what was done; one visit to the project."""
+    """Run an action in the review, and render the item that it returns, with its notice."""
     name = require_person(request)
 
-    def look(work: ProjectSession) -> tuple[ReviewPage | None, str, ProjectSettings]:
-        view, said = find(work.review, name)
-        return build_review_page(work.review, name, view) if view else None, said, work.project.settings
+    def build_page(session: ProjectSession) -> tuple[ReviewPage | None, str, ProjectSettings]:
+        view, notice = act(session.review, name)
+        return build_review_page(session.review, name, view) if view else None, notice, session.project.settings
 
-    page, said, settings = run_in_project(request, look)
+    page, notice, settings = run_in_project(request, build_page)
     return responses.render_fragment(
         request,
         template,
         project=get_project_name(request),
         page=page,
-        said=said,
+        notice=notice,
         words=_WORDS,
-        source_language=settings.source_language,
-        language=settings.language,
-        source_name=get_language_name(settings.source_language),
-        language_name=get_language_name(settings.language),
+        **build_language_values(settings),
     )
 
 
 def _render_item(request: Request) -> Response:
-    """The page for items, with the one that is named, or without one: it then asks for the next, which is held."""
+    """Render the page with the named item, or without an item; it then requests the next one, which is reserved."""
     item = request.query_params.get("item", "")
     if item:
-        return _render_found(request, lambda review, name: (review.show(item, name), ""), "review_item.html.jinja")
+        return _render_after(request, lambda review, name: (review.show(item, name), ""), "review_item.html.jinja")
     require_person(request)
     get_project_folder(request)
     return responses.render_page(
-        request, "review_item.html.jinja", project=get_project_name(request), page="next", said=""
+        request, "review_item.html.jinja", project=get_project_name(request), page="next", notice=""
     )
 
 
 def _render_next(request: Request) -> Response:
-    """The next item, held for this person, who becomes a reviewer of the project."""
+    """Render the next item, reserved for this person, who becomes a reviewer of the project."""
 
-    def find(review: Review, name: str) -> FoundItem:
+    def take_next(review: Review, name: str) -> NextItem:
         review.add_reviewer(name)
         return review.take_next_item(name), ""
 
-    return _render_found(request, find)
+    return _render_after(request, take_next)
 
 
 def _store_decision(request: Request, values: Mapping[str, str]) -> Response:
-    """Store a decision and show the next item."""
-    return _render_found(request, lambda review, name: _decide_item(review, name, values))
+    """Store a decision and render the next item."""
+    return _render_after(request, lambda review, name: _decide_item(review, name, values))
 
 
-def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> FoundItem:
+def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> NextItem:
     item, is_dropped = values.get("item", ""), values.get("verdict") == "drop"
     now = review.show(item, name).texts
-    changed = {field: text for field, text in _get_texts(values).items() if now.get(field) != text and not is_dropped}
-    accepted = {key.removeprefix("why:"): why for key, why in values.items() if key.startswith("why:") and why.strip()}
+    texts = {} if is_dropped else select_fields(values, "text:")
+    changed = {field: text for field, text in texts.items() if now.get(field) != text}
+    accepted = {code: why for code, why in select_fields(values, "why:").items() if why.strip()}
     verdict: ReviewVerdict = "drop" if is_dropped else "edit" if changed else "accept"
     review.decide(
         name,
@@ -204,73 +200,72 @@ def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> FoundI
         known=responses.parse_whole_number(values.get("known") or "0", "The number of decisions"),
         via=VIA,
     )
-    # What was decided, not what comes of it with others' decisions, which this person may not know.
+    # The notice names only the own decision, because the outcome would reveal decisions of others.
     return review.take_next_item(name), f"{item} is {_WORDS[verdict]}."
 
 
 def _store_question(request: Request, values: Mapping[str, str]) -> Response:
-    def find(review: Review, name: str) -> FoundItem:
+    def ask(review: Review, name: str) -> NextItem:
         item = values.get("item", "")
         review.ask(name, item, values.get("question", ""))
-        said = f"The question about {item} is stored; the item comes again when it is answered."
-        return review.take_next_item(name), said
+        notice = f"The question about {item} is stored. The item returns when the question is answered."
+        return review.take_next_item(name), notice
 
-    return _render_found(request, find)
+    return _render_after(request, ask)
 
 
 def _undo_decision(request: Request) -> Response:
-    """Withdraw the last decision, and show its item again."""
+    """Withdraw the last decision, and render its item."""
 
-    def find(review: Review, name: str) -> FoundItem:
+    def undo(review: Review, name: str) -> NextItem:
         undone = review.undo(name)
-        said = f"The decision on {undone.item}, {_WORDS[undone.verdict]}, is withdrawn."
-        return review.show(undone.item, name), said
+        notice = f"The decision on {undone.item} ({_WORDS[undone.verdict]}) is withdrawn."
+        return review.show(undone.item, name), notice
 
-    return _render_found(request, find)
+    return _render_after(request, undo)
 
 
 def _render_previous(request: Request) -> Response:
-    """The item that this person decided on before the one that is shown."""
-    before = request.query_params.get("item", "")
+    """Render the item that this person decided on before the current one."""
+    current = request.query_params.get("item", "")
 
-    def find(review: Review, name: str) -> FoundItem:
-        earlier = review.before(name, before)
+    def show_previous(review: Review, name: str) -> NextItem:
+        earlier = review.before(name, current)
         if earlier is None:
-            raise UsageError("There is no earlier item that you have decided on.")
-        return review.show(earlier.item, name), f"{earlier.item}, which you decided on before."
+            raise UsageError("You have not decided on an earlier item.")
+        return review.show(earlier.item, name), f"You have already decided on {earlier.item}."
 
-    return _render_found(request, find)
+    return _render_after(request, show_previous)
 
 
 def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
-    """What changed in the texts of an item, and what is wrong with them; nothing is stored."""
-    name, item, texts = require_person(request), values.get("item", ""), _get_texts(values)
+    """Render the changes of the texts of an item and their problems; nothing is stored."""
+    name, item, texts = require_person(request), values.get("item", ""), select_fields(values, "text:")
 
-    def work(review: Review) -> dict[str, Any]:
+    def check(review: Review) -> dict[str, Any]:
         view = review.show(item, name)
         try:
-            found, problem = review.check(name, item, texts), ""
+            findings, problem = review.check(name, item, texts), ""
         except UsageError as error:
-            found, problem = [], str(error)
+            findings, problem = [], str(error)
         changes = [
             (view.name_of(field), mark_changes(view.texts[field], text))
             for field, text in texts.items()
             if field in view.texts and text != view.texts[field]
         ]
-        return {"found": found, "problem": problem, "changes": changes}
+        return {"findings": findings, "problem": problem, "changes": changes}
 
-    given = {key.removeprefix("why:"): why for key, why in values.items() if key.startswith("why:")}
     return responses.render_fragment(
         request,
         "review_check.html.jinja",
-        given=given,
+        given=select_fields(values, "why:"),
         language=get_settings(request).language,
-        **run_in_review(request, work),
+        **run_in_review(request, check),
     )
 
 
 def _render_history(request: Request) -> Response:
-    """What this person has decided, the last first."""
+    """Render the decisions of this person, newest first."""
     name = require_person(request)
     decisions = run_in_review(request, lambda review: review.list_history(name, limit=200))
     return responses.render_page(
@@ -283,16 +278,12 @@ def _render_history(request: Request) -> Response:
     )
 
 
-def _get_texts(values: Mapping[str, str]) -> dict[str, str]:
-    return {key.removeprefix("text:"): text for key, text in values.items() if key.startswith("text:")}
-
-
 @contextmanager
 def _run_threads(studio: "Studio") -> Iterator[None]:
     try:
         yield
     finally:
-        studio.workbench.close()
+        studio.projects.close()
 
 
 STUDIO_PAGE = StudioPage(

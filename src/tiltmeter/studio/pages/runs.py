@@ -1,4 +1,4 @@
-"""The room Runs: all runs of the workspace, their reports, comparisons and downloads, and the trash."""
+"""The page Runs: the list of runs, reports, comparisons, downloads and the trash."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
 
 PAGE = 50  # runs at a time
-# Seconds that one request may read runs that are new; the next one goes on.
+# Seconds for reading new runs in one request; the next request continues.
 _READING = 0.4
-# In what compared runs may differ, in words; the values of `comparing.ACROSS`.
+# Labels for the values of `comparing.ACROSS`.
 _ACROSS = {
-    "kinds": "kinds of model (masked, causal, encoder-decoder)",
-    "protocols": "protocols",
-    "editions": "files of the data",
-    "tokenizers": "tokenizers, in means over tokens",
+    "kinds": "kind of model (masked, causal, encoder-decoder)",
+    "protocols": "protocol",
+    "editions": "data files",
+    "tokenizers": "tokenizer (for measures per token)",
 }
 
 
 @dataclass
 class _RunsState:
-    """What the room keeps while a studio runs."""
+    """The objects of this page while a studio runs."""
 
     index: RunIndex
     trash: RunTrash
@@ -51,24 +51,24 @@ class _RunsState:
     comparisons: RunComparisons = field(default_factory=RunComparisons)
 
 
-_SHELVES: "WeakKeyDictionary[Studio, _RunsState]" = WeakKeyDictionary()
+_STATES: "WeakKeyDictionary[Studio, _RunsState]" = WeakKeyDictionary()
 
 
 @contextmanager
 def _run_services(studio: "Studio") -> Iterator[None]:
-    """Empty the trash of what is old; at the end, stop making reports."""
+    """Empty the trash at the start, and stop the reports at the end."""
     index = RunIndex(studio.workspace, studio.jobs.list_busy_folders)
-    shelf = _SHELVES[studio] = _RunsState(index, RunTrash(index))
-    shelf.trash.empty()
+    state = _STATES[studio] = _RunsState(index, RunTrash(index))
+    state.trash.empty()
     try:
         yield
     finally:
-        shelf.reports.close()
-        del _SHELVES[studio]
+        state.reports.close()
+        del _STATES[studio]
 
 
 def _get_state(request: Request) -> _RunsState:
-    return _SHELVES[responses.get_studio(request)]
+    return _STATES[responses.get_studio(request)]
 
 
 def _render_runs(request: Request) -> Response:
@@ -79,7 +79,7 @@ def _render_runs(request: Request) -> Response:
 
 
 def _render_list(request: Request) -> Response:
-    """The list alone, for filters; with `start`, the runs that "show more" appends."""
+    """Render the filtered list; with `start`, only the runs for "Show more"."""
     values = _list_runs(request)
     if values["start"]:
         return responses.render_fragment(request, "runs_more.html.jinja", **values)
@@ -90,28 +90,28 @@ def _render_list(request: Request) -> Response:
 
 def _list_runs(request: Request) -> dict[str, Any]:
     given = request.query_params
-    wanted = RunFilter(**{name: given.get(name, "") for name in asdict(RunFilter())})
-    start = responses.parse_whole_number(given.get("start") or "0", "The first run of a list")
+    run_filter = RunFilter(**{name: given.get(name, "") for name in asdict(RunFilter())})
+    start = responses.parse_whole_number(given.get("start") or "0", "The number of the first run")
     runs = _get_state(request).index.runs(_READING)
-    kept = [run for run in runs if wanted.is_listed(run)]
-    query = urlencode({name: value for name, value in asdict(wanted).items() if value})
+    matching = [run for run in runs if run_filter.is_listed(run)]
+    query = urlencode({name: value for name, value in asdict(run_filter).items() if value})
     return {
-        "runs": kept[start : start + PAGE],
+        "runs": matching[start : start + PAGE],
         "start": start,
-        "next": start + PAGE if len(kept) > start + PAGE else None,
-        "kept": len(kept),
+        "next": start + PAGE if len(matching) > start + PAGE else None,
+        "matching": len(matching),
         "all": len(runs),
         "unread": sum(not run.is_read for run in runs),
-        "wanted": wanted,
+        "run_filter": run_filter,
         "query": query,
         "choices": list_choices(runs),
         "language_name": get_language_name,
-        "shown_time": format_time,
+        "format_time": format_time,
     }
 
 
 def format_time(finished: str) -> str:
-    """A time for people.
+    """Format a time for display.
 
     >>> format_time("2026-01-02T03:04:05+00:00")
     '2 January 2026, 03:04 UTC'
@@ -120,42 +120,42 @@ def format_time(finished: str) -> str:
 
 
 def _render_run(request: Request) -> Response:
-    shelf = _get_state(request)
-    run = shelf.index.run(_get_run_name(request))
+    state = _get_state(request)
+    run = state.index.run(_get_run_name(request))
     return responses.render_page(
         request,
         "runs_open.html.jinja",
         run=run,
-        report=_get_report_state(shelf, run),
+        report=_get_report_state(state, run),
         downloads=DOWNLOADS,
-        shown_time=format_time,
+        format_time=format_time,
         language_name=get_language_name,
     )
 
 
 def _render_report_state(request: Request) -> Response:
-    """The frame with the report, or that it is being made."""
-    shelf = _get_state(request)
-    run = shelf.index.whole(_get_run_name(request))
-    return responses.render_fragment(request, "runs_report.html.jinja", run=run, report=_get_report_state(shelf, run))
+    """Render the frame with the report, or a message while the report is created."""
+    state = _get_state(request)
+    run = state.index.whole(_get_run_name(request))
+    return responses.render_fragment(request, "runs_report.html.jinja", run=run, report=_get_report_state(state, run))
 
 
-def _get_report_state(shelf: _RunsState, run: ListedRun) -> dict[str, Any]:
-    """Whether the report is ready, and the sentence if it cannot be made."""
+def _get_report_state(state: _RunsState, run: ListedRun) -> dict[str, Any]:
+    """Return whether the report is ready, and the problem if it cannot be created."""
     if not run.is_whole:
         return {"ready": False, "problem": ""}
     try:
-        path = shelf.reports.of(shelf.index.workspace.path(run.path))
+        path = state.reports.of(state.index.workspace.path(run.path))
     except TiltmeterError as error:
         return {"ready": False, "problem": str(error)}
     return {"ready": path is not None, "problem": ""}
 
 
 def _serve_report(request: Request) -> Response:
-    """The report itself, for the frame, or with `save` as a file."""
-    shelf = _get_state(request)
-    run = shelf.index.whole(_get_run_name(request))
-    path = shelf.reports.made(shelf.index.workspace.path(run.path))
+    """Send the report for the frame, or with `save` as a download."""
+    state = _get_state(request)
+    run = state.index.whole(_get_run_name(request))
+    path = state.reports.made(state.index.workspace.path(run.path))
     response = FileResponse(path, media_type="text/html")
     response.headers["Content-Security-Policy"] = FRAMED_POLICY
     if "save" in request.query_params:
@@ -164,14 +164,14 @@ def _serve_report(request: Request) -> Response:
 
 
 def _serve_download(request: Request) -> Response:
-    shelf = _get_state(request)
-    run = shelf.index.whole(_get_run_name(request))
+    state = _get_state(request)
+    run = state.index.whole(_get_run_name(request))
     model = request.query_params.get("model")
-    kind, text = build_download(request.query_params.get("as", ""), shelf.index.workspace.path(run.path), model)
+    chosen, text = build_download(request.query_params.get("as", ""), state.index.workspace.path(run.path), model)
     return Response(
         text,
-        media_type=f"{kind.media}; charset=utf-8",
-        headers={"Content-Disposition": _format_attachment(run, kind.suffix)},
+        media_type=f"{chosen.media}; charset=utf-8",
+        headers={"Content-Disposition": _format_attachment(run, chosen.suffix)},
     )
 
 
@@ -181,7 +181,7 @@ def _format_attachment(run: ListedRun, suffix: str) -> str:
 
 
 def _describe_run(request: Request, given: Mapping[str, str]) -> Response:
-    """Set name and tags."""
+    """Set the display name and the tags."""
     index, path = _get_state(request).index, given.get("run", "")
     index.describe(path, name=given.get("name"), tags=given.get("tags"))
     return responses.render_fragment(request, "runs_described.html.jinja", run=index.run(path), saved=True)
@@ -215,13 +215,13 @@ def _render_compare(request: Request) -> Response:
 
 
 def _render_comparison(request: Request) -> Response:
-    """What the comparison gave, once it is made."""
+    """Render the result of the comparison."""
     result = _get_state(request).comparisons.of(_parse_comparison(request))
     return responses.render_fragment(request, "runs_compared.html.jinja", result=result, query=_build_query(request))
 
 
 def _serve_comparison(request: Request) -> Response:
-    """The page of the comparison, for the frame, or with `save` as a file."""
+    """Send the page of the comparison for the frame, or with `save` as a download."""
     result = _get_state(request).comparisons.of(_parse_comparison(request))
     if result.problem:
         raise UsageError(result.problem)
@@ -232,7 +232,7 @@ def _serve_comparison(request: Request) -> Response:
 
 
 def _build_query(request: Request) -> str:
-    """The query of a comparison, for the addresses of its parts."""
+    """Return the query of a comparison for links to its parts."""
     return urlencode([entry for entry in request.query_params.multi_items() if entry[0] in ("run", "by", "across")])
 
 

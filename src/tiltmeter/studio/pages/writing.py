@@ -1,4 +1,4 @@
-"""Writing items against quotas: what is left to write about each subject, and a form with checks at once."""
+"""The page for writing items: the remaining quota of each subject, and a form with immediate checks."""
 
 import json
 from collections.abc import Mapping
@@ -27,28 +27,28 @@ from tiltmeter.studio.pages.permissions import (
 )
 from tiltmeter.studio.project_threads import ProjectSession
 
-# Of an item's fields, those that the project or the subject gives.
+# Fields of an item that come from the project or the subject.
 _GIVEN = {"id", "language", "stereotype", "side", "stereotype_name", "sub_stereotype", "translator", "original"}
-# Forms whose items have more than texts; they are written as JSON.
+# Forms with nested items, which are written as JSON.
 _NESTED = ("association",)
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectLine:
-    """A subject, and how many items about it this writer has written."""
+    """A subject, and the number of items about it that this writer has written."""
 
     subject: WritingSubject
     written: int
 
     @property
     def left(self) -> int:
-        """The items that are still to be written."""
+        """Return the number of items to be written."""
         return max(0, self.subject.quota - self.written)
 
 
 @dataclass(frozen=True, slots=True)
 class WritingField:
-    """A text to be written, with its language."""
+    """A text field of the form, with its language."""
 
     name: str
     label: str
@@ -56,14 +56,14 @@ class WritingField:
 
 
 def list_writing_fields(settings: ProjectSettings) -> list[WritingField]:
-    """The texts of an item that people write; empty for forms whose items are written as JSON."""
+    """Return the text fields for an item; empty for forms whose items are written as JSON."""
     form = get_form(settings.form)
     if form.name in _NESTED:
         return []
     names = [name for name in form.keys if name not in _GIVEN and name != form.subject]
     fields = [WritingField(name, format_field(name), settings.source_language) for name in names]
     if form.name == "gest":
-        label = f"translation into {get_language_name(settings.language)}, which shows a gender"
+        label = f"translation into {get_language_name(settings.language)} that shows the gender"
         fields.append(WritingField(TRANSLATION, label, settings.language))
     return fields
 
@@ -72,15 +72,17 @@ def _render_writing(request: Request) -> Response:
     return _render_subjects(request, request.query_params.get("about", ""), "", "review_write.html.jinja")
 
 
-def _render_subjects(request: Request, about: str, said: str, template: str = "review_writing.html.jinja") -> Response:
+def _render_subjects(
+    request: Request, about: str, notice: str, template: str = "review_writing.html.jinja"
+) -> Response:
     name, settings = require_person(request), get_settings(request)
 
-    def look(work: ProjectSession) -> tuple[list[SubjectLine], bool]:
-        plan, counts = load_writing_plan(work.project), count_written(work.project)
-        known = next((one for one in plan.writers if one.casefold() == name.casefold()), "")
-        return [SubjectLine(subject, counts[known, subject.key]) for subject in plan.subjects], bool(known)
+    def count_items(session: ProjectSession) -> tuple[list[SubjectLine], bool]:
+        plan, counts = load_writing_plan(session.project), count_written(session.project)
+        writer = next((one for one in plan.writers if one.casefold() == name.casefold()), "")
+        return [SubjectLine(subject, counts[writer, subject.key]) for subject in plan.subjects], bool(writer)
 
-    lines, is_writer = run_in_project(request, look)
+    lines, is_writer = run_in_project(request, count_items)
     chosen = next((line for line in lines if line.subject.key == about), None)
     if chosen is None and is_writer:
         chosen = next((line for line in lines if line.left), lines[0])
@@ -95,20 +97,20 @@ def _render_subjects(request: Request, about: str, said: str, template: str = "r
         fields=list_writing_fields(settings),
         unchecked=list_missing_checks(settings),
         language=settings.language,
-        said=said,
+        notice=notice,
     )
 
 
 def _get_values(values: Mapping[str, str], settings: ProjectSettings) -> dict[str, object]:
-    """What was written, by field."""
+    """Return the written values by field."""
     if not list_writing_fields(settings):
         try:
-            found = json.loads(values.get("json", ""))
+            item = json.loads(values.get("json", ""))
         except ValueError as error:
-            raise UsageError(f"This is not a JSON object: {error}.") from error
-        if not isinstance(found, dict):
-            raise UsageError("This is not a JSON object with the fields of an item.")
-        return found
+            raise UsageError(f"The text is not valid JSON: {error}.") from error
+        if not isinstance(item, dict):
+            raise UsageError("The text is not a JSON object with the fields of an item.")
+        return item
     texts: dict[str, object] = {
         field.name: values.get(f"text:{field.name}", "").strip() for field in list_writing_fields(settings)
     }
@@ -120,26 +122,27 @@ def _get_values(values: Mapping[str, str], settings: ProjectSettings) -> dict[st
 def _store_item(request: Request, values: Mapping[str, str]) -> Response:
     name, about = require_person(request), values.get("about", "")
     written = run_in_project(
-        request, lambda work: add_written_item(work.project, name, about, _get_values(values, work.project.settings))
+        request,
+        lambda session: add_written_item(session.project, name, about, _get_values(values, session.project.settings)),
     )
-    found = " ".join(finding.reason for finding in written.findings)
-    said = f"{written.item} is stored. {found}" if written.is_new else f"{written.item} was there already."
-    return _render_subjects(request, about, said.strip())
+    findings = " ".join(finding.reason for finding in written.findings)
+    notice = f"{written.item} is stored. {findings}" if written.is_new else f"{written.item} was already stored."
+    return _render_subjects(request, about, notice.strip())
 
 
 def _check_item(request: Request, values: Mapping[str, str]) -> Response:
-    """What the checks find in what is being written; nothing is stored."""
+    """Render the findings about the current text; nothing is stored."""
     require_person(request)
 
-    def work(opened: ProjectSession) -> list[str]:
-        settings = opened.project.settings
+    def check(session: ProjectSession) -> list[str]:
+        settings = session.project.settings
         if not list_writing_fields(settings):
             return []
         texts = {name: str(text) for name, text in _get_values(values, settings).items()}
-        found = check_written_item(opened.project, "", get_form(settings.form).name, texts)
-        return [finding.reason for finding in found]
+        findings = check_written_item(session.project, "", get_form(settings.form).name, texts)
+        return [finding.reason for finding in findings]
 
-    return responses.render_fragment(request, "review_write_check.html.jinja", found=run_in_project(request, work))
+    return responses.render_fragment(request, "review_write_check.html.jinja", findings=run_in_project(request, check))
 
 
 ROUTES = [

@@ -1,22 +1,22 @@
-// What was typed on the desk and not sent: it is kept while other items are shown, and comes again with its item.
+// Drafts: keeps text that was typed but not sent while other items are shown, and restores it with its item.
 "use strict";
 
 (() => {
   const desk = document.getElementById("desk");
   if (!desk) return;
   const drafts = new Map(); // by form
-  const first = new WeakMap(); // what a form held when it came
-  const sent = new WeakMap(); // and when it was sent
-  const awaited = new WeakMap(); // reasons whose fields come with the check
+  const first = new WeakMap(); // the content of a form when it appeared
+  const sent = new WeakMap(); // the content of a form when it was sent
+  const awaited = new WeakMap(); // drafts of reasons whose fields are loaded with the check
 
   const forms = () => [...desk.querySelectorAll("form")];
   const fields = (form) => [...form.elements].filter((field) => field.name && field.matches("textarea, select, input:not([type=hidden])"));
   const values = (form, valueOf = (field) => field.value) => Object.fromEntries(fields(form).map((field) => [field.name, valueOf(field)]));
   const said = (form, valueOf) => JSON.stringify(Object.entries(values(form, valueOf)).filter(([, value]) => value));
-  // The server may give back what it did not store.
+  // The server may return a text that it did not store.
   const isGivenBack = (field) => field.dataset.stored !== undefined && field.value !== field.dataset.stored;
   const isChanged = (form) => (first.has(form) && first.get(form) !== said(form)) || fields(form).some(isGivenBack);
-  // The same form of the same item, whatever its text is by now.
+  // Identifies a form of an item, independent of its text.
   const nameOf = (form) => JSON.stringify([form.getAttribute("hx-post"),
     ...[...form.querySelectorAll("input[type=hidden]:not([name=shown], [name=seen])")].map((field) => field.value)]);
 
@@ -61,8 +61,8 @@
       drafts.delete(nameOf(form));
       putBack(form, draft);
     }
-    if (returned.length) tell("What you had typed here is here again.");
-    else if (isKept) tell("What you had typed is kept; it comes again with its item.");
+    if (returned.length) tell("Your unsent text is restored.");
+    else if (isKept) tell("Your unsent text is kept and will be restored with its item.");
     isKept = false;
   });
 
@@ -70,7 +70,7 @@
     if (drafts.size || forms().some(isChanged)) event.preventDefault();
   });
 
-  // Somebody may have typed before this script came.
+  // Text may have been typed before this script was loaded.
   const atFirst = (field) => (field.matches("select") ? field.value : field.defaultValue);
   for (const form of forms()) first.set(form, said(form, atFirst));
 })();

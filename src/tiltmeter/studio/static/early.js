@@ -1,6 +1,6 @@
-// A form that is sent before the other scripts have come would be sent by the browser as a link, with its fields in the
-// address. It waits for them instead. What was typed before they came, or what the browser filled in again, counts as typed
-// when they have come. This script is not deferred, so it is here before any form.
+// Delays a form that is submitted before the other scripts are loaded; otherwise the browser would submit it as a link with
+// its fields in the URL. Text that was entered before, or restored by the browser, is reported as an event "taken" later.
+// This script is not deferred, so it runs before any form exists.
 "use strict";
 
 (() => {

@@ -1,4 +1,4 @@
-// The queue of runs, kept up to date by server-sent events.
+// Updates the queue of runs with server-sent events.
 "use strict";
 
 (() => {
@@ -6,7 +6,7 @@
   const news = document.getElementById("job-news");
   let source = null;
 
-  // Only what has changed is replaced: a button that a person is about to press stays the same element.
+  // Replaces only changed elements, so that a button which is about to be pressed stays the same element.
   function update(html) {
     const template = document.createElement("template");
     template.innerHTML = html;
@@ -31,7 +31,7 @@
     }
   }
 
-  // htmx.swap also lets go of what htmx keeps of the old elements.
+  // htmx.swap also removes the internal data of htmx about the old elements.
   function swap(old, fresh) {
     const focused = old.contains(document.activeElement) ? document.activeElement.id : null;
     const job = old.contains(document.activeElement) ? document.activeElement.closest("li")?.id : null;
@@ -53,7 +53,7 @@
     source.addEventListener("jobs", (event) => update(event.data));
   }
 
-  // A page that is not seen keeps no connection; browsers allow few.
+  // Hidden pages close their connection, because browsers allow only a few.
   function pause() {
     source?.close();
     source = null;

@@ -1,4 +1,4 @@
-// Keys of the room Review. A button or field says by data-key which key is for it, a button by data-does what it does.
+// Keyboard shortcuts of the page Review: data-key is the key of a button or field, data-does the action of a button.
 "use strict";
 
 (() => {
@@ -33,7 +33,7 @@
     if (!asking.hidden) asking.querySelector("textarea").focus();
   };
 
-  // A proposal is put into its text, and taken back if it is chosen again.
+  // Copies a proposal into its text, or restores the text if the proposal is chosen again.
   const take = (button) => {
     const text = [...form().querySelectorAll("textarea.edited")].find((one) => one.name === `text:${button.dataset.field}`);
     const isTaken = text.value === button.dataset.text;
@@ -42,7 +42,7 @@
     text.dispatchEvent(new Event("taken", { bubbles: true }));
   };
 
-  // The proposal that a text is equal to is shown as pressed.
+  // Marks the proposal that is equal to the text as pressed.
   const markProposals = () => {
     for (const button of form()?.querySelectorAll(".proposal") ?? []) {
       const text = [...form().querySelectorAll("textarea.edited")].find((one) => one.name === `text:${button.dataset.field}`);
@@ -60,7 +60,7 @@
     if (button.classList.contains("proposal")) take(button);
   });
 
-  // A decision that leaves texts aside that were typed is made when it is pressed again.
+  // A decision that discards typed texts must be pressed twice.
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("[data-leaves]");
     const isEdited = button && [...form().querySelectorAll("textarea.edited")].some((text) => text.value !== (text.dataset.stored ?? text.defaultValue));
@@ -68,13 +68,14 @@
     event.preventDefault();
     event.stopImmediatePropagation();
     button.dataset.leaves = "sure";
-    say("You have changed the texts, and this leaves your changes out. Press it again if you want that.");
+    say("This discards your changes of the texts. Press it again to confirm.");
   }, true);
   document.addEventListener("input", () => {
     for (const button of document.querySelectorAll("[data-leaves]")) button.dataset.leaves = "";
   });
 
-  // A key acts if keys are on, nobody is typing and no modifier is held; Enter is left to what has the focus.
+  // A key works if keys are enabled, no text field has the focus and no modifier is pressed. Enter on a button or link keeps its
+  // usual meaning.
   const on = (key) => (event) => {
     const target = event.target instanceof Element ? event.target : document.body;
     if (!keys?.checked || event.repeat || event.defaultPrevented || isTyping(target)) return;
@@ -93,7 +94,7 @@
     const chosen = own ?? form();
     if (!chosen || !desk()?.contains(chosen)) return;
     event.preventDefault();
-    // A click, since htmx sends the name of a button that was clicked. A form without such a button has several answers.
+    // htmx sends the name of the clicked button, so the form is submitted by a click.
     (chosen.querySelector("[data-when-edited]:not([hidden])") ?? chosen.querySelector("[data-submit]"))?.click();
   };
 
@@ -106,19 +107,19 @@
 
   const bindings = { "$mod+Enter": submit, "Control+Enter": submit, Escape: leave, "?": help, "Shift+?": help };
   bindings.Enter = on("Enter");
-  // Letters by what is written on the key; on keyboards of other scripts, by where it is.
+  // Letters are matched by character, on keyboards of other scripts by position.
   for (const key of "edaupnc") {
     bindings[key] = on(key);
     bindings[`Key${key.toUpperCase()}`] = (event) => { if (!/^[a-z]$/i.test(event.key)) on(key)(event); };
   }
-  // Digits by where they are: on some keyboards they need Shift.
+  // Digits are matched by position, because some keyboards need Shift for them.
   for (const digit of "123456789") {
     for (const code of [`Digit${digit}`, `Shift+Digit${digit}`, `Numpad${digit}`]) bindings[code] = on(digit);
   }
   if (navigator.platform.startsWith("Mac") === false) delete bindings["$mod+Enter"];
   window.tinykeys.tinykeys(window, bindings);
 
-  // Keys can be switched off; the browser remembers that.
+  // Keys can be disabled; the browser stores the choice.
   const STORED = "tiltmeter-studio-keys";
   const showKeys = () => {
     if (!keys) return;
@@ -138,23 +139,23 @@
     showKeys();
   }
 
-  // In a text that is one line in the form (a comment, a reason), Enter would submit: only Ctrl+Enter does.
+  // Enter must not submit the form from a single-line field such as a comment; only Ctrl+Enter does.
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey && event.target.matches?.("#desk input:not([type=radio])")) event.preventDefault();
   });
 
-  // htmx sends the forms; before it knows one, nothing is sent.
+  // Only htmx may send forms.
   document.addEventListener("submit", (event) => {
     if (desk()?.contains(event.target)) event.preventDefault();
   });
 
-  // A decision that lacks a reason leads to the field for it.
+  // Moves the focus to the field of a missing reason.
   document.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.xhr?.status !== 400) return;
     const empty = [...document.querySelectorAll("#desk [data-reason]")].find((field) => !field.value.trim());
     empty?.focus();
   });
 
-  // The heading of the item has the focus when the page opens, so that keys act at once; unless somebody was faster.
+  // The heading of the item gets the focus when the page opens, so that keys work at once.
   if (document.activeElement === document.body) start()?.focus();
 })();

@@ -1,4 +1,4 @@
-// Runs chosen for a comparison: they stay chosen when the list is filtered.
+// Selection of runs for a comparison, which survives filtering of the list.
 "use strict";
 
 (() => {
@@ -19,7 +19,7 @@
     bar.hidden = chosen.size === 0;
     bar.querySelector("button").disabled = chosen.size < 2;
     bar.querySelector("button").textContent = chosen.size < 2 ? "Compare" : `Compare ${chosen.size} runs`;
-    bar.querySelector("p").textContent = chosen.size === 1 ? "Choose one more to compare" : "";
+    bar.querySelector("p").textContent = chosen.size === 1 ? "Choose at least one more run." : "";
     for (const box of document.querySelectorAll("input.pick")) box.checked = chosen.has(box.value);
   }
 
@@ -32,7 +32,7 @@
   });
   bar.addEventListener("reset", () => { chosen.clear(); show(); });
   document.addEventListener("htmx:afterSettle", show);
-  // A browser that goes back restores the boxes.
+  // The browser restores checked boxes after "back".
   window.addEventListener("pageshow", () => {
     for (const box of document.querySelectorAll("input.pick:checked")) chosen.set(box.value, box.dataset.name);
     show();

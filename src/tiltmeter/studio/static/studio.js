@@ -1,8 +1,7 @@
-// What all pages of the studio do in the browser.
+// Code for all pages of the studio.
 "use strict";
 
-// A sentence in the place for errors, where it stays until the next request that succeeds; checks of what is being typed,
-// whose answers come into its form, do not count.
+// Shows a sentence in the message line until the next successful request; checks while typing do not remove it.
 function say(sentence) {
   const note = document.createElement("p");
   note.className = "note";
@@ -15,12 +14,11 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (message && event.detail.xhr.status < 400 && !event.target.closest("form")) message.replaceChildren();
 });
 
-// A server that cannot be reached says so in the same place.
 document.addEventListener("htmx:sendError", () => {
-  say("The studio does not answer. Is it still running in its terminal? What was stored is kept.");
+  say("The studio does not respond. Check that it still runs in its terminal. Stored data are safe.");
 });
 
-// An element with data-focus in new content is focused, so that the keyboard goes on where the person is.
+// Moves the focus to an element with data-focus in new content.
 document.addEventListener("htmx:afterSettle", (event) => {
   event.target.querySelector?.("[data-focus]")?.focus();
 });

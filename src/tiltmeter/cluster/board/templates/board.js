@@ -1,6 +1,6 @@
 "use strict";
-// The tables of the board: sorted, filtered, a page of columns at a time. The first view is in the page; later ones are
-// built here, from data that the page holds packed, as in cluster/board/site_pages.py. All text is set as text, never as markup.
+// Sorting, filters and paging of the tables of the board. The page contains the first view as HTML; later views are built
+// here from the packed data (format: cluster/board/site_pages.py). Data are only inserted as text, never as markup.
 (() => {
   const $ = (id) => document.getElementById(id);
   const SVG = "http://www.w3.org/2000/svg";
@@ -38,14 +38,14 @@
     BARE.append(make("span", "", "strong"), " ", make("small", ""), svg, make("span", "", "badge"));
   }
 
-  // One packed cell: [model, value, interval, low, high, at, verdict, words beside it, sorted value, distance].
+  // One packed cell: [model, value, interval, low, high, at, verdict, remarks, value to sort by, distance].
   function cellOf(cell) {
     if (!cell) {
       const empty = make("td", undefined, "empty");
       empty.append(make("span", "not measured", "unseen"));
       return empty;
     }
-    const [, value, interval, low, high, at, verdict, beside] = cell;
+    const [, value, interval, low, high, at, verdict, remarks] = cell;
     const [mark, tone, side] = data.verdicts[verdict];
     const filled = BARE.cloneNode(true);
     const [strong, small, svg, badge] = filled.children;
@@ -62,11 +62,11 @@
     svg.children[3].setAttribute("cx", at);
     badge.textContent = mark;
     badge.className = "badge " + tone;
-    for (const word of beside) filled.append(" ", make("small", word));
+    for (const remark of remarks) filled.append(" ", make("small", remark));
     return filled;
   }
 
-  // A line may end between a benchmark and its part.
+  // Allow a line break between a benchmark and its part.
   function placeOf(name) {
     const place = make("bdi");
     for (const [number, piece] of name.split("/").entries()) {
@@ -109,7 +109,7 @@
 
   const shownOf = (table) => table.columns.slice(table.first, table.first + data.shownColumns);
 
-  // The models of a table that match the filters, in its order; those without a number in the sorted column are last.
+  // Returns the models of a table that match the filters, sorted; models without a value in the sorted column are last.
   function modelsOf(table) {
     const columns = shownOf(table);
     const words = $("search").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -166,13 +166,13 @@
     table.section.querySelector(".next").hidden = last === all;
   }
 
-  function tell() {
-    const shown = tables.filter((table) => !table.section.hidden && table.count);
-    const models = shown.reduce((sum, table) => sum + table.count, 0);
-    const columns = shown.reduce((sum, table) => sum + table.columns.length, 0);
-    $("count").textContent = shown.length
+  function showCount() {
+    const visible = tables.filter((table) => !table.section.hidden && table.count);
+    const models = visible.reduce((sum, table) => sum + table.count, 0);
+    const columns = visible.reduce((sum, table) => sum + table.columns.length, 0);
+    $("count").textContent = visible.length
       ? `${models} ${models === 1 ? "row" : "rows"} and ${columns} ${columns === 1 ? "column" : "columns"} match.`
-      : "Nothing matches; change the filters.";
+      : "No model matches; change the filters.";
   }
 
   function choose(table, number) {
@@ -195,7 +195,7 @@
       if (!table.section.hidden) drawColumns(table);
       table.section.hidden ||= table.count === 0;
     }
-    tell();
+    showCount();
   }
 
   function search() {
@@ -205,7 +205,7 @@
       const wanted = $("by-section")?.value ?? "";
       table.section.hidden = !table.count || (wanted !== "" && wanted !== String(tables.indexOf(table)));
     }
-    tell();
+    showCount();
   }
 
   async function start() {
@@ -215,7 +215,7 @@
     }
     for (const [number, table] of tables.entries()) {
       choose(table, number);
-      // The rows that the page has are those that would be built.
+      // Reuse the rows of the HTML, which are the same as those that would be built.
       const rows = [...table.section.querySelectorAll("tbody tr")];
       if (!rows.length) {
         drawColumns(table);
@@ -257,6 +257,6 @@
 
   $("unscripted").remove();
   start().catch(() => {
-    $("count").textContent = "This browser cannot unpack the numbers, so that tables cannot be sorted; use a newer one, or the downloads.";
+    $("count").textContent = "This browser cannot unpack the data, so the tables cannot be sorted or filtered; use a newer browser, or the downloads.";
   });
 })();

@@ -1,4 +1,4 @@
-"""The pages of the room Runs."""
+"""The page Runs over HTTP."""
 
 import html
 import json
@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from tests.studio.client import client_of, htmx, studio_on
 from tests.studio.made_runs import biased, save, small, write
+from tests.support.messages import assert_mentions
 from tiltmeter import api
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.comparing.comparability import ACROSS
@@ -25,7 +26,7 @@ from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.job_files import REQUEST
-from tiltmeter.studio.pages import runs as room
+from tiltmeter.studio.pages import runs as runs_page
 from tiltmeter.studio.reviewer_accounts import add_studio_reviewer
 from tiltmeter.studio.run_reports import RunReports, is_current
 from tiltmeter.studio.run_request import RunRequest
@@ -64,14 +65,14 @@ def test_the_list(client: TestClient) -> None:
     assert "4 runs" in text
     assert set(listed(client)) == {"runs/bert", "runs/roberta", "gpt", "broken"}
     assert text.count('class="pick"') == 3  # the broken one cannot be chosen
-    assert "Its manifest.json cannot be read" in text
+    assert_mentions(text, "manifest.json cannot be read")
     assert text.count('<svg class="ruler') == 3
     assert "<script>" not in text
     assert "style=" not in text
 
 
 @pytest.mark.parametrize("start", ["x", "-1", "1.5", "9" * 30, "9" * 5000])
-def test_a_list_starts_at_a_number(client: TestClient, start: str) -> None:
+def test_the_start_of_a_list_is_a_number(client: TestClient, start: str) -> None:
     answer = client.get(f"/runs/list?start={start}")
     assert (answer.status_code, "whole number" in answer.text) == (400, True)
 
@@ -79,7 +80,7 @@ def test_a_list_starts_at_a_number(client: TestClient, start: str) -> None:
 def test_filters_and_search(client: TestClient) -> None:
     assert listed(client, "text=roberta") == ["runs/roberta"]
     assert listed(client, "text=nothing") == []
-    assert "No run is like that" in client.get("/runs/list?text=nothing").text
+    assert "No run matches" in client.get("/runs/list?text=nothing").text
     answer = client.get("/runs/list?text=bert&language=en&benchmark=&start=")
     assert answer.headers["HX-Replace-Url"] == "/runs?text=bert&language=en"
     assert "2 of 4 runs" in answer.text
@@ -96,31 +97,31 @@ def test_fifty_at_a_time(client: TestClient, work: Path) -> None:
     rest = client.get(more).text
     assert len(re.findall("/runs/open", rest)) == 10
     assert "Show more" not in rest
-    assert rest.count("data-focus") == 1  # where the keyboard goes on
+    assert rest.count("data-focus") == 1  # the new position of the keyboard
 
 
-def test_an_empty_workspace_says_so(tmp_path: Path) -> None:
+def test_an_empty_workspace(tmp_path: Path) -> None:
     with client_of(studio_on(tmp_path)) as client:
         assert "No runs yet" in client.get("/runs").text
 
 
-def test_runs_that_were_not_read_yet_are_asked_for_again(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "_READING", 0)
+def test_runs_that_were_not_read_yet_are_requested_again(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs_page, "_READING", 0)
     text = client.get("/runs?text=&tone=").text
-    assert "3 are still being read" in text
+    assert "3 not read yet" in text
     assert 'hx-get="/runs/list?" hx-trigger="load delay:100ms"' in text
     for _ in range(3):
         text = client.get("/runs").text
-    assert "being read" not in text
+    assert "not read yet" not in text
 
 
-def test_a_report_is_made_and_shown_in_a_sandbox(
+def test_a_report_is_created_and_shown_in_a_sandbox(
     client: TestClient, work: Path, studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = client.get("/runs/open?run=runs/bert").text
-    assert "Making the report" in opened
+    assert "Creating the report" in opened
     assert "iframe" not in opened
-    room._SHELVES[studio].reports._making[work / "runs" / "bert"].result(60)
+    runs_page._STATES[studio].reports._making[work / "runs" / "bert"].result(60)
     state = client.get("/runs/state?run=runs/bert").text
     assert '<iframe class="report" sandbox="allow-scripts" src="/runs/report?run=runs/bert"' in state
     answer = client.get("/runs/report?run=runs/bert")
@@ -130,26 +131,25 @@ def test_a_report_is_made_and_shown_in_a_sandbox(
     assert "iframe" in client.get("/runs/open?run=runs/bert").text
     saved = client.get("/runs/report?run=runs/bert&save")
     assert saved.headers["Content-Disposition"] == "attachment; filename*=UTF-8''bert.html"
-    # An outdated report is made again.
+    # An outdated report is created again.
     monkeypatch.setattr(
         "tiltmeter.studio.run_reports._make_report", lambda folder: write_text(folder / "report.html", "made again")
     )
     save(work / "runs" / "bert", small("bert", 1), datetime.now(UTC) + timedelta(days=1))
-    assert "Making the report" in client.get("/runs/open?run=runs/bert").text
+    assert "Creating the report" in client.get("/runs/open?run=runs/bert").text
     assert client.get("/runs/report?run=runs/bert").text == "made again"
 
 
-def test_a_report_that_cannot_be_made_says_why(client: TestClient, work: Path, studio: Studio) -> None:
+def test_the_reason_for_a_missing_report(client: TestClient, work: Path, studio: Studio) -> None:
     (work / "gpt" / "scores.parquet").write_bytes(b"nothing")
     client.get("/runs/open?run=gpt")
-    room._SHELVES[studio].reports._making[work / "gpt"].exception(60)
+    runs_page._STATES[studio].reports._making[work / "gpt"].exception(60)
     state = client.get("/runs/state?run=gpt").text
-    assert "The report cannot be made." in state
-    assert "Repeat the run" in state
-    assert "hx-get" not in state  # nothing asks again by itself
+    assert_mentions(state, "report cannot be created", "scores.parquet")
+    assert "hx-get" not in state  # the page does not retry by itself
 
 
-def test_reports_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_are_created_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Path] = []
     monkeypatch.setattr("tiltmeter.studio.run_reports._make_report", made.append)
     save(tmp_path / "run", small("bert", 1))
@@ -162,7 +162,7 @@ def test_reports_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     reports.close()
 
 
-def test_a_run_from_the_future_has_its_report_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_of_a_run_from_the_future_is_created_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Path] = []
 
     def make(folder: Path) -> None:
@@ -190,10 +190,10 @@ def test_comparison(client: TestClient, work: Path) -> None:
     assert answer.headers["Content-Security-Policy"].startswith("sandbox allow-scripts;")
 
 
-def test_what_cannot_be_compared_says_why(client: TestClient) -> None:
+def test_the_reason_why_runs_are_not_compared(client: TestClient) -> None:
     two = "run=runs/bert&run=gpt"
     compared = html.unescape(client.get(f"/runs/compared?{two}").text)
-    assert "models of different kinds (masked; causal)" in compared
+    assert_mentions(compared, "(masked; causal)")
     assert "iframe" not in compared
     (link,) = re.findall(r'href="(/runs/compare\?[^"]+)"', compared)
     assert link == "/runs/compare?run=runs%2Fbert&run=gpt&across=kinds"
@@ -203,26 +203,26 @@ def test_what_cannot_be_compared_says_why(client: TestClient) -> None:
     assert "Not compared" not in again
 
 
-def test_all_that_runs_may_differ_in_can_be_chosen() -> None:
-    assert tuple(room._ACROSS) == ACROSS
+def test_all_values_of_across_can_be_chosen() -> None:
+    assert tuple(runs_page._ACROSS) == ACROSS
 
 
 def test_requests_for_comparisons_are_checked(client: TestClient) -> None:
     two = "run=runs/bert&run=runs/roberta"
     for query, sentence in (
-        ("", "Choose two runs or more"),
-        ("run=gpt&run=gpt", "Choose two runs or more"),
+        ("", "at least two runs"),
+        ("run=gpt&run=gpt", "at least two runs"),
         ("run=gpt&run=broken", "broken cannot be opened"),
-        ("run=gpt&run=../x", "not a name in the workspace"),
-        (f"{two}&by=moon", "cannot be compared by"),
-        (f"{two}&across=moons", "no comparison across"),
+        ("run=gpt&run=../x", "not a valid name"),
+        (f"{two}&by=moon", "compared by &#39;moon&#39;"),
+        (f"{two}&across=moons", "across &#39;moons&#39;"),
     ):
         for path in ("compare", "compared", "comparison"):
             answer = client.get(f"/runs/{path}?{query}")
             assert (answer.status_code, sentence in answer.text) == (400, True), (path, query)
 
 
-def test_runs_of_one_name_are_told_apart(client: TestClient, work: Path) -> None:
+def test_runs_with_the_same_name_are_shown_with_their_paths(client: TestClient, work: Path) -> None:
     htmx(client, "/runs/describe", {"run": "runs/bert", "name": "same", "tags": ""})
     htmx(client, "/runs/describe", {"run": "runs/roberta", "name": "same", "tags": ""})
     text = client.get("/runs/compare?run=runs/bert&run=runs/roberta").text
@@ -242,8 +242,8 @@ def test_downloads(client: TestClient, work: Path) -> None:
     assert "model-index:" in text("model-card", "&model=gpt2").text
     assert text("scores").headers["Content-Disposition"] == "attachment; filename*=UTF-8''gpt.scores.csv"
     assert text("scores").headers["Content-Type"] == "text/csv; charset=utf-8"
-    assert "has no model" in text("model-card", "&model=x").text
-    assert "There is no download" in text("passwords").text
+    assert_mentions(text("model-card", "&model=x").text, "model")
+    assert_mentions(html.unescape(text("passwords").text), "'passwords'", "model-card")
     page = client.get("/runs/open?run=gpt").text
     for name in ("measures", "scores", "jsonl", "model-card", "lm-eval"):
         assert f'href="/runs/download?as={name}&amp;run=gpt"' in page
@@ -290,21 +290,21 @@ def test_delete_and_restore(client: TestClient, work: Path) -> None:
     assert "The trash is empty" in client.get("/runs/trash").text
 
 
-def test_a_broken_run_has_a_page_from_which_it_can_be_deleted(client: TestClient, work: Path) -> None:
+def test_a_broken_run_can_be_deleted(client: TestClient, work: Path) -> None:
     page = client.get("/runs/open?run=broken").text
-    assert "Its manifest.json cannot be read" in page
+    assert_mentions(page, "manifest.json cannot be read")
     assert "iframe" not in page
     assert "Download" not in page
     assert htmx(client, "/runs/delete", {"run": "broken"}).status_code == 204
     assert not (work / "broken").exists()
 
 
-def test_a_run_that_a_job_makes_can_be_neither_opened_nor_deleted(
+def test_the_run_of_an_active_job_can_be_neither_opened_nor_deleted(
     client: TestClient, work: Path, studio: Studio
 ) -> None:
     job = studio.workspace.state / "jobs" / "20260101-120000000000-abcdef"
     job.mkdir(parents=True)
-    with JobLock(job):  # as its process has it
+    with JobLock(job):  # as in its process
         request = RunRequest(name="busy", models=("embedded",), on=("starter:en",))
         write_text(job / REQUEST, json.dumps(request.to_dict()))
         write(work / "runs" / "busy", {"scores.parquet": ""})
@@ -317,13 +317,13 @@ def test_a_run_that_a_job_makes_can_be_neither_opened_nor_deleted(
         ):
             assert (answer.status_code, "busy is still running" in answer.text) == (400, True)
     assert (work / "runs" / "busy").is_dir()
-    # Its process is gone, and nobody else has written to it lately.
+    # The process is gone, and the files have not changed for a while.
     for path in (work / "runs" / "busy" / "scores.parquet", work / "runs" / "busy"):
         os.utime(path, (0, 0))
     assert htmx(client, "/runs/delete", {"run": "runs/busy"}).status_code == 204
 
 
-def test_the_trash_is_emptied_of_what_is_old_at_the_start(work: Path) -> None:
+def test_old_runs_in_the_trash_are_deleted_at_the_start(work: Path) -> None:
     with client_of(studio_on(work)) as client:
         htmx(client, "/runs/delete", {"run": "gpt"})
         htmx(client, "/runs/delete", {"run": "broken"})
@@ -362,23 +362,23 @@ def test_links_in_a_run_are_not_followed(name: str, client: TestClient, work: Pa
     outside = save(work.parent / "secret", small("secret", 9))
     (work / "gpt" / name).unlink(missing_ok=True)
     (work / "gpt" / name).symlink_to(outside / name)
-    assert f"Its {name} is a link" in client.get("/runs").text
+    assert_mentions(client.get("/runs").text, f"{name} is a symbolic")
     for path in ("state?", "report?", "download?as=scores&", "compare?run=runs/bert&"):
         answer = client.get(f"/runs/{path}run=gpt")
-        assert (answer.status_code, "is a link" in answer.text) == (400, True)
+        assert (answer.status_code, "symbolic link" in answer.text) == (400, True)
 
 
-def test_a_report_that_is_a_link_is_made_anew(tmp_path: Path) -> None:
+def test_a_report_that_is_a_link_is_created_again(tmp_path: Path) -> None:
     (tmp_path / "secret.html").write_text("secret", encoding="utf-8")
     save(tmp_path / "run", small("bert", 1))
     (tmp_path / "run" / "report.html").symlink_to(tmp_path / "secret.html")
     assert not is_current(tmp_path / "run")
 
 
-def test_reviewers_elsewhere_have_no_runs(work: Path) -> None:
+def test_reviewers_of_a_shared_studio_see_no_runs(work: Path) -> None:
     studio = studio_on(work, build_shared_config(work, "review.example.org"))
     add_studio_reviewer(work, "ada", "a long word")
-    assert "/runs" not in [found.path for found in studio.rooms]
+    assert "/runs" not in [page.path for page in studio.pages]
     with client_of(studio, "reviewer", "ada") as client:
         for path in ("", "/list", "/open?run=gpt", "/report?run=gpt", "/download?run=gpt&as=scores", "/trash"):
             assert client.get(f"/runs{path}").status_code in (403, 404)

@@ -1,4 +1,4 @@
-"""The room New run over HTTP."""
+"""The page New run over HTTP."""
 
 import asyncio
 import json
@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.studio.client import client_of, htmx, studio_on
 from tests.studio.queued import until, workspace_with_items
+from tests.support.messages import assert_mentions
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.studio.app import Studio
 from tiltmeter.studio.job_files import PROGRESS
@@ -25,7 +26,7 @@ SCRIPT = "<script>alert(1)</script>"
 
 @pytest.fixture
 def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Studio:
-    """A studio whose jobs wait for ever."""
+    """Return a studio that starts no jobs."""
     workspace_with_items(tmp_path)
     monkeypatch.setattr(JobQueue, "_start", lambda self, job: None)
     return studio_on(tmp_path)
@@ -53,15 +54,15 @@ def test_the_page_offers_models_benchmarks_and_files(client: TestClient, tmp_pat
     assert "80 items" in page
     other = client.get("/new-run/sets/stereoset").text
     assert 'name="on" value="stereoset:tr"' in other
-    assert "downloaded by the run" in other
+    assert "will be downloaded" in other
     assert client.get("/new-run/sets/nonsense").status_code == 400
     assert "Apache-2.0" in page
-    assert "Nothing runs or waits." in page
+    assert "queue is empty" in page
     assert "style=" not in page
     assert page.count(" checked>") == 2
 
 
-def test_start_stop_go_on_and_remove(client: TestClient, studio: Studio) -> None:
+def test_start_stop_continue_and_remove(client: TestClient, studio: Studio) -> None:
     page = started(client, limit="2", name="mine").text
     (job_id,) = re.findall(r'id="job-([^"]+)"', page)
     assert "data-focus" in page
@@ -71,11 +72,11 @@ def test_start_stop_go_on_and_remove(client: TestClient, studio: Studio) -> None
     path = f"/new-run/jobs/{job_id}"
     stopped = htmx(client, f"{path}/stop").text
     assert 'data-state="stopped"' in stopped
-    assert "Go on" in stopped
+    assert "Continue" in stopped
     assert 'data-state="queued"' in htmx(client, f"{path}/go-on").text
     assert htmx(client, f"{path}/explode").status_code == 400
     htmx(client, f"{path}/stop")
-    assert "Nothing runs or waits." in htmx(client, f"{path}/remove").text
+    assert "queue is empty" in htmx(client, f"{path}/remove").text
     assert htmx(client, f"{path}/stop").status_code == 400
 
 
@@ -111,12 +112,12 @@ def test_languages_of_a_data_set_become_one_benchmark(client: TestClient, tmp_pa
         {"price_in": "cheap"},
     ],
 )
-def test_bad_requests_are_refused_with_a_sentence(client: TestClient, studio: Studio, values: dict[str, str]) -> None:
+def test_invalid_requests_are_rejected(client: TestClient, studio: Studio, values: dict[str, str]) -> None:
     answer = started(client, **values)
     assert answer.status_code == 400
     assert SCRIPT not in answer.text
     assert JobQueue(studio.workspace).jobs() == []
-    # The estimate says the same, and is no error.
+    # The estimate shows the same message without an error status.
     estimate = htmx(client, "/new-run/estimate", {"model": "embedded", "on": "starter:en", **values})
     assert estimate.status_code == 200
     assert SCRIPT not in estimate.text
@@ -126,8 +127,7 @@ def test_an_estimate_is_shown(client: TestClient) -> None:
     shown = htmx(
         client, "/new-run/estimate", {"model": "embedded", "on": ["starter:en", "stereoset:de"], "limit": 3}
     ).text
-    assert "No estimate of the time yet" in shown
-    assert "6 items, and those of stereoset:de" in shown
+    assert_mentions(shown, "6 items", "stereoset:de")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_estimate_is_shown(client: TestClient) -> None:
         ({"where": "exec", "name": SCRIPT}, None),
     ],
 )
-def test_a_model_is_added_or_refused(client: TestClient, values: dict[str, str], model: str | None) -> None:
+def test_a_model_is_added_or_rejected(client: TestClient, values: dict[str, str], model: str | None) -> None:
     answer = htmx(client, "/new-run/models", values)
     if model is None:
         assert answer.status_code == 400
@@ -152,27 +152,27 @@ def test_a_model_is_added_or_refused(client: TestClient, values: dict[str, str],
         assert f'name="model" value="{model}" checked' in answer.text
 
 
-def test_progress_shows_values_so_far_and_no_verdict(client: TestClient, studio: Studio, tmp_path: Path) -> None:
+def test_progress_shows_interim_values_and_no_verdict(client: TestClient, studio: Studio, tmp_path: Path) -> None:
     page = started(client, name="mine").text
     (job_id,) = re.findall(r'id="job-([^"]+)"', page)
     folder = studio.workspace.state / "jobs" / job_id
     value = {"model": "embedded", "benchmark": "starter", "part": "intrasentence", "language": "en"}
     value |= {"measure": "SS", "value": 61.54, "items": 13}
-    told = {"phase": "answering", "seconds": 3.0, "label": f"{SCRIPT} (causal)", "model": 1, "answered": 40}
-    told |= {"questions": 90, "remaining": 12.0, "told": [], "values": [value]}
-    (folder / PROGRESS).write_text(json.dumps(told))
+    progress = {"phase": "answering", "seconds": 3.0, "label": f"{SCRIPT} (causal)", "model": 1, "answered": 40}
+    progress |= {"questions": 90, "remaining": 12.0, "told": [], "values": [value]}
+    (folder / PROGRESS).write_text(json.dumps(progress))
     with JobLock(folder):
         until(lambda: 'value="40"' in client.get("/new-run").text)
         shown = client.get("/new-run").text
     assert SCRIPT not in shown
     assert "40 of 90 questions" in shown
-    assert "SS 61.5 so far" in shown
+    assert "SS 61.5" in shown
     assert "12 seconds left" in shown
     assert "significant" not in shown
 
 
-def test_events_come_when_something_has_changed(client: TestClient, studio: Studio) -> None:
-    """The stream is read without a server: each message is the whole list, and there is none without a change."""
+def test_events_are_sent_after_changes(client: TestClient, studio: Studio) -> None:
+    """Each message contains the whole list, and no message is sent without a change."""
     queue = studio.jobs
 
     async def read() -> list[str]:
@@ -202,16 +202,16 @@ def test_events_come_when_something_has_changed(client: TestClient, studio: Stud
         return got
 
     got = asyncio.run(read())
-    assert "Nothing runs or waits." in got[0]
+    assert "queue is empty" in got[0]
     assert "event: jobs" in got[-1]
     assert 'data-name="mine"' in got[-1]
     assert len(got) <= queue.version + 2
 
 
-def test_reviewers_elsewhere_cannot_start_runs(tmp_path: Path) -> None:
+def test_reviewers_of_a_shared_studio_cannot_start_runs(tmp_path: Path) -> None:
     workspace_with_items(tmp_path)
     studio = studio_on(tmp_path, build_shared_config(tmp_path, "review.example.org"))
-    assert new_run.STUDIO_PAGE not in studio.rooms
+    assert new_run.STUDIO_PAGE not in studio.pages
     with client_of(studio, "owner") as client:
         assert client.get("/new-run").status_code in (303, 401, 403, 404)
         assert started(client).status_code in (403, 404)
@@ -220,7 +220,7 @@ def test_reviewers_elsewhere_cannot_start_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["語" * 90, f"{'a' * 300}.jsonl", f"{'a' * 300}.gguf", "a/" * 2500 + "b"])
-def test_names_that_no_file_can_have_are_refused(client: TestClient, name: str) -> None:
+def test_names_that_are_too_long_are_rejected(client: TestClient, name: str) -> None:
     quoted = quote(name, safe="")
     pages = [
         f"/new-run/sets/{quoted}",

@@ -1,4 +1,4 @@
-"""The room Data."""
+"""The page Data."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.studio.client import client_of, htmx, studio_on
-from tiltmeter.studio.checked_files import SHOWN, check_content, check_file
+from tests.support.messages import assert_mentions
+from tiltmeter.studio.checked_files import MOST_ROWS, check_content, check_file
 
 PAIR = {
     "id": "p1",
@@ -30,7 +31,7 @@ def bad(tmp_path: Path) -> Path:
     return path
 
 
-def test_findings_stand_beside_their_rows(bad: Path) -> None:
+def test_findings_are_grouped_by_row(bad: Path) -> None:
     checked = check_file(bad, "mine.jsonl")
     assert (checked.items, checked.errors) == (1, 2)
     rows = {row.row: row for row in checked.rows}
@@ -39,11 +40,11 @@ def test_findings_stand_beside_their_rows(bad: Path) -> None:
     assert {finding.code for finding in rows["line 2"].findings} == {"bad-language"}
 
 
-def test_only_so_many_rows_are_shown(tmp_path: Path) -> None:
+def test_the_number_of_rows_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
-    path.write_text("{\n" * (SHOWN + 5), encoding="utf-8")
+    path.write_text("{\n" * (MOST_ROWS + 5), encoding="utf-8")
     checked = check_file(path, "many.jsonl")
-    assert len(checked.rows) == SHOWN
+    assert len(checked.rows) == MOST_ROWS
     assert checked.hidden == 5
 
 
@@ -77,11 +78,11 @@ def test_data_sets_are_described_and_examples_shown_on_request(tmp_path: Path) -
         assert client.get("/data/sets/starter/count").text.strip().isdigit()
         missing = client.get("/data/sets/nothing")
         assert missing.status_code == 400
-        assert "There is no data set" in missing.text
+        assert_mentions(missing.text, "nonsense")
 
 
 @pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1e"])
-def test_a_character_that_is_no_line_end_does_not_shift_rows(character: str, bad: Path) -> None:
+def test_a_character_that_is_not_a_line_end_does_not_shift_rows(character: str, bad: Path) -> None:
     lines = [f'{{"id": "a{character}b"}}', *bad.read_text(encoding="utf-8").split("\n")]
     checked = check_content("\n".join(lines).encode(), "mine.jsonl")
     assert {row.row: row.text for row in checked.rows} == {f"line {number}": lines[number - 1] for number in (1, 3, 4)}
