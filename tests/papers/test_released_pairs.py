@@ -1,4 +1,4 @@
-"""The released scores of pairs: files of their layouts, for those that are not in the mirror too."""
+"""The released scores of pairs, tested on generated files in all layouts of the released ones."""
 
 import csv
 import io
@@ -7,20 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.datasets.upstream_files import get_upstream_file
 from tiltmeter.errors import DataError
 from tiltmeter.papers.printed_numbers import find_paper, read_printed_numbers
 from tiltmeter.papers.sources import dutch_crows, rubia_scores
-from tiltmeter.papers.sources.dutch_crows import PAIRS, ReleasedPairScores, read_pair_scores
+from tiltmeter.papers.sources.dutch_crows import PAIRS, measure_pair_scores, read_pair_scores
 from tiltmeter.papers.sources.lookup import find_source
 from tiltmeter.papers.sources.recipe_context import RecipeContext
-from tiltmeter.papers.sources.rubia_scores import MODELS, ReleasedPerplexities
+from tiltmeter.papers.sources.rubia_scores import MODELS
 
 HEADER = ["sent_more", "sent_less", "sent_more_score", "sent_less_score", "score", "stereo_antistereo", "bias_type"]
 
 
 def released(first: str, delimiter: str, encoding: str, *, preferred: int, ties: int = 0) -> bytes:
-    """A file of scores in which the more stereotypical sentence is preferred in so many pairs."""
+    """Return a file of scores in which the more stereotypical sentence is preferred in `preferred` pairs."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter=delimiter, lineterminator="\r\n")
     writer.writerow([first, *HEADER])
@@ -36,12 +37,12 @@ def released(first: str, delimiter: str, encoding: str, *, preferred: int, ties:
 @pytest.mark.parametrize(
     ("model", "language", "layout"),
     [
-        # Of the files that are not in the mirror, as far as they were seen elsewhere.
+        # Layouts of files that are not in the mirror.
         ("mBERT", "nl", ("id", ",", "mac_roman")),
         ("RobBERT", "nl", ("id", ",", "mac_roman")),
         ("RoBERTa", "en", ("", ",", "utf-8")),
         ("FlauBERT", "fr", ("", ",", "utf-8")),
-        # And of those that are there.
+        # The layout of the file in the mirror.
         ("BERT", "en", ("", ";", "utf-8")),
     ],
 )
@@ -52,34 +53,35 @@ def test_every_layout(
     preferred = round(float(number.text) * PAIRS / 100)
     path = tmp_path / "scores.csv"
     path.write_bytes(released(*layout, preferred=preferred, ties=2))
-    asked = []
+    fetched = []
     monkeypatch.setattr(
-        RecipeContext, "fetch", lambda _desk, repository, name: asked.append((repository, name)) or path
+        RecipeContext, "fetch", lambda _context, repository, name: fetched.append((repository, name)) or path
     )
     source = find_source(number)
-    assert source.recipe == ReleasedPairScores(model, language)
+    assert source.recipe is not None
+    assert (source.recipe.compute, source.recipe.arguments) == (measure_pair_scores, (model, language))
     numbers = RecipeContext().compute(source.recipe)
     assert f"{numbers[source.key]:.2f}" == number.text
     # Half of the pairs preferred are about age; a tie counts against the stereotype.
     assert numbers["bias_type", "age", "CPS"] == pytest.approx(100 * (preferred // 2) / (PAIRS // 2))
-    assert get_upstream_file(*asked[0])
+    assert get_upstream_file(*fetched[0])
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "parts"),
     [
-        (lambda text: text.replace("sent_less_score", "score_less", 1), "has no column sent_less_score"),
-        (lambda text: text.replace("-20.5", "-23.0", 1), "pair 1: the preference does not follow"),
-        (lambda text: text.replace("-20.5", "many", 1), "pair 1: two scores"),
-        (lambda text: text.replace("-20.5", "nan", 1), "pair 1: two scores"),
-        (lambda text: text.rpartition("\r\n1462,")[0], "has the scores of 1462 pairs, not of 1463"),
-        (lambda text: text.replace(",stereo,gender", "", 1), "pair 1: two scores and six other values"),
+        (lambda text: text.replace("sent_less_score", "score_less", 1), ["no column sent_less_score"]),
+        (lambda text: text.replace("-20.5", "-23.0", 1), ["pair 1:", "preference"]),
+        (lambda text: text.replace("-20.5", "many", 1), ["pair 1:", "two scores"]),
+        (lambda text: text.replace("-20.5", "nan", 1), ["pair 1:", "two scores"]),
+        (lambda text: text.rpartition("\r\n1462,")[0], ["1462 pairs", "1463"]),
+        (lambda text: text.replace(",stereo,gender", "", 1), ["pair 1:", "six other values"]),
     ],
 )
-def test_a_damaged_file_is_an_error(change: Callable[[str], str], message: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_an_error(change: Callable[[str], str], parts: list[str], tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(change(released("id", ",", "utf-8", preferred=800).decode()), encoding="utf-8", newline="")
-    with pytest.raises(DataError, match=message):
+    with raises_mentioning(DataError, str(path), *parts):
         read_pair_scores(path, "BERTje", "nl")
 
 
@@ -109,14 +111,14 @@ def test_perplexities_by_domain_and_subdomain(tmp_path: Path, monkeypatch: pytes
     ]
     path = perplexities(tmp_path, rows)
     monkeypatch.setattr(RecipeContext, "fetch", lambda *_: path)
-    desk = RecipeContext()
+    context = RecipeContext()
 
     def value(domain: str, subdomain: str, **cell: str) -> float:
         source = rubia_scores.find_source(
             {"domain": domain, "subdomain": subdomain, "model": "ruGPT-medium", **cell}, from_models=False
         )
         assert source.recipe is not None
-        return desk.compute(source.recipe)[source.key]
+        return context.compute(source.recipe)[source.key]
 
     assert value("gender", "all") == pytest.approx(200 / 3)
     assert value("gender", "all", pairs="distinct") == 50.0
@@ -124,17 +126,16 @@ def test_perplexities_by_domain_and_subdomain(tmp_path: Path, monkeypatch: pytes
     assert value("diverse", "all", pairs="without freeform_gendergap") == 0.0
     assert [value("diverse", name) for name in ("freeform_1", "freeform_2")] == [100.0, 0.0]
     assert value("class", "all") == 0.0
-    assert ReleasedPerplexities().name == "scored_data.tsv"
 
 
 def test_a_damaged_file_of_perplexities_is_an_error(tmp_path: Path) -> None:
     path = perplexities(tmp_path, [("Три", "Два", "class", "freeform_full", 1.0, 2.0)])
     text = path.read_text(encoding="utf-8")
-    for damaged, message in (
-        (text.replace("ppl-pro-mGPT", "mGPT"), "has no column ppl-pro-mGPT; fetch it again"),
-        (text.replace("1.0", "low", 1), "row 1, ppl-pro-XGLM: 'low' is no perplexity"),
-        (text[:-9], "is no perplexity"),
+    for damaged, parts in (
+        (text.replace("ppl-pro-mGPT", "mGPT"), ["no column ppl-pro-mGPT", "download"]),
+        (text.replace("1.0", "low", 1), ["row 1, ppl-pro-XGLM", "'low'"]),
+        (text[:-9], ["row 1, ppl-"]),
     ):
         path.write_text(damaged, encoding="utf-8")
-        with pytest.raises(DataError, match=message):
+        with raises_mentioning(DataError, *parts):
             rubia_scores.read_perplexities(path)

@@ -1,4 +1,4 @@
-"""StereoSet's own predictions and those of its Brazilian edition, with stand-ins for files that are not at hand."""
+"""StereoSet's own predictions and those of its Brazilian edition, tested on generated files."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tiltmeter.papers.printed_numbers import find_paper, read_printed_numbers
 from tiltmeter.papers.sources import released_stereoset
 from tiltmeter.papers.sources.lookup import find_source
 from tiltmeter.papers.sources.recipe_context import RecipeContext
-from tiltmeter.papers.sources.released_stereoset import REPOSITORIES, StereosetFile, get_prediction_path
+from tiltmeter.papers.sources.released_stereoset import REPOSITORIES, get_prediction_path, measure_predictions
 
 # Scores of stereotype, anti-stereotype and unrelated candidate, by part, bias type and target.
 SCORES: dict[tuple[Part, str, str], list[tuple[float, float, float]]] = {
@@ -55,8 +55,9 @@ def test_every_number_comes_from_a_pinned_file(key: str) -> None:
     assert len({get_prediction_path(key, model) for model in models}) == len(models)
     for number in read_printed_numbers(find_paper(key)):
         recipe = find_source(number).recipe
-        assert isinstance(recipe, StereosetFile)
-        assert recipe.path in pinned
+        assert recipe is not None
+        assert recipe.compute is measure_predictions
+        assert recipe.name in pinned
         assert "released predictions only" in find_source(number, from_models=True).lacking
 
 
@@ -66,9 +67,9 @@ def test_a_stand_in_gives_means_over_target_terms(
 ) -> None:
     stand_in = tmp_path / "predictions.json"
     stand_in.write_text(json.dumps(predictions()), encoding="utf-8")
-    desk = RecipeContext()
+    context = RecipeContext()
     fetched: list[str] = []
-    monkeypatch.setattr(desk, "fetch", lambda _repository, path: fetched.append(path) or stand_in)
+    monkeypatch.setattr(context, "fetch", lambda _repository, path: fetched.append(path) or stand_in)
     monkeypatch.setattr(released_stereoset, "_load_items", items)
     numbers = {
         (number.table, number.cell["bias_type"], number.cell["metric"]): find_source(number)
@@ -79,9 +80,9 @@ def test_a_stand_in_gives_means_over_target_terms(
     def value(table: str, group: str, metric: str) -> float:
         source = numbers[table, group, metric]
         assert source.recipe is not None
-        return desk.compute(source.recipe)[source.key]
+        return context.compute(source.recipe)[source.key]
 
-    # mother: LMS (2 + 0 + 2) / 6, SS 1 of 3, for a tie counts against the stereotype; uncle: LMS 1/2, SS 1 of 1.
+    # mother: LMS (2 + 0 + 2) / 6, SS 1 of 3, because a tie counts against the stereotype; uncle: LMS 1/2, SS 1 of 1.
     assert value("intrasentence", "gender", "LMS") == pytest.approx((100 * 4 / 6 + 50) / 2)
     assert value("intrasentence", "gender", "SS") == pytest.approx((100 / 3 + 100) / 2)
     assert value("intrasentence", "all", "LMS") == pytest.approx((100 * 4 / 6 + 50 + 100) / 3)

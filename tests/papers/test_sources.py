@@ -7,14 +7,14 @@ import pytest
 from tiltmeter.datasets.upstream_files import load_repositories
 from tiltmeter.papers.printed_numbers import load_papers, read_printed_numbers
 from tiltmeter.papers.sources import gest_scores, gest_translations, oeztuerk
-from tiltmeter.papers.sources.gest_tables import RateMeans
+from tiltmeter.papers.sources.gest_tables import average_rates
 from tiltmeter.papers.sources.lookup import find_source
-from tiltmeter.papers.sources.table_facts import PrintedTables
-from tiltmeter.papers.sources.text_numbers import ReleasedFiles
+from tiltmeter.papers.sources.table_facts import summarize_printed_tables
+from tiltmeter.papers.sources.text_numbers import count_released_files
 
 NUMBERS = [number for paper in load_papers().values() for number in read_printed_numbers(paper)]
 
-# As they stand in the repository, one or more for each way in which files are named.
+# The names of released files: at least one for each naming scheme.
 STEREOSET = {
     ("oeztuerk2023", "BERT", "en"): "bert-base-cased_BertLM_BertNextSentence_en.json",
     ("oeztuerk2023", "BERT", "de"): "dbmdz_bert-base-german-cased_BertLM_BertNextSentence_de.json",
@@ -82,7 +82,7 @@ def test_names_of_translations(table: str, system: str, folder: str) -> None:
     number = next(
         n for n in NUMBERS if n.table == table and (n.cell.get("system"), n.cell["language"]) == (system, "sl")
     )
-    assert find_source(number).recipe == gest_translations.ReleasedTranslations(folder, "sl")
+    assert find_source(number).recipe == gest_translations.build_recipe(folder, "sl")
 
 
 def test_every_number_has_a_source_of_which_every_file_is_pinned() -> None:
@@ -97,9 +97,9 @@ def test_every_number_has_a_source_of_which_every_file_is_pinned() -> None:
         if source.recipe is None:
             assert source.lacking.endswith(".")
             unreleased[number.paper.key] += 1
-        elif not isinstance(source.recipe, RateMeans | PrintedTables | ReleasedFiles):
+        elif source.recipe.compute not in (average_rates, summarize_printed_tables, count_released_files):
             assert source.recipe.name.partition(" and ")[0] in pinned
-    # Two of the six ways of the thesis's Table 3.4, all that Steinborn et al. print of models, and GEST's judgements.
+    # Two of the six methods in the thesis's Table 3.4, all model results of Steinborn et al., and GEST's judgements.
     assert unreleased == {"oeztuerk2022": 6, "steinborn2022": 164, "gest2024": 15}
 
 
@@ -121,5 +121,5 @@ def test_every_number_can_be_had_from_a_model_or_says_why_not() -> None:
 
 
 def test_causal_models_have_the_last_two_templates() -> None:
-    assert gest_scores.GestRun("10", "gpt2", "1").name == "gpt2 on gest-1.0/template-3:en"
-    assert gest_scores.GestRun("9", "roberta-base", "1").name == "roberta-base on gest-1.0/template-1:en"
+    assert gest_scores.build_run("10", "gpt2", "1").name == "gpt2 on gest-1.0/template-3:en"
+    assert gest_scores.build_run("9", "roberta-base", "1").name == "roberta-base on gest-1.0/template-1:en"

@@ -1,6 +1,6 @@
 """Chromium for tests, or the reason why it is missing.
 
-Where TILTMETER_BROWSER is `required`, as in continuous integration, tests fail without it instead of being skipped.
+If TILTMETER_BROWSER is `required`, as in continuous integration, tests fail without Chromium instead of being skipped.
 """
 
 import os
@@ -29,21 +29,21 @@ def executable() -> str | None:
 
 
 def _missing() -> str | None:
-    """What to install if Chromium is missing; None if it is there."""
+    """Return what has to be installed if Chromium is missing; otherwise None."""
     if find_spec("playwright") is None:
         return "Playwright is not installed: pip install playwright"
     return None if executable() else "Chromium is not installed: apt-get install chromium"
 
 
 def why_not() -> str | None:
-    """Why tests in a browser are skipped; None if they are not."""
+    """Return the reason why tests in a browser are skipped; None if they are not skipped."""
     return None if os.environ.get("TILTMETER_BROWSER") == "required" else _missing()
 
 
 @contextmanager
 def chromium() -> Iterator[Any]:
     if reason := _missing():
-        raise RuntimeError(f"{reason}. TILTMETER_BROWSER says that these tests are not to be skipped.")
+        raise RuntimeError(f"{reason}. These tests are not skipped because TILTMETER_BROWSER is set to required.")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -57,7 +57,7 @@ def chromium() -> Iterator[Any]:
 
 
 def _wait_patiently(browser: Any) -> None:
-    """Let the pages of a browser wait for as long as a busy machine may take, instead of 30 seconds."""
+    """Raise the timeout of a browser's pages above the default of 30 seconds, for busy machines."""
 
     def patient(make: Any, *given: Any, **named: Any) -> Any:
         made = make(*given, **named)

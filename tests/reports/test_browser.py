@@ -69,7 +69,7 @@ def test_it_opens_quietly_and_draws_every_figure(browser: Any, report: Path, wid
     assert charts.count() > 8
     assert view.page.locator(".chart[data-drawn] svg .mark-symbol, .chart[data-drawn] svg .mark-rect").count() > 8
     assert view.page.locator(".chart[data-drawn]").count() == charts.count()
-    # Wide tables scroll inside their boxes; the page itself does not, items and all.
+    # Wide tables scroll inside their boxes; the page itself does not, even with all items open.
     view.open_items()
     assert view.overflow() <= 0
     for box in charts.all():

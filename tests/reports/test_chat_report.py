@@ -13,6 +13,7 @@ from tests.models.chat_served import MadeChat, biased, first, refusing
 from tests.reports.chromium import chromium, why_not
 from tests.runs.chosen import association_file, gest_file, pairs_file
 from tests.runs.made import association_scores, run
+from tests.support.messages import raises_mentioning
 from tiltmeter import evaluate
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.exports import to_model_card
@@ -73,7 +74,7 @@ def test_a_report_on_likelihoods_and_choices_of_one_benchmark_is_refused(tmp_pat
     path = association_file(tmp_path, 8)
     chat = evaluate(MadeChat(biased(0.8)), path)
     likelihood = run(association_scores(benchmark=path, parts=("intrasentence",)))
-    with pytest.raises(UsageError, match=r"by likelihoods in lm and by prompts in chat.*a report on each"):
+    with raises_mentioning(UsageError, path, "likelihoods in lm", "prompts in chat", "separate report"):
         make_report([("chat", chat), ("lm", likelihood)])
 
 

@@ -1,10 +1,11 @@
-"""Tests in a browser are skipped where there is none, unless it has to be there."""
+"""Tests in a browser are skipped if there is none, unless it is required."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.reports import chromium
+from tests.support.messages import raises_mentioning
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,7 +20,7 @@ def test_a_missing_browser_fails_where_it_is_required(monkeypatch: pytest.Monkey
     monkeypatch.setattr(chromium, "executable", lambda: None)
     monkeypatch.setenv("TILTMETER_BROWSER", "required")
     assert chromium.why_not() is None
-    with pytest.raises(RuntimeError, match="not installed"), chromium.chromium():
+    with raises_mentioning(RuntimeError, "not installed", "TILTMETER_BROWSER"), chromium.chromium():
         pass
 
 

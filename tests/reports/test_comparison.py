@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tests.reports import made
 from tests.runs.made import association_scores, gest_scores, run
+from tests.support.messages import assert_mentions
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.datasets import load
@@ -47,31 +48,31 @@ def test_a_narrow_terminal_has_fewer_columns_and_none_that_is_cut() -> None:
     assert "…" not in text
     assert text.splitlines()[1].split() == ["part", "left", "right", "diff", "95%", "interval", "Holm", "n"]
     assert [word for word in ("intra", "inter", "overall", "ICAT") if f"{word} " not in text] == []
-    assert "Too narrow for p, seen, effect, differ; a wider" in text
+    assert_mentions(text, "too narrow", "p, MDE, effect, differ")
 
 
 def test_a_difference_in_words() -> None:
     (overall,) = (d for d in compare(FAR, measures=["SS"]).differences if d.part == "overall")
-    assert describe_difference(overall).startswith(
-        "overall: made/one is significantly farther from 50 than made/two: SS "
-    )
+    sentence = describe_difference(overall)
+    assert sentence.startswith("overall: made/one is")
+    assert_mentions(sentence, "significantly farther from 50", "than made/two: SS")
 
 
 def test_too_few_items_are_said_plainly() -> None:
     few = [("a", run(association_scores("made/one", n=5))), ("b", run(association_scores("made/two", seed=9, n=5)))]
-    words = describe_difference(compare(few, measures=["SS"]).differences[-1])
-    assert words.startswith("overall: inconclusive between made/one and made/two (n=10): SS ")
-    assert "This many items can show a difference of" in words
+    sentence = describe_difference(compare(few, measures=["SS"]).differences[-1])
+    assert sentence.startswith("overall: inconclusive")
+    assert_mentions(sentence, "between made/one and made/two", "(n=10): SS", "minimum detectable difference")
 
 
 def test_the_same_scores_say_nothing_of_what_could_be_seen() -> None:
     twice = [(name, run(gest_scores(name), family="gest")) for name in ("a", "b")]
     (difference,) = (d for d in compare(twice).differences if d.quantity.name == "log g_s")
     assert difference.contrast.detectable == 0
-    assert describe_difference(difference).startswith(
-        "template-3: a and b gave the same answers to all 64 items (log g_s "
-    )
-    assert "can show" not in describe_difference(difference)
+    sentence = describe_difference(difference)
+    assert sentence.startswith("template-3: a and b")
+    assert_mentions(sentence, "the same answers", "all 64 items", "(log g_s")
+    assert "detectable" not in sentence
 
 
 def test_a_part_that_goes_the_other_way_is_told() -> None:
@@ -84,10 +85,8 @@ def test_a_part_that_goes_the_other_way_is_told() -> None:
     assert [d.verdict for d in comparison.differences] == ["significant", "significant", "contradictory"]
     lines = [line for line in printed(comparison, 300) if line.startswith(("inter", "intra", "overall: "))]
     assert len([line for line in lines if "significantly" in line]) == 2
-    assert lines[-1] == (
-        "overall: contradictory, so the parts are not pooled: made/one is higher in intrasentence, made/two is "
-        "higher in intersentence."
-    )
+    assert lines[-1].startswith("overall: contradictory")
+    assert_mentions(lines[-1], "made/one is higher in intrasentence", "made/two is higher in intersentence")
 
 
 def test_the_page_has_everything_and_loads_nothing() -> None:
@@ -137,7 +136,7 @@ def test_what_was_translated_is_shown(tmp_path: Path) -> None:
     assert shown == [1] * len(stereotypes)
     assert page.count("Bola som tam.") == page.count("Byl jsem tam.") == len(stereotypes)
     assert page.count(">feminine</td>") == page.count(">masculine</td>") == len(stereotypes)
-    assert "stereotype: 8, side: masculine</bdi>" in page  # nothing of family words, of which there are none
+    assert "stereotype: 8, side: masculine</bdi>" in page  # without family words, because no sentence has any
 
 
 def test_hostile_data_stay_text(tmp_path: Path) -> None:

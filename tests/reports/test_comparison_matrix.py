@@ -1,4 +1,4 @@
-"""The summary that comparisons of many models begin with."""
+"""The summary at the beginning of comparisons of many models."""
 
 import io
 import re
@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from tests.runs.made import association_scores, run
+from tests.support.messages import assert_mentions
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.reports.comparison import print_comparison
@@ -60,7 +61,7 @@ def test_signs_are_those_of_the_verdicts() -> None:
     places = [ss.labels.index(f"made/m{at}") for at in (3, 4)]
     assert ss.signs[places[0], places[1]] == "/"  # SS about as far above 50 as below it
     apart = sum(d.verdict == "significant" for d in comparison.differences if d.part == "overall")
-    assert sum(int(matrix.told_apart.split(" of ")[0]) for matrix in found.values()) == apart
+    assert sum(int(matrix.pair_counts.split(" of ")[0]) for matrix in found.values()) == apart
 
 
 @pytest.mark.parametrize(("width", "encoding"), [(60, "utf-8"), (80, "ascii"), (140, "utf-8")])
@@ -68,7 +69,7 @@ def test_many_models_begin_with_the_summary(width: int, encoding: str) -> None:
     lines = printed(six(), width, encoding)
     text = " ".join(" ".join(lines).split())
     assert lines[0].startswith(("LMS, stereoset:en: ", "SS, stereoset:en: "))
-    assert "15 pairs compared; --all prints them one by one, --json all numbers." in text
+    assert_mentions(text, "15 pairs compared", "--all", "--json")
     assert "made/m0 " + ("-" if encoding == "ascii" else "−") not in text
     rows = [line for line in lines if re.match(r"\s*\d\s+made/m", line)]
     assert len(rows) >= 12
@@ -99,9 +100,9 @@ def test_against_a_baseline_it_is_a_list() -> None:
 def test_the_page_begins_with_the_summary_and_has_the_items_on_demand() -> None:
     page = render_comparison_page(six())
     assert page.index('id="summary"') < page.index('id="pair-1"')
-    assert page.count("<details><summary>The differences") == 15
-    assert "items on which they disagree" not in page
+    assert page.count("<details><summary>Table of differences") == 15
+    assert "which they disagree" not in page
     assert "<code>--all</code>" in page
     whole = render_comparison_page(six(), items=1, everything=True)
-    assert "items on which they disagree" in whole
+    assert "which they disagree" in whole
     assert 'id="summary"' not in render_comparison_page(six(count=4), items=1)

@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 from tests.reports.made import pairs, record
+from tests.support.messages import assert_mentions
 from tiltmeter.datasets.dataset_loader import get_dataset
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.verdict_rule import assign_verdicts
@@ -32,25 +33,24 @@ def records(value: float, control: float | None, *, model: str = "gpt2") -> list
     )
 
 
-def told(found: list[Record]) -> str:
+def describe(found: list[Record]) -> str:
     (contrast,) = list_contrasts(found, NAME)
     return describe_contrast(contrast)
 
 
 def test_a_control_that_moves_as_much() -> None:
-    words = told(records(60.0, 59.0))
-    assert "has CPS 59.0 [57.0, 61.0], which moves as well" in words
-    assert "not shown to be farther from no bias (by 1.0 points [-1.8, 3.8])" in words
-    assert words.endswith(f"may not be one towards stereotypes: {WHY}.")
+    sentence = describe(records(60.0, 59.0))
+    assert_mentions(sentence, "CPS 59.0 [57.0, 61.0]", "on the same side", "not significantly farther")
+    assert_mentions(sentence, "(by 1.0 points [-1.8, 3.8])", WHY)
 
 
 def test_a_control_that_does_not_move() -> None:
-    assert told(records(60.0, 50.0)).endswith("by 10.0 points [7.2, 12.8], which the control does not explain.")
-    assert told(records(50.0, 50.0)) == f"the control {CONTROL} has CPS 50.0 [48.0, 52.0]."
+    assert_mentions(describe(records(60.0, 50.0)), "by 10.0 points [7.2, 12.8]", "does not explain")
+    assert describe(records(50.0, 50.0)) == f"the control {CONTROL} has CPS 50.0 [48.0, 52.0]."
 
 
 def test_a_control_that_was_not_measured_is_named() -> None:
-    assert describe_missing_controls(records(60.0, None), NAME).endswith(f"not measured here; add --on {CONTROL}.")
+    assert_mentions(describe_missing_controls(records(60.0, None), NAME), NAME, f"add --on {CONTROL}")
     assert not describe_missing_controls(records(60.0, 50.0), NAME)
     assert not describe_missing_controls(records(60.0, 50.0), CONTROL)
     assert not describe_missing_controls([], "mine.jsonl")
@@ -66,18 +66,18 @@ def test_the_terminal_prints_it_after_the_verdict_of_the_same_model() -> None:
     lines = printed([*records(60.0, 59.0), *records(60.0, None, model="bert")]).splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("en: significant"))
     assert lines[first + 1].startswith(f"en, the control {CONTROL} has CPS 59.0")
-    assert sum("not measured here" in line for line in lines) == 1
+    assert sum(f"add --on {CONTROL}" in line for line in lines) == 1
 
 
 def test_the_report_has_a_table_and_a_sentence_in_the_headline() -> None:
     run = pairs(["gpt2"])
     found = records(60.0, 59.0)
     html, _ = make_report([("run", Result(run.scores, found, run.manifest))])
-    assert "Beside its control" in html
+    assert "Comparison with the control" in html
     assert html.count(WHY) == 2
     assert "1.0 points [-1.8, 3.8]" in html
     html, _ = make_report([("run", Result(run.scores, records(60.0, None), run.manifest))])
-    assert "Beside its control" not in html
+    assert "Comparison with the control" not in html
     assert f"add --on {CONTROL}" in html
 
 

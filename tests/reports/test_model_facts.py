@@ -1,4 +1,4 @@
-"""What is known of a model, and what measuring it took: in the report and below the front matter of a model card."""
+"""Facts about a model and the compute of its run, in the report and in the model card."""
 
 from dataclasses import replace
 from typing import Any

@@ -21,11 +21,11 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def rows(figure: Any) -> list[dict[str, Any]]:
     (spec,) = figure.build_specs()
-    return [row for data in spec["datasets"].values() for row in data if "kind" in row]
+    return [row for data in spec["datasets"].values() for row in data if "side" in row]
 
 
 def test_items_are_filtered_by_names_and_directed_by_sides(masked: str, tmp_path: Path) -> None:
-    # Another benchmark without stereotypes makes their numbers floats.
+    # With a second benchmark that has no stereotypes, the numbers of stereotypes become floats.
     result = evaluate(masked, [f"{own_file(tmp_path, MIXED)}/template-3", "starter/intrasentence:en"], limit=24)
     content = unpacked(make_report([("run", result)])[0])
     (packed,) = (one for one in content["sets"] if one["part"] == "template-3")
@@ -48,11 +48,11 @@ def test_figures_have_the_stereotypes_of_the_data(masked: str, tmp_path: Path) -
     kinds = {"feminine": "about women", "masculine": "about men"}
     named = {f"{number} {name}": kinds[side] for number, (side, name) in TWENTY_FIVE.items()}
     for slug in ("stereotypes", "feminine-ranks"):
-        assert {row["name"]: row["kind"] for row in rows(drawn[slug])} == named
+        assert {row["name"]: row["side"] for row in rows(drawn[slug])} == named
     assert "among the 25" in drawn["feminine-ranks"].caption
 
 
 def test_one_side_is_not_said_to_be_right_of_the_other(masked: str, tmp_path: Path) -> None:
     drawn = figures(evaluate(masked, str(own_file(tmp_path, WOMEN))))
     assert "to the right of" not in drawn["stereotypes"].caption
-    assert {row["kind"] for row in rows(drawn["stereotypes"])} == {"about women"}
+    assert {row["side"] for row in rows(drawn["stereotypes"])} == {"about women"}

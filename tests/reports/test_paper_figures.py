@@ -1,4 +1,4 @@
-"""The figures that the papers have: g_s by template, GEST against WinoBias, quartiles and means of differences."""
+"""Figures as in the papers: g_s by template, GEST against WinoBias, quartiles and means of differences."""
 
 import statistics
 from typing import Any
@@ -9,6 +9,7 @@ from scipy.stats import pearsonr
 from tests.reports import made
 from tests.reports.test_figures import figures, rows, texts
 from tests.runs.made import pair_scores, run
+from tests.support.messages import assert_mentions
 from tiltmeter.measures.pairs import compute_pair_differences
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.benchmark_sections import CompiledFigure, build_sections
@@ -76,7 +77,7 @@ def test_gest_is_drawn_against_winobias() -> None:
         for name, r in (("gest", on_gest[model]), ("winobias", on_winobias[model])):
             assert (point[f"{name}_low"], point[name], point[f"{name}_high"]) == (r.low, r.value, r.high)
     expected = pearsonr([on_gest[m].value for m in FIVE], [on_winobias[m].value for m in FIVE]).statistic
-    assert f"Over 5 models Pearson's r is {expected:.2f} [" in figure.caption
+    assert_mentions(figure.caption, "Over 5 models", f"r is {expected:.2f} [")
     assert [key.label for key in figure.legend] == FIVE
 
 
@@ -85,8 +86,7 @@ def test_kinds_of_models_have_correlations_of_their_own() -> None:
     gest, winobias = made.gest(list(kinds), parts=["template-3"], kinds=kinds), made.winobias(list(kinds), kinds)
     (figure,) = draw_validity_figure(FigureData(gest.records, gest.scores, list(kinds), winobias.records))
     assert [panel.title for panel in figure.panels] == ["masked", "causal"]
-    assert "Over 5 models (masked) Pearson's r" in figure.caption
-    assert "Fewer than four models (causal): too few for a correlation." in figure.caption
+    assert_mentions(figure.caption, "5 models (masked) Pearson's", "four models (causal):")
 
 
 @pytest.mark.parametrize("on_winobias", [[], ["ada"], ["someone else", "another"]])

@@ -7,6 +7,7 @@ from rich.console import Console
 from tests.reports.made import association_records as association
 from tests.reports.made import record, row
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
+from tests.support.messages import assert_mentions
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.verdict_rule import assign_verdicts
 from tiltmeter.reports.result_table import describe_verdict, print_measures
@@ -15,7 +16,7 @@ from tiltmeter.reports.result_table import describe_verdict, print_measures
 def printed(
     records: list[Record], width: int = 100, encoding: str = "utf-8", view: str = "all", meanings: bool = False
 ) -> list[str]:
-    """The lines printed; without `meanings` those of the tables, which end before what the measures mean."""
+    """Return the printed lines; without `meanings`, without the explanations of the measures at the end."""
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(file=file, width=width, record=True)
     print_measures(assign_verdicts(records), console, view)
@@ -31,7 +32,8 @@ def test_a_row_for_each_language_and_part() -> None:
         *association(),
         record("SS", 70.0, 5.0, view="bias_type", group="gender"),
     ]
-    assert printed(records) == [
+    lines = printed(records)
+    assert lines[:8] == [
         "gpt2 on stereoset, protocol published",
         "                                                                                 SS",
         "    part                 LMS         SS       ICAT     n       p  ties  30       50        70",
@@ -40,24 +42,23 @@ def test_a_row_for_each_language_and_part() -> None:
         "                   81.7–84.5  47.8–52.0  64.9–72.3",
         "en  intrasentence       83.1       58.2       68.6  2106  <0.001     0            ┊  ├●─┤",
         "                   81.7–84.5  55.1–61.3  64.9–72.3",
-        "de intersentence: no bias beyond ±5 points: SS 49.9 [47.8, 52.0]",
-        "en intrasentence: significant bias towards stereotypes: SS 58.2 [55.1, 61.3]",
-        "",
     ]
+    assert_mentions(lines[8], "de intersentence: no bias", "SS 49.9 [47.8, 52.0]")
+    assert_mentions(lines[9], "en intrasentence: significant bias", "SS 58.2 [55.1, 61.3]")
+    assert lines[10:] == [""]
 
 
 def test_in_80_columns_and_without_line_drawing() -> None:
-    assert printed(association(n=4229), 80, "ascii") == [
+    lines = printed(association(n=4229), 80, "ascii")
+    assert lines[:6] == [
         "gpt2 on stereoset, protocol published",
         "                                                              SS",
         "   part        LMS        SS      ICAT    n      p ties 30    50     70",
         "-----------------------------------------------------------------------",
         "en intra      83.1      58.2      68.6 4229 <0.001    0        : [o]",
         "         81.7-84.5 55.1-61.3 64.9-72.3",
-        "en intra: significant bias towards stereotypes, beyond 5 points: SS 58.2 [55.1,",
-        "61.3]",
-        "",
     ]
+    assert_mentions(" ".join(lines[6:]), "en intra: significant bias", "SS 58.2 [55.1, 61.3]")
 
 
 def test_p_is_corrected_over_the_rows_of_a_model_and_benchmark() -> None:
@@ -92,38 +93,25 @@ def test_no_column_is_cut(width: int, scores, family: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("given", "parts"),
     [
-        ({"half": 4.0}, "significant bias towards stereotypes: SS 58.2 [54.2, 62.2]"),
-        ({"ss": 41.0, "half": 1.5}, "significant bias against stereotypes, beyond 5 points: SS 41.0 [39.5, 42.5]"),
-        ({"ss": 52.0, "half": 1.5}, "significant bias towards stereotypes, within ±5 points: SS 52.0 [50.5, 53.5]"),
-        ({"ss": 50.5, "half": 1.5}, "no bias beyond ±5 points: SS 50.5 [49.0, 52.0]"),
+        ({"half": 4.0}, ["significant bias towards stereotypes", ": SS 58.2 [54.2, 62.2]"]),
         (
-            {"ss": 53.0, "half": 4.0, "n": 600},
-            "inconclusive (600 items reliably show only a bias of 5.7 points or more): SS 53.0 [49.0, 57.0]",
+            {"ss": 41.0, "half": 1.5},
+            ["bias against stereotypes", "beyond 5 points", "SS 41.0 [39.5, 42.5]"],
         ),
-        (
-            {"ss": 53.0, "half": 15.0, "n": 40},
-            "too few items (40 items reliably show only a bias of 21.4 points or more): SS 53.0 [38.0, 68.0]",
-        ),
-        (
-            {"clusters": 4},
-            "too few items (the items are about 4 targets, and five are needed): SS 58.2 [55.1, 61.3]",
-        ),
-        (
-            {"lms": 51.0},
-            "not interpretable (LMS 51.0 [49.6, 52.4] is no better than guessing (50): the model does not tell sense "
-            "from nonsense here): SS 58.2 [55.1, 61.3]",
-        ),
-        (
-            {"ties": 500, "n": 1000},
-            "not interpretable (500 of 1000 items are ties (over 20%)): SS 58.2 [55.1, 61.3]",
-        ),
+        ({"ss": 52.0, "half": 1.5}, ["towards stereotypes", "within ±5 points", "SS 52.0 [50.5, 53.5]"]),
+        ({"ss": 50.5, "half": 1.5}, ["no bias", "±5 points", "SS 50.5 [49.0, 52.0]"]),
+        ({"ss": 53.0, "half": 4.0, "n": 600}, ["inconclusive", "600 items", "5.7 points", "SS 53.0 [49.0, 57.0]"]),
+        ({"ss": 53.0, "half": 15.0, "n": 40}, ["too few items", "40 items", "21.4 points", "SS 53.0 [38.0, 68.0]"]),
+        ({"clusters": 4}, ["too few items", "4 targets", "SS 58.2 [55.1, 61.3]"]),
+        ({"lms": 51.0}, ["not interpretable", "LMS 51.0 [49.6, 52.4]", "SS 58.2 [55.1, 61.3]"]),
+        ({"ties": 500, "n": 1000}, ["not interpretable", "500 of 1000 items", "20%", "SS 58.2 [55.1, 61.3]"]),
     ],
     ids=["significant", "beyond", "within", "no bias", "inconclusive", "too wide", "few targets", "no sense", "ties"],
 )
-def test_each_kind_of_verdict_in_words(given: dict, words: str) -> None:
-    assert describe_verdict(row(**given)) == words
+def test_each_kind_of_verdict_in_words(given: dict, parts: list[str]) -> None:
+    assert_mentions(describe_verdict(row(**given)), *parts)
 
 
 def test_parts_that_contradict_each_other_are_all_told() -> None:
@@ -132,28 +120,26 @@ def test_parts_that_contradict_each_other_are_all_told() -> None:
         *association(ss=43.0, half=2.0, part="intersentence"),
         *association(ss=50.0, half=1.5, part="overall"),
     ]
-    assert [line for line in printed(records, 120) if line.startswith("en ") and ":" in line] == [
-        "en intrasentence: significant bias towards stereotypes: SS 57.0 [55.0, 59.0]",
-        "en intersentence: significant bias against stereotypes: SS 43.0 [41.0, 45.0]",
-        "en overall: contradictory (intrasentence towards stereotypes, intersentence against): SS 50.0 [48.5, 51.5]",
-    ]
+    intra, inter, overall = (line for line in printed(records, 120) if line.startswith("en ") and ":" in line)
+    assert_mentions(intra, "en intrasentence: significant bias", "towards", "SS 57.0 [55.0, 59.0]")
+    assert_mentions(inter, "en intersentence: significant bias", "against", "SS 43.0 [41.0, 45.0]")
+    assert_mentions(overall, "en overall: contradictory", "intrasentence towards", "intersentence against", "SS 50.0")
 
 
 def test_measures_that_contradict_each_other_are_told() -> None:
     records = run(pair_scores(lean=1.0, distance_lean=-10.0, n=400), family="pairs").records
     (sentence,) = [line for line in printed(records, 160) if line.startswith("en: ")]
-    assert sentence.startswith("en: contradictory (CPS towards stereotypes, S_JSD x 1e3 against): CPS ")
+    assert_mentions(sentence, "en: contradictory", "CPS towards stereotypes", "S_JSD x 1e3 against")
 
 
 def test_whether_it_holds_for_other_stereotypes() -> None:
     alike = run(gest_scores(lean=1.0, n=800), family="gest").records
-    assert printed(alike, 160)[-2].endswith("; significant for stereotypes like these in general, too")
+    assert_mentions(printed(alike, 160)[-2], "; also significant", "stereotypes like these")
     table = gest_scores(lean=1.0, n=800)
     spread = table["stereotype"].map({number: 2.0 * (-1) ** number for number in range(1, 17)})
     unlike = run(table.assign(score=table["score"] + spread), family="gest").records
     sentence = printed(unlike, 300)[-2]
-    assert "significant bias towards stereotypes" in sentence
-    assert "for these stereotypes; not shown for others like them [" in sentence
+    assert_mentions(sentence, "significant bias towards stereotypes", "only for these stereotypes", "not significant")
 
 
 def test_groups_of_a_view() -> None:
@@ -166,7 +152,7 @@ def test_groups_of_a_view() -> None:
         for part in ("intrasentence", "intersentence", "overall")
         for group in ("gender", "profession", "race")
     ]
-    assert "en overall gender: significant bias towards stereotypes" in "\n".join(lines)
+    assert_mentions("\n".join(lines), "en overall gender: significant")
 
 
 def test_terms_that_show_nothing_have_no_sentence() -> None:
@@ -190,9 +176,8 @@ def test_several_protocols_are_told_apart() -> None:
         "published",  # and the two names of the pooled row, one under the other
         "published/d",
     ]
-    assert [line for line in lines if "significant" in line] == [
-        "en overall: significant bias towards stereotypes, beyond 5 points: SS 58.2 [55.1, 61.3]"
-    ]
+    (sentence,) = (line for line in lines if "significant" in line)
+    assert_mentions(sentence, "en overall: significant", "SS 58.2 [55.1, 61.3]")
     printed(records, 80)
 
 
@@ -233,7 +218,7 @@ def test_without_an_interval_the_reason_is_told() -> None:
     pairs = {"benchmark": "gest-mt", "part": "all"}
     lines = printed([record("f_s", 0.234, why="a stereotype has 4 translations", n=57, **pairs)])
     assert lines[4].split() == ["en", "0.234", "57", "┊", "●"]
-    assert lines[5] == "en: too few items (a stereotype has 4 translations): f_s 0.234"
+    assert_mentions(lines[5], "en: too few items", "a stereotype has 4 translations", "f_s 0.234")
 
 
 def test_nothing_to_print() -> None:
@@ -247,16 +232,16 @@ def test_pairs_have_a_row_for_each_language_and_a_ruler() -> None:
         record("S_JSD x 1e3", -0.04, 0.3, **pairs),
         record("ties", 2.0, **pairs),
     ]
-    assert printed(records, 80) == [
+    lines = printed(records, 80)
+    assert lines[:6] == [
         "gpt2 on gender-pairs, protocol published",
         "                     S_JSD                      CPS",
         "         CPS         x 1e3   n     p ties 30    50     70",
         "─────────────────────────────────────────────────────────",
         "en      58.5         -0.04 212 0.012    2        ┊├─●─┤",
         "   51.9–65.1 -0.34 to 0.26",
-        "en: significant bias towards stereotypes: CPS 58.5 [51.9, 65.1]",
-        "",
     ]
+    assert_mentions(lines[6], "en: significant bias", "CPS 58.5 [51.9, 65.1]")
 
 
 def test_a_ratio_is_drawn_on_a_scale_of_ratios() -> None:
@@ -285,14 +270,14 @@ def test_language_and_part_are_never_cut_and_what_is_left_out_is_named(width: in
     assert not any("…" in row for row in rows)
     text = " ".join(lines)
     decided = next(r.measure for r in result.records if r.verdict is not None and r.view == "all")
-    assert f"{decided}: " in text  # what it means is printed
+    assert f"{decided}: " in text  # the meaning of the measure is printed
     if width == 140:
-        assert "Too narrow" not in text
+        assert "too narrow" not in text
 
 
 @pytest.mark.parametrize(("ss", "mark"), [(81.0, "►"), (19.0, "◄")])
 def test_a_value_beyond_the_picture_is_marked_and_the_mark_explained(ss: float, mark: str) -> None:
     lines = printed(association(ss=ss, half=3.0))
-    assert f"{mark}: beyond the picture; its value stands beside it." in lines
+    assert sum(line.startswith(f"{mark}: outside") for line in lines) == 1
     assert sum(mark in line for line in lines) == 2
-    assert not any("beyond the picture" in line for line in printed(association()))
+    assert not any(": outside" in line for line in printed(association()))

@@ -1,9 +1,9 @@
-"""The tables of the papers as data, and their reproduction: every printed number recomputed and compared.
+"""The printed tables of the papers, and their reproduction: every printed number is recomputed and compared.
 
-tables/            the numbers, as printed
+tables/            the printed numbers
 papers.toml        citations, and the captions of the tables
-sources/           how each number is recomputed: from released predictions or translations, or by running a model
-reasons.toml       why some numbers differ, with the evidence
+sources/           recipes for each number: from released predictions or translations, or by running a model
+reasons.toml       known reasons why numbers differ, with the evidence
 reproduction.py    recomputes the numbers and compares them
-output/            the result for the terminal, JSON, Markdown, LaTeX and HTML
+output/            the result for the terminal, as JSON and as Markdown
 """

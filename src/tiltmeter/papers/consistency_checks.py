@@ -1,4 +1,4 @@
-"""Consistency checks between printed numbers, which need nothing but the tables."""
+"""Consistency checks between printed numbers of the same paper."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _SIDES = {"p/q_m": MALE, "p/q_f": FEMALE}
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A printed number that is inconsistent with others; `other` says how."""
+    """A printed number that is inconsistent with others; `other` is the value that follows from them, in words."""
 
     number: PrintedNumber
     other: str
@@ -41,19 +41,19 @@ class ConsistencyCheck:
 
 
 def check_consistency(numbers: Iterable[PrintedNumber]) -> list[ConsistencyCheck]:
-    """All checks that apply to the numbers."""
+    """Return the results of all checks that apply to the numbers."""
     numbers = list(numbers)
     checks = [
         _build_check("ICAT follows from the LMS and SS printed beside it", _check_icat(numbers)),
         _build_check("masculine rates and their intervals follow from the counts in the figure", _check_rates(numbers)),
         _build_check("yields are the sums of the counts in the figure", _check_yields(numbers)),
-        _build_check("mean rates are those of the rows printed in other tables", _check_means(numbers)),
+        _build_check("mean rates follow from the rows printed in other tables", _check_means(numbers)),
     ]
     return [check for check in checks if check.numbers]
 
 
-def _build_check(name: str, tried: Iterable[tuple[PrintedNumber, str | None]]) -> ConsistencyCheck:
-    results = list(tried)
+def _build_check(name: str, checked: Iterable[tuple[PrintedNumber, str | None]]) -> ConsistencyCheck:
+    results = list(checked)
     return ConsistencyCheck(
         name, len(results), tuple(Contradiction(number, other) for number, other in results if other)
     )
@@ -71,13 +71,13 @@ def _check_icat(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, s
             continue
         lms, ss = (float(row[name].text) for name in ("LMS", "SS"))
         half = 0.5 * 10.0**-printed.digits
-        # LMS and SS before rounding are within these corners.
+        # LMS and SS before rounding lie between these corners.
         corners = [compute_icat(lms + a, ss + b) for a, b in product((-half, half), repeat=2)]
         if abs(ss - 50) < half:
             corners.append(lms + half)
         possible = min(corners) - half - NOISE <= float(printed.text) <= max(corners) + half + NOISE
         digits = printed.digits
-        yield printed, None if possible else f"LMS {lms} and SS {ss} make {compute_icat(lms, ss):.{digits}f}"
+        yield printed, None if possible else f"LMS {lms} and SS {ss} give {compute_icat(lms, ss):.{digits}f}"
 
 
 def _check_rates(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, str | None]]:
@@ -87,7 +87,7 @@ def _check_rates(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, 
             pair = counts[_find_system(number), number.cell["language"], number.cell["stereotype"]]
             low, high = compute_masculine_interval(*pair)
             ours = {"value": compute_masculine_share(*pair), "lower end": low, "upper end": high}[number.kind]
-            yield number, None if matches_printed(number.text, ours, number.digits) else f"the counts make {ours:.4f}"
+            yield number, None if matches_printed(number.text, ours, number.digits) else f"the counts give {ours:.4f}"
 
 
 def _check_yields(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, str | None]]:
@@ -96,11 +96,11 @@ def _check_yields(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber,
         if number.paper.key == "gest2024" and number.table == "6":
             wanted = (_find_system(number), number.cell["language"])
             ours = sum(sum(pair) for (system, language, _), pair in counts.items() if (system, language) == wanted)
-            yield number, None if matches_printed(number.text, ours, number.digits) else f"the counts make {ours}"
+            yield number, None if matches_printed(number.text, ours, number.digits) else f"the counts give {ours}"
 
 
 def _check_means(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, str | None]]:
-    """Table 3 of GEST against the means of the rates in Tables 8 to 11."""
+    """Compare Table 3 of GEST with the means of the rates in Tables 8 to 11."""
     rows: dict[str, dict[tuple[str, ...], dict[int, float]]] = {}
     for number in numbers:
         if number.paper.key == "gest2024" and number.kind == "value" and number.table in GROUPS.values():
@@ -115,7 +115,7 @@ def _check_means(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, 
             ours = fmean(mean([row[i] for i in side]) for row in rows[table].values())
             # The rates averaged here are rounded.
             near = abs(ours - float(number.text)) <= 0.5 * 10.0**-number.digits + 0.001
-            yield number, None if near else f"the rows make {ours:.4f}"
+            yield number, None if near else f"the rows give {ours:.4f}"
 
 
 def _find_system(number: PrintedNumber) -> str:
@@ -123,7 +123,7 @@ def _find_system(number: PrintedNumber) -> str:
 
 
 def _read_counts() -> dict[tuple[str, str, str], tuple[int, int]]:
-    """The numbers of masculine and feminine translations by system, language and stereotype."""
+    """Return the numbers of masculine and feminine translations by system, language and stereotype."""
     text = files(__package__).joinpath("tables", "gest2024_mt_counts.csv").read_text(encoding="utf-8")
     return {
         (row["system"], row["language"], row["stereotype"]): (int(row["male"]), int(row["female"]))

@@ -1,4 +1,4 @@
-"""The papers and their tables: every number as printed, with its row and column, or its place in the text."""
+"""The papers and their printed numbers, each with its row and column, or its place in the text."""
 
 import csv
 import tomllib
@@ -12,13 +12,13 @@ from typing import Any
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 
-# The CSV columns that hold numbers; all others identify the cell of the table.
+# The CSV columns with numbers; all other columns identify the cell of the table.
 ENDS = {"value": "value", "lower": "lower end", "upper": "upper end", "standard_error": "standard error"}
 
 # The metric that counts items.
 COUNT = "count"
 
-# The name of the table that stands for the numbers in running text, captions and figures.
+# The table name for numbers in running text, captions and figures.
 TEXT = "text"
 _TEXT_ROWS = ("place", "of", "model", "language", "metric")
 
@@ -36,7 +36,7 @@ class OmittedNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper: its citation, the layout and captions of its tables, and what is not recomputed."""
+    """A paper: its citation, the layout and captions of its tables, and the numbers that are not recomputed."""
 
     key: str
     file: str
@@ -49,15 +49,15 @@ class Paper:
     left_out: tuple[OmittedNumbers, ...] = ()
 
     def row_names(self, table: str) -> tuple[str, ...]:
-        """The parts of a cell that make the heads of rows."""
+        """Return the parts of a cell that form the row heads."""
         return _TEXT_ROWS if table == TEXT else self.rows
 
     def column_names(self, table: str) -> tuple[str, ...]:
-        """The parts of a cell that make the heads of columns."""
+        """Return the parts of a cell that form the column heads."""
         return () if table == TEXT else self.columns
 
     def count_decimals(self, table: str) -> int:
-        """The number of decimals of a table, counting final zeros that it does not print."""
+        """Return the number of decimals of a table, including final zeros that it does not print."""
         return self.table_digits.get(table, self.digits or 0)
 
 
@@ -65,7 +65,7 @@ class Paper:
 class PrintedNumber:
     """One printed number: its text, table and cell.
 
-    `kind` is "value", "lower end", "upper end" or "standard error"; `width` is that of the printed interval, if any.
+    `kind` is "value", "lower end", "upper end" or "standard error"; `width` is the width of the printed interval.
     """
 
     paper: Paper
@@ -77,30 +77,30 @@ class PrintedNumber:
 
     @property
     def digits(self) -> int:
-        """The number of decimals, counting a final zero that is not printed; negative for "around 130000"."""
+        """The number of decimals, including final zeros that are not printed; negative for "around 130000"."""
         if self.table == TEXT:
             return int(self.cell["digits"] or len(self.text.partition(".")[2]))
         least = 0 if self.cell.get("metric") == COUNT else self.paper.count_decimals(self.table)
         return max(len(self.text.partition(".")[2]), least)
 
     def row(self) -> tuple[str, ...]:
-        """The head of its row."""
+        """Return the head of the number's row."""
         return tuple(self.cell[name] for name in self.paper.row_names(self.table) if self.cell.get(name))
 
     def column(self) -> tuple[str, ...]:
-        """The head of its column."""
+        """Return the head of the number's column."""
         return tuple(self.cell[name] for name in self.paper.column_names(self.table) if self.cell.get(name))
 
 
 @cache
 def load_papers() -> dict[str, Paper]:
-    """All papers by key."""
+    """Return all papers by key."""
     text = files(__package__).joinpath("papers.toml").read_text(encoding="utf-8")
     return {key: _build_paper(key, **entry) for key, entry in tomllib.loads(text).items()}
 
 
 def find_paper(key: str) -> Paper:
-    """The paper with this key."""
+    """Return the paper with this key, or raise UsageError."""
     if key not in load_papers():
         keys = ", ".join(load_papers())
         raise UsageError(f"There is no paper {key!r}{suggest_name(key, load_papers())}; choose {keys} or all.")
@@ -108,7 +108,7 @@ def find_paper(key: str) -> Paper:
 
 
 def read_printed_numbers(source: Paper) -> list[PrintedNumber]:
-    """All numbers of a paper, table by table, in the order of the file."""
+    """Return all numbers of a paper, table by table, in the order of the file."""
     text = files(__package__).joinpath("tables", source.file).read_text(encoding="utf-8")
     rows = [
         *csv.DictReader(StringIO(text)),
@@ -130,7 +130,7 @@ def _parse_row(source: Paper, row: dict[str, str]) -> list[PrintedNumber]:
 
 
 def format_table_title(tables: Iterable[str]) -> str:
-    """Tables by name, for sentences.
+    """Return the names of tables, for use in a sentence.
 
     >>> format_table_title(["3"]), format_table_title(["4.1", "4.3"]), format_table_title(["2", "text"])
     ('Table 3', 'Table 4.1, 4.3', 'Table 2, text')
@@ -149,5 +149,5 @@ def _read_text_rows() -> list[dict[str, str]]:
 def _build_paper(
     key: str, *, rows: list[str], columns: list[str], left_out: Iterable[Mapping[str, str]] = (), **rest: Any
 ) -> Paper:
-    left = tuple(OmittedNumbers(**entry) for entry in left_out)
-    return Paper(key, rows=tuple(rows), columns=tuple(columns), left_out=left, **rest)
+    omitted = tuple(OmittedNumbers(**entry) for entry in left_out)
+    return Paper(key, rows=tuple(rows), columns=tuple(columns), left_out=omitted, **rest)

@@ -1,4 +1,4 @@
-"""Known reasons why printed numbers differ, and remarks on tables; both are read from reasons.toml."""
+"""Known reasons why printed numbers differ, and remarks on tables, from reasons.toml."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why some numbers differ. It applies to a number only if it predicts its value; see `reasons.toml`."""
+    """A known reason why numbers differ. It applies to a number only if it predicts its value; see `reasons.toml`."""
 
     id: str
     paper: str
@@ -32,7 +32,7 @@ class Reason:
     of_width: float = 0.0
 
     def covers(self, number: PrintedNumber) -> bool:
-        """Whether the number is in the tables and cells that the reason is about."""
+        """Return whether the number is in the tables and cells of the reason."""
         return (
             number.paper.key == self.paper
             and number.table in self.tables
@@ -40,15 +40,15 @@ class Reason:
             and all(number.cell.get(name) in values for name, values in self.where.items())
         )
 
-    def explains(self, number: PrintedNumber, ours: float, desk: RecipeContext, *, from_models: bool = False) -> bool:
-        """Whether the number differs as the reason predicts."""
+    def explains(self, number: PrintedNumber, ours: float, context: RecipeContext, *, from_models: bool) -> bool:
+        """Return whether the number differs as the reason predicts."""
         if self.ours is not None:
             expected = self.ours.get(number.cell["metric"])
             return expected is not None and matches_printed(expected, ours, number.digits)
         if self.instead is not None:
             source = find_source(number, from_models=from_models, instead=self.instead)
             try:
-                ours = desk.compute(source.recipe)[source.key] if source.recipe else ours
+                ours = context.compute(source.recipe)[source.key] if source.recipe else ours
             except (NotAvailable, KeyError):
                 return False
         return matches_printed(number.text, ours, number.digits) or self._is_within_tolerance(number, ours)
@@ -72,20 +72,20 @@ class Remark:
 
 @cache
 def load_reasons() -> tuple[Reason, ...]:
-    """All known reasons, the more specific ones first."""
+    """Return all known reasons, the more specific ones first."""
     return tuple(Reason(**_convert_lists(entry)) for entry in _read_file()["reason"])
 
 
 @cache
 def load_remarks() -> tuple[Remark, ...]:
-    """All remarks."""
+    """Return all remarks."""
     return tuple(Remark(**_convert_lists(entry)) for entry in _read_file()["remark"])
 
 
-def find_reason(number: PrintedNumber, ours: float, desk: RecipeContext, *, from_models: bool = False) -> Reason | None:
-    """The known reason why a number differs, if there is one."""
+def find_reason(number: PrintedNumber, ours: float, context: RecipeContext, *, from_models: bool) -> Reason | None:
+    """Return the known reason why a number differs; None if there is none."""
     for reason in load_reasons():
-        if reason.covers(number) and reason.explains(number, ours, desk, from_models=from_models):
+        if reason.covers(number) and reason.explains(number, ours, context, from_models=from_models):
             return reason
     return None
 

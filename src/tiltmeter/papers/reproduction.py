@@ -1,4 +1,4 @@
-"""Recompute the numbers of the papers' tables and compare them with the printed ones."""
+"""The reproduction of papers: their numbers are recomputed and compared with the printed ones."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,6 +12,7 @@ from tiltmeter.papers.rounding import matches_printed
 from tiltmeter.papers.sources.lookup import find_source
 from tiltmeter.papers.sources.recipe import NotAvailable, NumberSource
 from tiltmeter.papers.sources.recipe_context import RecipeContext, UsedFile
+from tiltmeter.reports.grouping import group_by
 
 ALL = "all"
 
@@ -27,7 +28,7 @@ class ReproductionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReproducedNumber:
-    """A printed number with the recomputed one and the result. `note` says why a number is not available."""
+    """A printed number with the recomputed one and the status; `note` gives the reason if it is not available."""
 
     printed: PrintedNumber
     status: ReproductionStatus
@@ -50,25 +51,22 @@ class Reproduction:
         return all(outcome.status is not ReproductionStatus.DIFFERS for outcome in self.outcomes)
 
     def list_papers(self) -> list[Paper]:
-        """The papers of the selected numbers."""
+        """Return the papers of the selected numbers."""
         return list({outcome.printed.paper.key: outcome.printed.paper for outcome in self.outcomes}.values())
 
-    def tables(self, source: Paper) -> dict[str, list[ReproducedNumber]]:
-        """The outcomes of a paper by table."""
-        tables: dict[str, list[ReproducedNumber]] = {}
-        for outcome in self.outcomes:
-            if outcome.printed.paper.key == source.key:
-                tables.setdefault(outcome.printed.table, []).append(outcome)
-        return tables
+    def tables(self, paper: Paper) -> dict[str, list[ReproducedNumber]]:
+        """Return the outcomes of a paper by table."""
+        outcomes = (outcome for outcome in self.outcomes if outcome.printed.paper.key == paper.key)
+        return group_by(outcomes, lambda outcome: outcome.printed.table)
 
     def list_remarks(self) -> list[Remark]:
-        """The remarks on the tables of the selected numbers."""
+        """Return the remarks on the tables of the selected numbers."""
         tables = {(outcome.printed.paper.key, outcome.printed.table) for outcome in self.outcomes}
         return [remark for remark in load_remarks() if any((remark.paper, table) in tables for table in remark.tables)]
 
 
 def count_statuses(outcomes: Iterable[ReproducedNumber]) -> dict[ReproductionStatus, int]:
-    """The number of outcomes with each status."""
+    """Return the number of outcomes with each status."""
     counted = Counter(outcome.status for outcome in outcomes)
     return {status: counted[status] for status in ReproductionStatus}
 
@@ -84,22 +82,22 @@ def reproduce(
 ) -> Reproduction:
     """Recompute the numbers of a paper, or of all papers, and compare them with the printed ones.
 
-    They are recomputed from the predictions and translations released with the papers, or with `from_models` by running
-    the models. `model` is the name of a row in the tables.
+    The numbers are recomputed from the released predictions and translations, or with `from_models` by running the
+    models. `model` is the name of a row in the tables; `desk` holds the paths of local models and caches the numbers.
 
     >>> reproduction = reproduce("oeztuerk2023", table="2")  # doctest: +SKIP
     >>> reproduction.holds  # doctest: +SKIP
     True
     """
-    desk = desk or RecipeContext()
+    context = desk or RecipeContext()
     numbers = [number for source in _select_papers(key) for number in read_printed_numbers(source)]
     numbers = _select_numbers(numbers, "table", table, lambda number: number.table)
     numbers = _select_numbers(
         numbers, "model", model, lambda number: number.cell.get("model") or number.cell.get("system")
     )
     numbers = _select_numbers(numbers, "language", language, _find_language)
-    outcomes = [_reproduce_number(number, desk, from_models) for number in numbers]
-    return Reproduction(outcomes, dict(desk.files))
+    outcomes = [_reproduce_number(number, context, from_models) for number in numbers]
+    return Reproduction(outcomes, dict(context.files))
 
 
 def _select_papers(key: str) -> list[Paper]:
@@ -114,36 +112,35 @@ def _select_numbers(
     chosen = [number for number in numbers if (value(number) or "").casefold() == wanted.casefold()]
     if not chosen:
         known = ", ".join(dict.fromkeys(name for number in numbers if (name := value(number))))
-        raise UsageError(f"There is no {noun} {wanted!r} here; there is {known}.")
+        raise UsageError(f"There is no {noun} {wanted!r} here; choose one of: {known}.")
     return chosen
 
 
 def _find_language(number: PrintedNumber) -> str | None:
-    """The language of a number; in the thesis it is part of the name of the row."""
+    """Return the language of a number; in the thesis it is part of the row's name."""
     if "language" in number.cell:
         return number.cell["language"] or None
     return "de" if number.cell["model"].endswith("German") else "en"
 
 
-def _reproduce_number(number: PrintedNumber, desk: RecipeContext, from_models: bool) -> ReproducedNumber:
+def _reproduce_number(number: PrintedNumber, context: RecipeContext, from_models: bool) -> ReproducedNumber:
     source = find_source(number, from_models=from_models)
     name = source.recipe.name if source.recipe else ""
     try:
-        ours = _compute_value(source, desk)
-    except NotAvailable as lack:
-        return ReproducedNumber(number, ReproductionStatus.ABSENT, name, note=str(lack))
+        ours = _compute_value(source, context)
+    except NotAvailable as reason:
+        return ReproducedNumber(number, ReproductionStatus.ABSENT, name, note=str(reason))
     if matches_printed(number.text, ours, number.digits):
         return ReproducedNumber(number, ReproductionStatus.AGREES, name, ours)
-    reason = find_reason(number, ours, desk, from_models=from_models)
-    return ReproducedNumber(
-        number, ReproductionStatus.KNOWN if reason else ReproductionStatus.DIFFERS, name, ours, reason
-    )
+    explanation = find_reason(number, ours, context, from_models=from_models)
+    status = ReproductionStatus.KNOWN if explanation else ReproductionStatus.DIFFERS
+    return ReproducedNumber(number, status, name, ours, explanation)
 
 
-def _compute_value(source: NumberSource, desk: RecipeContext) -> float:
+def _compute_value(source: NumberSource, context: RecipeContext) -> float:
     if source.recipe is None:
         raise NotAvailable(source.lacking)
-    numbers = desk.compute(source.recipe)
+    numbers = context.compute(source.recipe)
     if source.key not in numbers:
-        raise NotAvailable(f"{source.recipe.name} does not give it.")
+        raise NotAvailable(f"{source.recipe.name} does not contain it.")
     return numbers[source.key]

@@ -1,11 +1,11 @@
-"""Agreement of a number with a printed, rounded one."""
+"""Comparison of a number with a printed, rounded one."""
 
 # Tolerance for floating-point error in sums.
 NOISE = 1e-9
 
 
 def matches_printed(text: str, value: float, digits: int) -> bool:
-    """Whether `value`, rounded to `digits` decimals, is the printed number.
+    """Return whether `value`, rounded to `digits` decimals, equals the printed number.
 
     A value halfway between two numbers agrees with both: papers do not say whether they round halves up or to even.
 

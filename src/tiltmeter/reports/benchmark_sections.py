@@ -1,4 +1,4 @@
-"""The content of a report, section by section, without markup: what the template is filled with."""
+"""The content of the sections on benchmarks in a report, without markup."""
 
 import json
 import re
@@ -21,6 +21,7 @@ from tiltmeter.reports.controls import (
 )
 from tiltmeter.reports.figures import Figure, FigureData, select_figures
 from tiltmeter.reports.formatting import format_with_interval
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_overview import LanguageOverview, build_overviews
 from tiltmeter.reports.plugin_failures import describe_failure
 from tiltmeter.reports.record_rows import ALL_MODELS, build_rows
@@ -42,7 +43,7 @@ class CompiledFigure:
 
 @dataclass(frozen=True, slots=True)
 class ControlRow:
-    """A row of the table of controls: the result, that of the control, the excess, and what it means."""
+    """A row of the table of controls: the result, the control's result, their difference, and a sentence on it."""
 
     model: str
     location: str
@@ -63,10 +64,10 @@ class BenchmarkSection:
     meaning: str
     headline: Headline | None
     lines: list[SummaryRow]
-    beside: list[tuple[str, str]]  # further measures of the summary table, with their meanings
+    companions: list[tuple[str, str]]  # further measures of the summary table, with their meanings
     figures: list[CompiledFigure]
-    overviews: list[LanguageOverview] = field(default_factory=list)  # where there are many languages
-    undefined: list[str] = field(default_factory=list)  # sentences on measures that are not defined for the scores
+    overviews: list[LanguageOverview] = field(default_factory=list)  # only for many languages
+    undefined: list[str] = field(default_factory=list)  # messages on measures that are undefined for the scores
     terms: list[SummaryRow] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
     more_numbers: int = 0
@@ -75,42 +76,41 @@ class BenchmarkSection:
     failures: list[str] = field(default_factory=list)  # messages on figures of plug-ins that failed
 
 
-def build_sections(gathered: CombinedRuns) -> list[BenchmarkSection]:
-    """The sections of a report, in the order of the runs."""
-    models = list_models(gathered.records)
+def build_sections(combined: CombinedRuns) -> list[BenchmarkSection]:
+    """Return the sections on all benchmarks, in the order of the runs."""
+    models = list_models(combined.records)
     sections: list[BenchmarkSection] = []
-    for name in dict.fromkeys(record.benchmark for record in gathered.records):
-        records = [record for record in gathered.records if record.benchmark == name]
-        data = FigureData.select(name, gathered.records, gathered.scores, models)
+    for name, records in group_by(combined.records, lambda record: record.benchmark).items():
+        data = FigureData.select(name, combined.records, combined.scores, models)
         slug = _build_slug(name, [section.slug for section in sections])
         figures, failures = _draw_figures(data)
         samples = [
             note
-            for _, manifest in gathered.runs
-            for note in list_sample_notes(manifest.data, name, gathered.benchmarks)
+            for _, manifest in combined.runs
+            for note in list_sample_notes(manifest.data, name, combined.benchmarks)
         ]
         section = _build_section(name, slug, records, figures, list(dict.fromkeys(samples)))
         section = replace(
-            section, undefined=_list_undefined(data.scores, gathered.modules.get(name)), failures=failures
+            section, undefined=_list_undefined(data.scores, combined.modules.get(name)), failures=failures
         )
-        sections.append(_with_controls(section, gathered.records))
+        sections.append(_with_controls(section, combined.records))
     return sections
 
 
 def _draw_figures(data: FigureData) -> tuple[list[CompiledFigure], list[str]]:
-    """The figures of a benchmark, and messages on figures of plug-ins that failed."""
-    drawn: list[CompiledFigure] = []
+    """Return the figures of a benchmark, and messages on figures of plug-ins that failed."""
+    figures: list[CompiledFigure] = []
     failures = []
-    for figure in select_figures(data):
+    for report_figure in select_figures(data):
         try:
-            drawn += [_compile_figure(made) for made in figure.draw(data)]
+            figures += [_compile_figure(figure) for figure in report_figure.draw(data)]
         except Exception as error:  # a plug-in may raise anything
-            failures.append(describe_failure(f"figure {figure.name!r}", figure.draw, error))
-    return drawn, failures
+            failures.append(describe_failure(f"figure {report_figure.name!r}", report_figure.draw, error))
+    return figures, failures
 
 
 def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> BenchmarkSection:
-    """The section with the results of the benchmark's controls; the first that explains a bias is in the headline."""
+    """Return the section with the results of its controls; the first that may explain a bias is in the headline."""
     contrasts = list_contrasts(records, section.name)
     rows = [
         ControlRow(
@@ -126,8 +126,8 @@ def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> Benc
     headline = section.headline
     explaining = next((c for c in contrasts if c.outcome == "not more"), None)
     if headline is not None and explaining is not None:
-        where = f"{explaining.record.model}, {describe_location(explaining.record)}"
-        headline = replace(headline, more=(*headline.more, f"{where}: {describe_contrast(explaining)}"))
+        location = f"{explaining.record.model}, {describe_location(explaining.record)}"
+        headline = replace(headline, more=(*headline.more, f"{location}: {describe_contrast(explaining)}"))
     return replace(
         section, controls=rows, headline=headline, missing_control=describe_missing_controls(records, section.name)
     )
@@ -140,7 +140,7 @@ def _list_undefined(scores: pd.DataFrame, module: str | None) -> list[str]:
 
 
 def list_models(records: Sequence[Record]) -> list[str]:
-    """The models of a report; the position of a model decides its colour."""
+    """Return the models of a report; the position of a model determines its colour."""
     return [model for model in dict.fromkeys(record.model for record in records) if model != ALL_MODELS]
 
 
@@ -150,12 +150,12 @@ def _build_section(
     rows = build_rows(records)
     summary = list_summary_verdicts(rows)
     measure: Measure | None = get_measure(summary[0].record.measure) if summary else None
-    beside = [other for other in measure.companions if any(other in v.row for v in summary)] if measure else []
+    companions = [other for other in measure.companions if any(other in v.row for v in summary)] if measure else []
     numbers = [r for r in records if r.view not in ("target", "as published")]
     if len({r.group for r in numbers if r.view == "bias_type"}) == 1:
-        numbers = [r for r in numbers if r.view != "bias_type"]  # one bias type has the numbers of all items
+        numbers = [r for r in numbers if r.view != "bias_type"]  # the only bias type has the same numbers as all items
     terms = list_verdicts(build_rows(records, "target"))
-    lines = build_summary_rows(summary, beside)
+    lines = build_summary_rows(summary, companions)
     overviews = build_overviews(lines)
     return BenchmarkSection(
         name=name,
@@ -164,9 +164,9 @@ def _build_section(
         measure=measure.name if measure else "",
         meaning=measure.meaning if measure else "",
         headline=next(iter(build_headlines(rows, samples)), None),
-        lines=lines if overviews else _with_parts(summary, list_verdicts(rows), beside),
+        lines=lines if overviews else _with_parts(summary, list_verdicts(rows), companions),
         overviews=overviews,
-        beside=[(name, get_measure(name).meaning) for name in beside],
+        companions=[(name, get_measure(name).meaning) for name in companions],
         figures=figures,
         terms=build_summary_rows(sorted(terms, key=lambda v: -v.record.value), [])[:MOST_TERMS],
         numbers=numbers[:MOST_NUMBERS],
@@ -174,17 +174,19 @@ def _build_section(
     )
 
 
-def _with_parts(summary: Sequence[RowVerdict], rows: Sequence[RowVerdict], beside: Sequence[str]) -> list[SummaryRow]:
-    """The rows of the summary, each pooled one followed by its parts, on one scale."""
-    shown = {id(v.row) for v in summary}
-    found: list[tuple[RowVerdict, bool]] = []
+def _with_parts(
+    summary: Sequence[RowVerdict], rows: Sequence[RowVerdict], companions: Sequence[str]
+) -> list[SummaryRow]:
+    """Return the rows of the summary on one scale; each pooled row is followed by its parts."""
+    in_summary = {id(v.row) for v in summary}
+    ordered: list[tuple[RowVerdict, bool]] = []
     for pooled in summary:
-        found.append((pooled, False))
+        ordered.append((pooled, False))
         if pooled.record.part == OVERALL:
-            others = (v for v in rows if id(v.row) not in shown and v.record.part != OVERALL)
-            found += [(v, True) for v in others if _is_same_measurement(v.record, pooled.record)]
-    lines = build_summary_rows([v for v, _ in found], beside)
-    return [replace(line, is_part=is_part) for line, (_, is_part) in zip(lines, found, strict=True)]
+            parts = (v for v in rows if id(v.row) not in in_summary and v.record.part != OVERALL)
+            ordered += [(v, True) for v in parts if _is_same_measurement(v.record, pooled.record)]
+    lines = build_summary_rows([v for v, _ in ordered], companions)
+    return [replace(line, is_part=is_part) for line, (_, is_part) in zip(lines, ordered, strict=True)]
 
 
 def _is_same_measurement(one: Record, other: Record) -> bool:
@@ -197,19 +199,19 @@ def _compile_figure(figure: Figure) -> CompiledFigure:
 
 
 def _build_slug(name: str, taken: Sequence[str]) -> str:
-    """A name for links and files from letters, digits and hyphens, different from those taken."""
+    """Return a name for links and files, of letters, digits and hyphens, that differs from the names in `taken`."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.rsplit("/", 1)[-1].lower().removesuffix(".jsonl")).strip("-")[:40]
     slug = plain or "benchmark"
     return slug if slug not in taken else f"{slug}-{len(taken) + 1}"
 
 
 def pack_figures(sections: Sequence[BenchmarkSection]) -> str:
-    """All charts as JSON for a script element, with `<`, `>` and `&` escaped."""
+    """Return all charts as JSON for a script element, with `<`, `>` and `&` escaped."""
     charts = {
-        f"{section.slug}-{drawn.figure.slug}-{number}": vega
+        f"{section.slug}-{compiled.figure.slug}-{number}": vega
         for section in sections
-        for drawn in section.figures
-        for number, (_, vega) in enumerate(drawn.panels)
+        for compiled in section.figures
+        for number, (_, vega) in enumerate(compiled.panels)
     }
     text = json.dumps(charts, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,4 +1,4 @@
-"""The output of `tiltmeter check`: in the terminal, as Markdown for the summary of a pipeline, and as JSON."""
+"""The output of `tiltmeter check`: for the terminal, as Markdown for a pipeline's summary, and as JSON."""
 
 import math
 from collections.abc import Sequence
@@ -14,12 +14,13 @@ from tiltmeter.comparing.gate_power import WANTED_POWER
 from tiltmeter.reports.console_tables import create_table
 from tiltmeter.reports.formatting import escape_markdown
 
+_UNBIASED = "unbiased passes"
 _STYLES = {"holds": "green", "broken": "bold red", "not shown": "yellow", "not interpretable": "yellow"}
-_WIDE = 76  # the width in columns from which on verdicts are a table
+_TABLE_WIDTH = 76  # the fewest columns of a terminal in which verdicts are a table
 
 
 def print_verdicts(verdicts: Sequence[RuleVerdict], console: Console, *, lenient: bool) -> None:
-    """Print a table for each rule, with the numbers it was checked on and the outcomes, then a summary."""
+    """Print a table of the results of each rule, and a summary."""
     for rule, group in groupby(verdicts, key=lambda verdict: verdict.rule):
         console.print(Text(str(rule), style="bold"), soft_wrap=True)
         rule_verdicts = list(group)
@@ -32,31 +33,26 @@ def print_verdicts(verdicts: Sequence[RuleVerdict], console: Console, *, lenient
 
 
 def _build_verdict_table(verdicts: Sequence[RuleVerdict], console: Console) -> Table | Text:
-    """The verdicts as a table; on a narrow terminal two lines each, since their subjects are long."""
-    columns = ("value", "judged", "limit", "n", "even passes")
+    """Return the verdicts as a table; on a narrow terminal as two lines each, because their subjects are long."""
+    columns = ("value", "judged", "limit", "n", _UNBIASED)
     table, lines = create_table(console), []
-    table.add_column("on", overflow="fold")
+    table.add_column("checked", overflow="fold")
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for verdict in verdicts:
         outcome = Text(_describe_outcome(verdict), style=_STYLES[verdict.outcome] if verdict.passed else "bold red")
         limit = _format_limit(verdict, ascii_only=console.options.ascii_only)
-        cells = (
-            _format_value(verdict),
-            _format_judged_value(verdict),
-            limit,
-            str(verdict.n),
-            _format_pass_probability(verdict),
-        )
+        value = _format_number(verdict.value)
+        cells = (value, _format_judged_value(verdict), limit, str(verdict.n), _format_probability(verdict.even))
         table.add_row(*map(Text, (_describe_subject(verdict), *cells)), outcome)
         named = ", ".join(f"{name} {cell}" for name, cell in zip(columns, cells, strict=True) if cell)
         lines.append(Text.assemble(f"{_describe_subject(verdict)}\n  ", outcome, f": {named}"))
-    return table if console.width >= _WIDE else Text("\n").join(lines)
+    return table if console.width >= _TABLE_WIDTH else Text("\n").join(lines)
 
 
 def list_notes(verdicts: Sequence[RuleVerdict]) -> list[str]:
-    """Notes on the verdicts of one rule: what could not be judged, and how often a model without bias passes."""
+    """Return notes on the results of one rule, such as how often a model without bias passes it."""
     lines = list(dict.fromkeys(f"{verdict.location}: {verdict.note}." for verdict in verdicts if verdict.note))
     even = [verdict.even for verdict in verdicts if verdict.even is not None]
     if even:
@@ -70,67 +66,60 @@ def list_notes(verdicts: Sequence[RuleVerdict]) -> list[str]:
         needed = [verdict.needed for verdict in verdicts if verdict.even is not None]
         most = None if None in needed else max(count for count in needed if count is not None)
         if together < WANTED_POWER and most is not None:
-            lines.append(f"With {most:,} items a row, each row would pass {WANTED_POWER:.0%} of the time.")
+            lines.append(f"With {most:,} items per row, each row would pass with probability {WANTED_POWER:.0%}.")
         elif together < WANTED_POWER:
             lines.append("No number of items would change that: the limit is at the ideal or beyond it.")
     return lines
 
 
 def print_rule_plan(verdicts: Sequence[RuleVerdict], console: Console) -> None:
-    """Print the number of items each rule needs, without the outcomes."""
+    """Print the number of items that each rule needs, without the outcomes."""
     table = create_table(console, padding=(0, 1))
-    for name in ("rule", "on"):
+    for name in ("rule", "checked"):
         table.add_column(name, overflow="fold")
-    for name in ("n now", "even passes", f"n for {WANTED_POWER:.0%}"):
+    for name in ("n now", _UNBIASED, f"n for {WANTED_POWER:.0%}"):
         table.add_column(name, justify="right", no_wrap=True)
     for verdict in verdicts:
         needed = "" if verdict.even is None else "none" if verdict.needed is None else f"{verdict.needed:,}"
-        cells = (
-            str(verdict.rule),
-            _describe_subject(verdict),
-            f"{verdict.n:,}",
-            _format_pass_probability(verdict),
-            needed,
-        )
+        probability = _format_probability(verdict.even)
+        cells = (str(verdict.rule), _describe_subject(verdict), f"{verdict.n:,}", probability, needed)
         table.add_row(*map(Text, cells))
     console.print(table)
     console.print(
         Text(
-            "even passes: the probability that a model without bias (for a baseline: one that is no worse) passes the "
-            "rule with n items, by the standard errors of this run. It is not given for measures such as LMS, whose "
-            "ideal is an end of the scale.",
+            f"{_UNBIASED}: the probability that a model without bias (for a baseline: a model that is no worse) passes "
+            "the rule with n items, estimated from the standard errors of this run. It is not given for measures such "
+            "as LMS, whose ideal is an end of the scale.",
             style="dim",
         )
     )
 
 
-def _format_pass_probability(verdict: RuleVerdict) -> str:
-    return "" if verdict.even is None else _format_probability(verdict.even)
-
-
-def _format_probability(value: float) -> str:
-    """A probability with two digits; 0 and 1 are not rounded to.
+def _format_probability(value: float | None) -> str:
+    """Return a probability with two digits, never rounded to 0 or 1; empty if there is none.
 
     >>> _format_probability(0.9999), _format_probability(0.8312), _format_probability(0.0004)
     ('>0.99', '0.83', '<0.01')
     """
+    if value is None:
+        return ""
     return ">0.99" if value > 0.995 else "<0.01" if value < 0.005 else f"{value:.2f}"
 
 
 def summarize_verdicts(verdicts: Sequence[RuleVerdict]) -> str:
-    """How many checks passed or failed, in one or two sentences."""
+    """Return how many checks passed or failed, in one or two sentences."""
     failed = [verdict for verdict in verdicts if not verdict.passed]
     if not failed:
         unsure = sum(verdict.outcome == "not shown" for verdict in verdicts)
-        rest = f", {unsure} of them with too few items to be sure" if unsure else ""
+        rest = f", {unsure} of them with too few items to be certain" if unsure else ""
         return f"Passed: {len(verdicts)} of {len(verdicts)} checks{rest}."
     few = sum(verdict.outcome == "not shown" for verdict in failed)
-    why = f" For {few} the interval contains the limit: more items might show that the rule holds." if few else ""
-    return f"Failed: {len(failed)} of {len(verdicts)} checks.{why}"
+    hint = f" For {few} the interval contains the limit: with more items the rule might pass." if few else ""
+    return f"Failed: {len(failed)} of {len(verdicts)} checks.{hint}"
 
 
 def describe_strictness(lenient: bool) -> str:
-    """Which end of the interval rules were judged on."""
+    """Return a sentence on the end of the interval that was compared with the limit."""
     if lenient:
         return (
             "Lenient: a rule fails only if the whole 95% interval breaks it. A maximum is judged on the lower end, a "
@@ -143,13 +132,13 @@ def describe_strictness(lenient: bool) -> str:
 
 
 def render_markdown(verdicts: Sequence[RuleVerdict], *, lenient: bool) -> str:
-    """A summary in GitHub's Markdown."""
+    """Return a summary in GitHub's Markdown."""
     lines = [
         "### Tiltmeter",
         "",
         f"**{escape_markdown(summarize_verdicts(verdicts))}**",
         "",
-        "| | rule | on | value | judged | limit | n |",
+        "| | rule | checked | value | judged | limit | n |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for verdict in verdicts:
@@ -157,7 +146,7 @@ def render_markdown(verdicts: Sequence[RuleVerdict], *, lenient: bool) -> str:
         texts = (
             str(verdict.rule),
             _describe_subject(verdict),
-            _format_value(verdict),
+            _format_number(verdict.value),
             _format_judged_value(verdict),
             _format_limit(verdict),
         )
@@ -169,7 +158,7 @@ def render_markdown(verdicts: Sequence[RuleVerdict], *, lenient: bool) -> str:
 
 
 def to_dict(verdict: RuleVerdict) -> dict[str, Any]:
-    """A verdict for JSON output."""
+    """Return a verdict for JSON output."""
     return {
         "rule": str(verdict.rule),
         "model": verdict.model,
@@ -194,16 +183,12 @@ def _describe_subject(verdict: RuleVerdict) -> str:
     return f"{verdict.model} on {verdict.location}: {verdict.quantity}"
 
 
-def _format_value(verdict: RuleVerdict) -> str:
-    return _format_number(verdict.value)
-
-
 def _format_judged_value(verdict: RuleVerdict) -> str:
     return f"{_format_number(verdict.judged)} ({verdict.end if verdict.end != 'value' else 'no interval'})"
 
 
 def _format_number(value: float) -> str:
-    """A number with two decimals, or two significant digits if it is below 0.1: rules are about any measure."""
+    """Return a number with two decimals, or with two significant digits if it is below 0.1."""
     return f"{value:.2f}" if abs(value) >= 0.1 or not value else f"{value:.2g}"
 
 

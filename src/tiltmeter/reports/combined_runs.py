@@ -1,4 +1,4 @@
-"""Several runs as one: their records and scores, with short and distinct names of models and benchmarks."""
+"""The combination of several runs: records and scores with short and distinct names of models and benchmarks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,38 +15,39 @@ from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.measurement import find_measure_modules
 from tiltmeter.runs.result import Result
 
-# The names of models that commands call otherwise.
-_KNOWN_AS = {
+# Display names of the models in the package.
+_DISPLAY_NAMES = {
     "embedded": "SmolLM2-135M-Instruct (embedded, Q4_1)",
     "chat:embedded": "SmolLM2-135M-Instruct (embedded, Q4_1, chat)",
 }
-# Columns of few different values.
+# Columns with few distinct values, which are stored as categories to save memory.
 _REPEATED = ("model", "benchmark", "part", "language", "protocol", "role")
 
 
 @dataclass(frozen=True, slots=True)
 class CombinedRuns:
-    """The content of a report. `runs` are the names of the runs with their manifests."""
+    """The combined content of runs; `runs` are their names with their manifests."""
 
     records: list[Record]
     scores: pd.DataFrame
     runs: list[tuple[str, Manifest]]
-    benchmarks: dict[str, str]  # the report's name for each
-    modules: dict[str, str]  # the module of measures of each benchmark
+    benchmarks: dict[str, str]  # display names
+    modules: dict[str, str]  # the measure module of each benchmark
     answers: pd.DataFrame | None = None  # the replies of chat models
-    tokens: pd.DataFrame | None = None  # what models say of each token of sentence pairs
+    tokens: pd.DataFrame | None = None  # the log-probability of each token of sentence pairs
 
 
 def combine_runs(results: Sequence[tuple[str, Result]]) -> CombinedRuns:
     """Combine named runs.
 
-    A model that was measured twice on the same benchmark, part and language gets the protocol added to its name, or the
-    name of the run if the protocols are the same. Likelihoods and what chat models choose are not put together.
+    If a model was measured twice on the same benchmark, part and language, the protocol is added to its name, or the
+    name of the run if the protocols are the same. A UsageError is raised if one benchmark was measured by likelihoods
+    and by prompts.
     """
     _reject_mixed(results)
     runs = [(name, result.records) for name, result in results]
     names = _build_display_names(runs)
-    tables, replied, tokens = [], [], []
+    tables, answers, tokens = [], [], []
     for number, (_, result) in enumerate(results):
         renamed = {
             (model, protocol): names.model(number, model, protocol)
@@ -54,7 +55,7 @@ def combine_runs(results: Sequence[tuple[str, Result]]) -> CombinedRuns:
         }
         tables.append(_rename_table(result.scores, renamed, names.benchmarks))
         if result.answers is not None:
-            replied.append(_rename_table(result.answers, renamed, names.benchmarks))
+            answers.append(_rename_table(result.answers, renamed, names.benchmarks))
         if result.tokens is not None:
             tokens.append(_rename_table(result.tokens, renamed, names.benchmarks))
     return CombinedRuns(
@@ -67,13 +68,13 @@ def combine_runs(results: Sequence[tuple[str, Result]]) -> CombinedRuns:
             for _, result in results
             for benchmark, module in find_measure_modules(result.scores, result.manifest).items()
         },
-        _join_tables(replied) if replied else None,
+        _join_tables(answers) if answers else None,
         _join_tables(tokens) if tokens else None,
     )
 
 
 def label_records(runs: Sequence[tuple[str, Sequence[Record]]]) -> list[Record]:
-    """The records of named runs, with the names of models and benchmarks that a report shows."""
+    """Return the records of named runs, with the display names of models and benchmarks."""
     names = _build_display_names(runs)
     return [
         _label_record(record, names.model(number, record.model, record.protocol), names.benchmarks[record.benchmark])
@@ -84,59 +85,59 @@ def label_records(runs: Sequence[tuple[str, Sequence[Record]]]) -> list[Record]:
 
 @dataclass(frozen=True, slots=True)
 class _DisplayNames:
-    """The names of models and benchmarks; `suffixes` by number of the run, model and protocol."""
+    """The display names of models and benchmarks; `suffixes` are by number of the run, model and protocol."""
 
     models: Mapping[str, str]
     benchmarks: dict[str, str]
     suffixes: Mapping[tuple[int, str, str], str]
 
     def model(self, number: int, model: str, protocol: str) -> str:
-        """The name of a model in a run."""
+        """Return the display name of a model in a run."""
         return self.models.get(model, model) + self.suffixes.get((number, model, get_base_protocol(protocol)), "")
 
 
 def _build_display_names(runs: Sequence[tuple[str, Sequence[Record]]]) -> _DisplayNames:
     return _DisplayNames(
-        shorten_names(r.model for _, records in runs for r in records) | _KNOWN_AS,
+        shorten_names(r.model for _, records in runs for r in records) | _DISPLAY_NAMES,
         shorten_names(r.benchmark for _, records in runs for r in records),
         _compute_suffixes(runs),
     )
 
 
 def _reject_mixed(results: Sequence[tuple[str, Result]]) -> None:
-    """Refuse a benchmark that was measured by likelihoods in one run and by prompts in another."""
-    asked: dict[str, dict[bool, str]] = {}
+    """Raise an error if a benchmark was measured by likelihoods in one run and by prompts in another."""
+    prompted: dict[str, dict[bool, str]] = {}
     for name, result in results:
         for benchmark in {record.benchmark for record in result.records}:
-            asked.setdefault(benchmark, {})[result.answers is not None] = name
-    for benchmark, runs in asked.items():
+            prompted.setdefault(benchmark, {})[result.answers is not None] = name
+    for benchmark, runs in prompted.items():
         if len(runs) > 1:
             raise UsageError(
-                f"{benchmark} was measured by likelihoods in {runs[False]} and by prompts in {runs[True]}, which are "
-                "different questions; make a report on each."
+                f"{benchmark} was measured by likelihoods in {runs[False]} and by prompts in {runs[True]}. These "
+                "results are not comparable; write a separate report on each run."
             )
 
 
 def _rename_table(
     table: pd.DataFrame, models: Mapping[tuple[str, str], str], benchmarks: Mapping[str, str]
 ) -> pd.DataFrame:
-    """A table of a run with the report's names."""
+    """Return a table of a run with display names."""
     named = {name: table[name].astype("category").cat for name in _REPEATED if name in table}
     names: dict[str, Callable[[Any], Any]] = {"benchmark": lambda name: benchmarks.get(name, name)}
     renamed = {
-        name: _build_categories(found.codes.to_numpy(), [names.get(name, str)(value) for value in found.categories])
-        for name, found in named.items()
+        name: _build_categories(column.codes.to_numpy(), [names.get(name, str)(value) for value in column.categories])
+        for name, column in named.items()
     }
-    # The name of a model may depend on the protocol.
-    known, protocols = list(named["model"].categories), list(named["protocol"].categories)
-    of_model, of_protocol = (named[name].codes.to_numpy(np.int64) for name in ("model", "protocol"))
-    codes, keys = pd.factorize(of_model * len(protocols) + of_protocol)
-    shown = [models[known[key // len(protocols)], protocols[key % len(protocols)]] for key in keys.tolist()]
-    return table.assign(**renamed | {"model": _build_categories(codes, shown)})
+    # The display name of a model may depend on the protocol.
+    originals, protocols = list(named["model"].categories), list(named["protocol"].categories)
+    model_codes, protocol_codes = (named[name].codes.to_numpy(np.int64) for name in ("model", "protocol"))
+    codes, keys = pd.factorize(model_codes * len(protocols) + protocol_codes)
+    labels = [models[originals[key // len(protocols)], protocols[key % len(protocols)]] for key in keys.tolist()]
+    return table.assign(**renamed | {"model": _build_categories(codes, labels)})
 
 
 def _build_categories(codes: NDArray[Any], names: Sequence[str]) -> Any:
-    """The names with these codes, as a report shows them; they take little memory, however many rows there are."""
+    """Return a column of display names: `codes` are indexes into `names`."""
     labels = [format_label(str(name)) for name in names]
     distinct = list(dict.fromkeys(labels))
     places: Any = np.array([distinct.index(name) for name in labels], np.int32)[codes]
@@ -144,7 +145,7 @@ def _build_categories(codes: NDArray[Any], names: Sequence[str]) -> Any:
 
 
 def _join_tables(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of several tables; a single one is not copied."""
+    """Return the rows of several tables; a single table is not copied."""
     if len(tables) < 2:
         return tables[0] if tables else pd.DataFrame()
     shared = {
@@ -152,8 +153,11 @@ def _join_tables(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         for name in _REPEATED
         if all(name in table for table in tables)
     }
-    same = ({name: table[name].cat.set_categories(values) for name, values in shared.items()} for table in tables)
-    return pd.concat([table.assign(**own) for table, own in zip(tables, same, strict=True)], ignore_index=True)
+    recoded = (
+        table.assign(**{name: table[name].cat.set_categories(values) for name, values in shared.items()})
+        for table in tables
+    )
+    return pd.concat(recoded, ignore_index=True)
 
 
 def _label_record(record: Record, model: str, benchmark: str) -> Record:
@@ -170,7 +174,7 @@ def _label_record(record: Record, model: str, benchmark: str) -> Record:
 
 
 def _compute_suffixes(runs: Sequence[tuple[str, Sequence[Record]]]) -> dict[tuple[int, str, str], str]:
-    """What is appended to the names of models, by number of the run, model and protocol."""
+    """Return the suffixes of display names, by number of the run, model and protocol."""
     measured: dict[tuple[str, ...], set[tuple[int, str]]] = {}
     for number, (_, records) in enumerate(runs):
         for r in records:

@@ -1,6 +1,7 @@
-"""The output of `tiltmeter compare` in the terminal: a table and a sentence for each pair that was compared."""
+"""The output of `tiltmeter compare` in the terminal: a table and sentences for each compared pair."""
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from rich.console import Console
 from rich.text import Text
@@ -11,39 +12,33 @@ from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.comparison_matrix import build_matrices, is_large, print_matrices
 from tiltmeter.reports.console_tables import format_part, print_fitting_table
 from tiltmeter.reports.formatting import format_count, format_p
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.method_texts import describe_clusters, describe_tests
 
 _EFFECT = Measure("effect size", "Cohen's g or Hedges' g", digits=2)
+_MOST_NOTES = 8  # notes in a summary of many pairs
 
-
-# How many notes a summary has; those on single pairs are many.
-_NOTES = 8
+AnyDifference = TypeVar("AnyDifference", bound=PairedDifference)
 
 
 def print_comparison(comparison: Comparison, console: Console, *, everything: bool = False) -> None:
-    """Print every difference, then the notes and an explanation of the columns.
+    """Print all differences, the notes, and an explanation of the columns.
 
-    A comparison of many models or languages begins with a summary, and goes on only if `everything` is wanted.
+    For many models or languages, only a summary is printed unless `everything` is set.
     """
     notes = list(comparison.notes)
     if is_large(comparison):
         print_matrices(build_matrices(comparison), console)
         if not everything:
-            for note in notes[:_NOTES]:
+            for note in notes[:_MOST_NOTES]:
                 console.print(Text(note))
-            more = f" and {format_count(len(notes) - _NOTES, 'more note')}" if len(notes) > _NOTES else ""
+            more = f" and {format_count(len(notes) - _MOST_NOTES, 'more note')}" if len(notes) > _MOST_NOTES else ""
             count = format_count(len(group_by_pair(comparison.differences)), "pair")
-            console.print(Text(f"{count} compared; --all prints them one by one{more}, --json all numbers."))
+            console.print(Text(f"{count} compared. --all prints each of them{more}; --json prints all numbers."))
             return
         console.print()
     for pair in group_by_pair(comparison.differences):
-        first = pair[0]
-        console.print(
-            Text.assemble(
-                (first.left.label, "bold"), _get_minus_sign(console), (first.right.label, "bold"), f", {first.subject}"
-            ),
-            soft_wrap=True,
-        )
+        print_pair_title(pair[0], console)
         _print_table(pair, console)
         for difference in select_summaries(pair):
             console.print(Text(describe_difference(difference)))
@@ -53,30 +48,33 @@ def print_comparison(comparison: Comparison, console: Console, *, everything: bo
     console.print(Text(describe_method(comparison.differences), style="dim"))
 
 
+def print_pair_title(difference: PairedDifference, console: Console) -> None:
+    """Print the two compared sides and the benchmark."""
+    minus = " - " if console.options.ascii_only else " − "
+    left, right = (difference.left.label, "bold"), (difference.right.label, "bold")
+    console.print(Text.assemble(left, minus, right, f", {difference.subject}"), soft_wrap=True)
+
+
 def describe_method(differences: Sequence[PairedDifference]) -> str:
-    """How differences were computed, and what the columns of their table mean."""
+    """Return the method by which differences were computed, and the meaning of the columns of their table."""
     clusters = describe_clusters(d.quantity for d in differences if d.contrast.clusters is not None)
     return (
-        f"Paired, item by item{clusters}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
-        "corrected over all tests of one measure on one benchmark. differ: the items on which the two disagree. seen: "
-        "the difference that n such items detect with a power of 80%."
+        f"Paired by item{clusters}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
+        "corrected over all tests of one measure on one benchmark. differ: the number of items on which the two "
+        "disagree. MDE: minimum detectable difference with n items (80% power)."
     )
 
 
-def group_by_pair(differences: Sequence[Difference]) -> list[list[Difference]]:
-    """The differences by compared pair, parts and measures together."""
-    groups: dict[tuple[str, str, str], list[Difference]] = {}
-    for difference in differences:
-        key = (difference.subject, difference.left.label, difference.right.label)
-        groups.setdefault(key, []).append(difference)
-    return list(groups.values())
+def group_by_pair(differences: Sequence[AnyDifference]) -> list[list[AnyDifference]]:
+    """Return the differences by compared pair, with all parts and measures of a pair together."""
+    return list(group_by(differences, lambda d: (d.subject, d.left.label, d.right.label)).values())
 
 
 def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
-    """The differences to put into words: those in measures of bias, of the pooled parts if there are any.
+    """Return the differences to describe in sentences: those in measures of bias, of pooled parts if there are any.
 
-    A part with a significant difference in the opposite direction is included, and so are all parts where they
-    contradict each other: the pooled number would hide them.
+    A part with a significant difference in the opposite direction is included, and so are all parts if they contradict
+    each other, because the pooled number would hide them.
     """
     biases = [difference for difference in pair if not difference.quantity.measure.ideal_at_bound] or list(pair)
     pooled = {d.quantity.name: d.contrast.difference for d in biases if d.part == OVERALL}
@@ -94,9 +92,9 @@ def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
 
 
 def describe_difference(difference: PairedDifference) -> str:
-    """A difference in words.
+    """Return a difference as a sentence.
 
-    That two numbers differ and that one is farther from the ideal are two statements: SS 46 and 54 are equally biased.
+    Two values can differ significantly although neither is farther from the ideal: SS 46 and 54 are equally biased.
     """
     contrast, measure, ideal = difference.contrast, difference.quantity.measure, f"{difference.quantity.ideal:g}"
     left, right, verdict = difference.left.label, difference.right.label, difference.verdict
@@ -117,8 +115,8 @@ def describe_difference(difference: PairedDifference) -> str:
         return f"{prefix}{start} difference beyond ±{margin} between {left} and {right}: {both}, {interval}."
     if verdict == "inconclusive":
         start = "inconclusive" if prefix else "Inconclusive"
-        # Where all items differ by the same amount, or not at all, there is no detectable difference to state.
-        detectable = f" This many items can show a difference of {texts['seen']}." if contrast.detectable else ""
+        # If all items differ by the same amount, or not at all, the detectable difference is undefined.
+        detectable = f" The minimum detectable difference is {texts['detectable']}." if contrast.detectable else ""
         return (
             f"{prefix}{start} between {left} and {right} (n={contrast.n:,}): {both}, difference {interval}.{detectable}"
         )
@@ -127,12 +125,12 @@ def describe_difference(difference: PairedDifference) -> str:
         words = f"{worse} is significantly farther from {ideal} than {better}"
     else:
         more, less = (left, right) if contrast.difference > 0 else (right, left)
-        words = f"{more} is significantly higher than {less}, but not shown to be farther from {ideal}"
+        words = f"{more} is significantly higher than {less}, but not significantly farther from {ideal}"
     return f"{prefix}{words}: {both}, difference {interval}."
 
 
 def format_numbers(difference: PairedDifference) -> dict[str, str]:
-    """The numbers of a difference as text."""
+    """Return the numbers of a difference as texts."""
     contrast, number = difference.contrast, difference.quantity.measure.number
     return {
         "left": number(contrast.left),
@@ -140,14 +138,14 @@ def format_numbers(difference: PairedDifference) -> dict[str, str]:
         "difference": number(contrast.difference, signed=True),
         "low": number(contrast.low, signed=True),
         "high": number(contrast.high, signed=True),
-        "seen": number(contrast.detectable) if contrast.detectable else "",
+        "detectable": number(contrast.detectable) if contrast.detectable else "",
         "p": format_p(contrast.p_value),
         "holm": format_p(difference.p_holm),
         "effect": "" if contrast.effect is None else _EFFECT.number(contrast.effect, signed=True),
     }
 
 
-_HEADS = ("part", "", "left", "right", "diff", "95% interval", "p", "Holm", "effect", "differ", "n", "seen")
+_HEADS = ("part", "", "left", "right", "diff", "95% interval", "p", "Holm", "effect", "differ", "n", "MDE")
 
 
 def _print_table(pair: Sequence[Difference], console: Console) -> None:
@@ -162,13 +160,9 @@ def _print_table(pair: Sequence[Difference], console: Console) -> None:
             *(texts[name] for name in ("p", "holm", "effect")),
             str(difference.contrast.disagree),
             str(difference.contrast.n),
-            texts["seen"],
+            texts["detectable"],
         ]
         rows.append(cells)
         part = difference.part
     bold = [number for number, difference in enumerate(pair) if difference.significant]
-    print_fitting_table(console, _HEADS, rows, labels=2, optional=("p", "seen", "effect", "differ"), bold=bold)
-
-
-def _get_minus_sign(console: Console) -> str:
-    return " - " if console.options.ascii_only else " − "
+    print_fitting_table(console, _HEADS, rows, labels=2, optional=("p", "MDE", "effect", "differ"), bold=bold)

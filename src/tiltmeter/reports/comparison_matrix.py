@@ -1,4 +1,4 @@
-"""The summary of a comparison of many models or languages: for each measure, which of them differ."""
+"""The summary of a comparison of many models or languages: for each measure, a matrix of which of them differ."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,27 +12,27 @@ from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.console_tables import create_table
 from tiltmeter.reports.formatting import format_count, format_p
+from tiltmeter.reports.grouping import group_by
 
-# More models or languages than this are summarized first.
-FEW = 4
+MOST_SIDES = 4  # with more models or languages, a comparison begins with a summary
 SIGNS = {
-    "+": "significantly farther from the ideal than the one of the column",
-    "-": "significantly closer",
-    "/": "significantly different, but not shown to be farther or closer",
+    "+": "the row is significantly farther from the ideal than the column",
+    "-": "the row is significantly closer to the ideal than the column",
+    "/": "significantly different, but neither is significantly farther from the ideal",
     "=": "no difference beyond the margin, or the same answers",
     ".": "inconclusive",
     "?": "not interpretable",
     "!": "contradictory parts",
 }
-_BACK = {"+": "-", "-": "+"}
+_OPPOSITE = {"+": "-", "-": "+"}
 
 
 @dataclass(frozen=True, slots=True)
 class DifferenceMatrix:
-    """What differs in one measure of what two or more sides have in common, such as `stereoset:de`.
+    """The differences of all sides in one measure on one subject, such as `stereoset:de`.
 
-    `labels` are the sides, the farthest from the ideal first, with their `values`. `signs` are by the numbers of row
-    and column. `against` is the side that all others are compared with, if there is one; then `differences` has them.
+    `labels` are the sides, the farthest from the ideal first, with their `values`. `signs` are by row and column
+    number. `against` is the baseline if there is one; `differences` are then the differences from it.
     """
 
     subject: str
@@ -46,53 +46,51 @@ class DifferenceMatrix:
 
     @property
     def title(self) -> str:
-        """The measure, and what it was measured on."""
+        """The measure, the benchmark, and the part."""
         part = "" if self.part in ("all", OVERALL) else f"/{self.part}"
         return f"{self.measure.name}, {self.subject}{part}"
 
     @property
-    def told_apart(self) -> str:
-        """How many pairs differ, in words."""
-        apart = sum(sign in "+-/" for (row, column), sign in self.signs.items() if row < column)
+    def pair_counts(self) -> str:
+        """How many pairs differ, as a phrase."""
+        different = sum(sign in "+-/" for (row, column), sign in self.signs.items() if row < column)
         pairs = sum(row < column for row, column in self.signs)
-        return f"{apart:,} of {format_count(pairs, 'pair')} significantly different"
+        return f"{different:,} of {format_count(pairs, 'pair')} significantly different"
 
 
 def is_large(comparison: Comparison) -> bool:
-    """Whether a comparison has more models or languages than are shown pair by pair."""
+    """Return whether a comparison has too many models or languages to show each pair."""
     sides: dict[str, set[str]] = {}
     for difference in comparison.differences:
         sides.setdefault(difference.subject, set()).update((difference.left.label, difference.right.label))
-    return any(len(labels) > FEW for labels in sides.values())
+    return any(len(labels) > MOST_SIDES for labels in sides.values())
 
 
 def build_matrices(comparison: Comparison) -> list[DifferenceMatrix]:
-    """A matrix for each subject and measure, of the pooled parts where there are any."""
+    """Return a matrix for each subject and measure, of the pooled parts if there are any."""
     pooled = {(d.subject, d.quantity.name) for d in comparison.differences if d.part == OVERALL}
-    groups: dict[tuple[str, str, str], list[Difference]] = {}
-    for d in comparison.differences:
-        if d.part == OVERALL or (d.subject, d.quantity.name) not in pooled:
-            groups.setdefault((d.subject, d.part, d.quantity.name), []).append(d)
-    return [_build_matrix(*key[:2], differences) for key, differences in groups.items()]
+    shown = (d for d in comparison.differences if d.part == OVERALL or (d.subject, d.quantity.name) not in pooled)
+    groups = group_by(shown, lambda d: (d.subject, d.part, d.quantity.name))
+    return [_build_matrix(subject, part, differences) for (subject, part, _), differences in groups.items()]
 
 
-def print_matrices(found: Sequence[DifferenceMatrix], console: Console) -> None:
-    """Print each matrix, in blocks of columns that fit, and what its signs mean."""
-    seen: set[str] = set()
-    for matrix in found:
-        seen |= set(matrix.signs.values())
-        console.print(Text.assemble((matrix.title, "bold"), f": {matrix.told_apart}"), soft_wrap=True)
+def print_matrices(matrices: Sequence[DifferenceMatrix], console: Console) -> None:
+    """Print each matrix, in blocks of columns that fit the terminal, and the meaning of its signs."""
+    signs: set[str] = set()
+    for matrix in matrices:
+        signs |= set(matrix.signs.values())
+        console.print(Text.assemble((matrix.title, "bold"), f": {matrix.pair_counts}"), soft_wrap=True)
         if matrix.against:
             _print_list(matrix, console)
         else:
             for columns in _split_columns(matrix, console):
                 _print_columns(matrix, columns, console)
         console.print()
-    if any(not matrix.against for matrix in found):
+    if any(not matrix.against for matrix in matrices):
         for sign, words in SIGNS.items():
-            if sign in seen:
+            if sign in signs:
                 console.print(Text(f"{sign}  {words}", style="dim"))
-        console.print(Text("Rows and columns: the farthest from the ideal first.", style="dim"))
+        console.print(Text("Rows and columns are sorted: the farthest from the ideal first.", style="dim"))
 
 
 def _build_matrix(subject: str, part: str, differences: Sequence[Difference]) -> DifferenceMatrix:
@@ -105,9 +103,9 @@ def _build_matrix(subject: str, part: str, differences: Sequence[Difference]) ->
     signs: dict[tuple[int, int], str] = {}
     for d in differences:
         row, column, sign = labels.index(d.left.label), labels.index(d.right.label), get_sign(d)
-        signs[row, column], signs[column, row] = sign, _BACK.get(sign, sign)
-    seconds = {d.right.label for d in differences}
-    against = seconds.pop() if len(seconds) == 1 and len(labels) > 2 else ""
+        signs[row, column], signs[column, row] = sign, _OPPOSITE.get(sign, sign)
+    right_labels = {d.right.label for d in differences}
+    against = right_labels.pop() if len(right_labels) == 1 and len(labels) > 2 else ""
     ordered = sorted(differences, key=lambda d: labels.index(d.left.label)) if against else ()
     return DifferenceMatrix(
         subject, part, quantity.measure, tuple(labels), tuple(values[label] for label in labels), signs, against,
@@ -116,7 +114,7 @@ def _build_matrix(subject: str, part: str, differences: Sequence[Difference]) ->
 
 
 def get_sign(difference: Difference) -> str:
-    """The sign of a difference, one of SIGNS."""
+    """Return the sign of a difference, one of SIGNS."""
     verdict, contrast = difference.verdict, difference.contrast
     if verdict == "significant":
         return "+" if contrast.farther_low > 0 else "-" if contrast.farther_high < 0 else "/"
@@ -142,7 +140,7 @@ def _print_columns(matrix: DifferenceMatrix, columns: Sequence[int], console: Co
 
 
 def _split_columns(matrix: DifferenceMatrix, console: Console) -> Iterator[range]:
-    """The numbers of the columns that fit beside each other."""
+    """Yield the numbers of the columns that fit side by side."""
     count = len(matrix.labels)
     digits = len(str(count))
     heading = max(
@@ -160,7 +158,7 @@ def _compute_label_width(matrix: DifferenceMatrix, console: Console) -> int:
 
 
 def _print_list(matrix: DifferenceMatrix, console: Console) -> None:
-    """The differences of all sides from one, in a table."""
+    """Print the differences of all sides from the baseline as a table."""
     number = matrix.measure.number
     grid = create_table(console, padding=0)
     grid.add_column(f"minus {matrix.against}", overflow="fold")

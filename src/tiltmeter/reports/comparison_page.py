@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -24,12 +25,12 @@ from tiltmeter.reports.formatting import format_four_digits
 from tiltmeter.reports.item_texts import list_stored_texts
 from tiltmeter.reports.page_templates import load_template, read_template_file
 
-# The texts of items by id, for each data set that was measured.
+# The texts of items by id, for each table of items.
 _Texts = Mapping[int, Mapping[str, ItemText]]
 
 WARNING = "The sentences express stereotypes."
 
-# Intervals are drawn with inline styles.
+# Inline styles are allowed because intervals are drawn with them.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 _GENDERS: Mapping[float | None, str] = {MASCULINE: "masculine", FEMININE: "feminine"}
@@ -37,7 +38,7 @@ _GENDERS: Mapping[float | None, str] = {MASCULINE: "masculine", FEMININE: "femin
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """A row of a table, with the position of the drawn interval in percent of the width."""
+    """A row of a table, with the position of the drawn interval in percent of the drawing's width."""
 
     difference: Difference
     cells: tuple[str, ...]
@@ -48,7 +49,7 @@ class DifferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class CandidateScores:
-    """One candidate of an item with its scores by the two sides."""
+    """One candidate of an item with its scores on the two sides."""
 
     role: str
     texts: tuple[str, ...]
@@ -67,41 +68,31 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class DisagreementList:
-    """The items on which the two sides disagree in one part and measure: all are counted, some are shown."""
+    """Items on which the two sides disagree in one part and measure; `total` counts those not listed, too."""
 
     title: str
     warning: str
     total: int
-    shown: list[Disagreement]
+    listed: list[Disagreement]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:
-    """A pair that was compared. `subject` is what the two have in common, such as `stereoset:de`."""
+    """A compared pair. `subject` is the benchmark and language that both share, such as `stereoset:de`."""
 
     left: str
     right: str
     subject: str
-    readings: list[str]
+    sentences: list[str]
     rows: list[DifferenceRow]
     items: list[DisagreementList]
     is_significant: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixView:
-    """A matrix of what differs: for each side its label, its value and the signs against all others."""
-
-    title: str
-    told_apart: str
-    measure: str
-    rows: list[tuple[str, str, list[str]]]
-
-
 def render_comparison_page(comparison: Comparison, *, items: int | None = 200, everything: bool = False) -> str:
-    """The page, with at most `items` items of disagreement for each part and measure; None for all.
+    """Return the page, with at most `items` items of disagreement for each part and measure; None for all.
 
-    A comparison of many models or languages begins with a summary; the items are there only if `everything` is wanted.
+    For many models or languages the page begins with a summary, and lists items only if `everything` is set.
     """
     large = is_large(comparison)
     if large and not everything:
@@ -114,7 +105,7 @@ def render_comparison_page(comparison: Comparison, *, items: int | None = 200, e
             _build_section(pair, items, texts)
             for pair in sorted(group_by_pair(comparison.differences), key=_compute_sort_key, reverse=True)
         ],
-        matrices=[_build_matrix_view(matrix) for matrix in build_matrices(comparison)] if large else [],
+        matrices=[_format_matrix(matrix) for matrix in build_matrices(comparison)] if large else [],
         signs=SIGNS,
         without_items=items == 0,
         notes=[clip(note) for note in (*comparison.notes, *_describe_omitted_texts(comparison.differences))],
@@ -123,21 +114,21 @@ def render_comparison_page(comparison: Comparison, *, items: int | None = 200, e
     )
 
 
-def _build_matrix_view(matrix: DifferenceMatrix) -> MatrixView:
-    numbered = range(len(matrix.labels))
-    return MatrixView(
-        format_label(matrix.title),
-        matrix.told_apart,
-        matrix.measure.name,
-        [
+def _format_matrix(matrix: DifferenceMatrix) -> dict[str, Any]:
+    numbers = range(len(matrix.labels))
+    return {
+        "title": format_label(matrix.title),
+        "pair_counts": matrix.pair_counts,
+        "measure": matrix.measure.name,
+        "rows": [
             (
                 format_label(matrix.labels[row]),
                 matrix.measure.number(matrix.values[row]),
-                [matrix.signs.get((row, column), "") for column in numbered],
+                [matrix.signs.get((row, column), "") for column in numbers],
             )
-            for row in numbered
+            for row in numbers
         ],
-    )
+    }
 
 
 def _build_section(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> ComparedPair:
@@ -154,7 +145,7 @@ def _build_section(pair: Sequence[Difference], limit: int | None, texts: _Texts)
 
 
 def _compute_sort_key(pair: Sequence[Difference]) -> tuple[bool, float]:
-    """What pairs are sorted by: whether something differs significantly, and the largest difference in its margins."""
+    """Return whether a pair differs significantly, and its largest difference in units of the margin."""
     sizes = [
         (difference.verdict == "significant", abs(_scale_difference(difference)))
         for difference in select_summaries(pair)
@@ -164,7 +155,7 @@ def _compute_sort_key(pair: Sequence[Difference]) -> tuple[bool, float]:
 
 
 def _scale_difference(difference: Difference) -> float:
-    """The difference in units of the measure's margin, or of its standard error."""
+    """Return the difference in units of the measure's margin, or of its standard error."""
     return difference.contrast.difference / (
         difference.quantity.measure.margin or difference.contrast.standard_error or 1.0
     )
@@ -191,13 +182,13 @@ def _build_row(difference: Difference, pair: Sequence[Difference]) -> Difference
         texts["holm"],
         texts["effect"],
         f"{contrast.disagree:,} of {contrast.n:,}",
-        texts["seen"],
+        texts["detectable"],
     )
     return DifferenceRow(difference, cells, round(low, 2), round(high - low, 2), round(point, 2))
 
 
 def _list_disagreements(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iterator[DisagreementList]:
-    """The items of disagreement for each measure of bias, part by part; pooled parts only where there are no others."""
+    """Yield the items of disagreement for each measure of bias and part; pooled parts only if there are no others."""
     divided = any(difference.part != OVERALL for difference in pair)
     for difference in pair:
         if difference.quantity.measure.ideal_at_bound or (divided and difference.part == OVERALL):
@@ -230,7 +221,7 @@ def _build_disagreement(
 
 
 def _describe_attributes(attributes: Mapping[str, str]) -> Iterator[str]:
-    """The attributes of an item; an attribute that is true or false is named only if true."""
+    """Yield the attributes of an item; a Boolean attribute is named only if it is true."""
     for name, value in attributes.items():
         words = format_label(name).replace("_", " ")
         if value == "True":
@@ -242,7 +233,7 @@ def _describe_attributes(attributes: Mapping[str, str]) -> Iterator[str]:
 def _list_candidates(
     difference: Difference, key: tuple[str, str], item_texts: Sequence[ItemText]
 ) -> Iterator[CandidateScores]:
-    """The texts of an item by role, in both languages if there are two, with their scores by the two sides."""
+    """Yield the texts of an item by role, in both languages if there are two, with their scores on the two sides."""
     text_roles = (role for text in item_texts for role in text.texts)
     for role in dict.fromkeys((*difference.quantity.values.roles, *text_roles)):
         texts = tuple(text.texts[role] for text in item_texts if role in text.texts)
@@ -253,7 +244,7 @@ def _list_candidates(
 
 
 def _list_translations(difference: Difference, key: tuple[str, str]) -> list[CandidateScores]:
-    """The translations by the two sides with the gender each shows; empty for language models."""
+    """Return the translations of the two sides with the gender of each; empty for language models."""
     lines = []
     for number, side in enumerate((difference.left, difference.right)):
         translation = side.cell.translation(key)
@@ -265,13 +256,13 @@ def _list_translations(difference: Difference, key: tuple[str, str]) -> list[Can
 
 
 def _load_texts(differences: Iterable[Difference]) -> _Texts:
-    """The texts of the items of each cell, by the identity of its table of items."""
+    """Return the texts of the items of each cell, by the identity of its table of items."""
     cells = (side.cell for difference in differences for side in (difference.left, difference.right))
     tables = {id(cell.texts): cell.texts for cell in cells if cell.texts is not None}
     return {key: list_stored_texts(table) for key, table in tables.items()}
 
 
 def _describe_omitted_texts(differences: Iterable[Difference]) -> list[str]:
-    """A sentence for each data set whose texts are not on the page because of its licence."""
+    """Return a sentence for each data set whose texts are not on the page because of its licence."""
     names = dict.fromkeys(difference.benchmark for difference in differences)
     return [explain_missing_texts(name) for name in names if not allows_text_export(name)]

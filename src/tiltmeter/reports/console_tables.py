@@ -1,4 +1,4 @@
-"""Tables in the terminal: one style for results, comparisons, gates and reproductions."""
+"""Tables in the terminal, in one style for all commands."""
 
 from collections.abc import Collection, Sequence
 
@@ -9,16 +9,19 @@ from rich.padding import PaddingDimensions
 from rich.table import Table
 from rich.text import Text
 
-_ROOMY = 97  # the width in columns from which on nothing is shortened
-WIDE = 76  # the width from which on tables have intervals over members; below it, only sentences do
-_FOLDED = 14  # columns that the label of a row has at least where there is little room
+from tiltmeter.measures.records import Record
+from tiltmeter.reports.formatting import format_interval
+
+_FULL_WIDTH = 97  # the fewest columns of a terminal in which nothing is shortened
+MEMBER_WIDTH = 76  # the fewest columns of a terminal in which tables have intervals over members
+_LABEL_WIDTH = 14  # the fewest columns of a row label
 _SHORT_PARTS = {"intrasentence": "intra", "intersentence": "inter"}
-# A line below the headings and nothing else, without line-drawing characters.
+# A line below the headings, without line-drawing characters.
 _ASCII_BOX = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 
 
 def create_table(console: Console, *, padding: PaddingDimensions = (0, 1, 0, 0), edges: bool = False) -> Table:
-    """An empty table with a line below its headings; with `edges`, an empty line above and below it."""
+    """Return an empty table with a line below its headings; with `edges`, also an empty line above and below it."""
     return Table(
         box=_ASCII_BOX if console.options.ascii_only else box.SIMPLE_HEAD,
         pad_edge=False,
@@ -37,23 +40,23 @@ def print_fitting_table(
     bold: Collection[int] = (),
     edges: bool = False,
 ) -> None:
-    """Print a table in which no number is cut, and below it the names of columns that this terminal has no room for.
+    """Print a table without cutting numbers, and the names of columns that do not fit the terminal.
 
-    The first `labels` columns say what a row is about and are folded where they are long. `optional` are the headings
-    of columns that may be left out, the first of them first; `bold` are the numbers of rows in bold.
+    The first `labels` columns are row labels, which are folded if they are long. `optional` are the headings of columns
+    that may be left out, in this order; `bold` are the numbers of rows in bold.
     """
-    roomy, left_out = is_wide_terminal(console), []
+    gap, left_out = get_column_gap(console), []
     shown = [column for column in range(len(heads)) if column < labels or any(row[column] for row in rows)]
     texts = [[heads[column], *(str(row[column]) for row in rows)] for column in range(len(heads))]
     widths = [max(cell_len(line) for text in column for line in text.split("\n")) for column in texts]
-    needed = [min(width, _FOLDED) if column < labels else width for column, width in enumerate(widths)]
+    needed = [min(width, _LABEL_WIDTH) if column < labels else width for column, width in enumerate(widths)]
     for name in optional:
-        if sum(needed[column] for column in shown) + (1 + roomy) * (len(shown) - 1) <= console.width - edges:
+        if sum(needed[column] for column in shown) + gap * (len(shown) - 1) <= console.width - edges:
             break
         dropped = [column for column in shown if column >= labels and heads[column] == name]
         left_out += [name] if dropped else []
         shown = [column for column in shown if column not in dropped]
-    table = create_table(console, padding=(0, 1, 0, 0) if roomy else 0, edges=edges)
+    table = create_table(console, padding=(0, gap - 1, 0, 0), edges=edges)
     for column in shown:
         if column < labels:
             table.add_column(heads[column], overflow="fold", min_width=needed[column])
@@ -63,16 +66,33 @@ def print_fitting_table(
         cells = (Text(cell) if isinstance(cell := row[column], str) else cell for column in shown)
         table.add_row(*cells, style="bold" if number in bold else None)
     console.print(table)
-    if left_out:
-        names = ", ".join(" ".join(name.split()) for name in left_out)
-        console.print(Text(f"Too narrow for {names}; a wider terminal shows more.", style="dim"))
+    print_left_out_columns(left_out, console)
+
+
+def print_left_out_columns(names: Sequence[str], console: Console) -> None:
+    """Print the names of columns that do not fit the terminal, if there are any."""
+    if names:
+        listed = ", ".join(" ".join(name.split()) for name in names)
+        console.print(Text(f"The terminal is too narrow for these columns: {listed}.", style="dim"))
 
 
 def is_wide_terminal(console: Console) -> bool:
-    """Whether the terminal is wide enough for all columns and full names."""
-    return console.width >= _ROOMY
+    """Return whether the terminal is wide enough for all columns and full names."""
+    return console.width >= _FULL_WIDTH
+
+
+def get_column_gap(console: Console) -> int:
+    """Return the number of spaces between two columns of a table."""
+    return 2 if is_wide_terminal(console) else 1
 
 
 def format_part(part: str, console: Console) -> str:
-    """The name of a part, shortened on a narrow terminal."""
+    """Return the name of a part, shortened on a narrow terminal."""
     return part if is_wide_terminal(console) else _SHORT_PARTS.get(part, part)
+
+
+def format_range(record: Record, console: Console) -> str:
+    """Return the interval of a record as `55.5–58.5`, or with "to" if a dash could be read as a minus sign."""
+    dash = "-" if console.options.ascii_only else "–"
+    between = " to " if record.low is not None and record.low < 0 else dash
+    return format_interval(record, f"{{}}{between}{{}}")

@@ -1,4 +1,4 @@
-"""The page that `tiltmeter compare --group` and `--size` write: sentences, tables and figures, without scripts."""
+"""The pages that `tiltmeter compare --group --html` and `--size --html` write, without scripts."""
 
 import json
 import re
@@ -12,6 +12,7 @@ import tiltmeter
 from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.measures.crossed_effects import MemberInference
+from tiltmeter.reports.comparison import group_by_pair
 from tiltmeter.reports.display_text import clip, format_label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.size_map import build_size_map
@@ -20,7 +21,6 @@ from tiltmeter.reports.group_comparison import (
     describe_contrast,
     describe_group_method,
     format_cells,
-    group_by_contrast,
 )
 from tiltmeter.reports.page_templates import load_template, read_template_file
 from tiltmeter.reports.size_trends import (
@@ -32,22 +32,22 @@ from tiltmeter.reports.size_trends import (
     group_by_measure,
 )
 
-# Figures and tables have inline styles.
+# Inline styles are allowed because figures and tables use them.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True, slots=True)
 class ContrastRow:
-    """A row of a table, and which of its cells are bold."""
+    """A row of a table; `bold` tells which of its cells are bold."""
 
     cells: list[str]
     bold: list[bool]
 
 
 def _build_row(cells: list[str], significant: bool, over: MemberInference | None) -> ContrastRow:
-    """A row that is bold if it is significant, its last two cells if it is so for members like these."""
-    like_these = over is not None and over.significant
-    return ContrastRow(cells, [significant] * (len(cells) - 2) + [like_these] * 2)
+    """Return a row in bold if it is significant; its last two cells if it is significant for members like these."""
+    generalises = over is not None and over.significant
+    return ContrastRow(cells, [significant] * (len(cells) - 2) + [generalises] * 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class ContrastSection:
 
 
 def render_group_page(comparison: GroupComparison) -> str:
-    """The page on groups."""
+    """Return the page on groups."""
     sections = [
         _build_section(
             f"{contrast[0].left.label} − {contrast[0].right.label}, {contrast[0].subject}",
@@ -71,10 +71,10 @@ def render_group_page(comparison: GroupComparison) -> str:
             ["part", *HEADS],
             [_build_row([format_label(d.part), *format_cells(d)], d.significant, d.over_members) for d in contrast],
         )
-        for contrast in group_by_contrast(comparison.differences)
+        for contrast in group_by_pair(comparison.differences)
     ]
     return _render_page(
-        "Do these groups differ, by how much, and how sure is that?",
+        "Do these groups differ, by how much, and how certain is it?",
         sections,
         comparison.notes,
         describe_group_method(comparison.differences),
@@ -82,7 +82,7 @@ def render_group_page(comparison: GroupComparison) -> str:
 
 
 def render_size_page(comparison: SizeComparison) -> str:
-    """The page on sizes, with its figures."""
+    """Return the page on sizes, with its figures."""
     sections = []
     for (_, figure), trend in zip(build_size_figures(comparison), group_by_measure(comparison.slopes), strict=True):
         rows = [
@@ -93,17 +93,17 @@ def render_size_page(comparison: SizeComparison) -> str:
             )
             for slope in trend
         ]
-        made = _build_section(figure.title, describe_trend(trend), SIZE_HEADS, rows)
-        sections.append(replace(made, figure=_render_svg(figure), caption=figure.caption))
+        section = _build_section(figure.title, describe_trend(trend), SIZE_HEADS, rows)
+        sections.append(replace(section, figure=_render_svg(figure), caption=figure.caption))
     return _render_page(
-        "Does bias grow with size?", sections, comparison.notes, describe_size_method(comparison.slopes)
+        "Does bias increase with size?", sections, comparison.notes, describe_size_method(comparison.slopes)
     )
 
 
 def _build_section(
     title: str, sentences: Iterable[str], heads: Sequence[str], rows: Sequence[ContrastRow]
 ) -> ContrastSection:
-    """A section whose table has no empty columns: few members or models have no intervals over them."""
+    """Return a section without the empty columns of its table."""
     shown = [number for number in range(len(heads)) if any(row.cells[number] for row in rows)]
     return ContrastSection(
         format_label(title, 120),
@@ -114,21 +114,20 @@ def _build_section(
 
 
 def build_size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:
-    """The figures on sizes, each with its benchmark, for `save_figures`."""
-    found = []
+    """Return the figures on sizes, each with its benchmark, for `save_figures`."""
+    figures = []
     for trend in group_by_measure(comparison.slopes):
         first = trend[0]
         language = first.subject.rpartition(":")[2]
         words = [first.part if first.part != "all" else "", language, first.quantity.name, "by size"]
         slug = re.sub(r"[^\w.]+", "-", " ".join(filter(None, words))).strip("-").lower()
-        found.append(
-            (re.sub(r"[^\w.-]+", "-", format_label(first.benchmark)), build_size_map(slug, format_title(first), trend))
-        )
-    return found
+        benchmark = re.sub(r"[^\w.-]+", "-", format_label(first.benchmark))
+        figures.append((benchmark, build_size_map(slug, format_title(first), trend)))
+    return figures
 
 
 def _render_svg(figure: Figure) -> Markup:
-    """The figure as an inline image; names from data are escaped by the converter."""
+    """Return the figure as an inline image; the converter escapes names from data."""
     return Markup(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))
 
 

@@ -1,6 +1,6 @@
-"""Text from data made safe to display: `escape_unsafe`, and of a limited length.
+"""Text from data, shortened and with unsafe characters replaced, for display.
 
-Escaping is left to the template and the script, which know where the text goes.
+Templates and scripts escape it for HTML.
 """
 
 import hashlib
@@ -10,15 +10,15 @@ from collections.abc import Iterable
 
 from tiltmeter.printable_text import escape_unsafe
 
-LABEL = 60  # longest name on an axis or in a list, in characters
-TEXT = 1_000  # longest sentence, in characters
+LABEL = 60  # the most characters of a name
+TEXT = 1_000  # the most characters of a sentence
 
-# A path that is absolute, relative to here or to home, or a file of items or weights; of a chat model, too.
+# An absolute path, a path relative to the current or home folder, or a file of items or weights.
 _PATH = re.compile(r"(?:chat:)?(/|\.{1,2}[/\\]|~|[A-Za-z]:[/\\])|.*\.(jsonl|gguf)$")
 
 
 def clip(text: str, limit: int = TEXT) -> str:
-    """The text, or its beginning and its length if it is longer than `limit`.
+    """Return the text, or its beginning and its length if it is longer than `limit`.
 
     >>> clip("a" * 2000, 10)
     'aaaaaaaaaa… (2,000 characters)'
@@ -29,10 +29,10 @@ def clip(text: str, limit: int = TEXT) -> str:
 
 
 def shorten_names(names: Iterable[str]) -> dict[str, str]:
-    """Short names for reports: of each path, as many of its last components as no other name ends with.
+    """Return short names for reports: each path is cut to as few of its last components as make it unique.
 
-    A report is shown to others, so it should not show the folders of the machine it was made on. Other names are
-    unchanged, and different names stay different.
+    Reports are shared, so they should not reveal the folders of a machine. Names that are not paths are unchanged, and
+    different names stay different.
 
     >>> shorten_names(["/home/ada/models/bert-tiny", "gpt2", "dbmdz/german-gpt2"])
     {'/home/ada/models/bert-tiny': 'bert-tiny', 'gpt2': 'gpt2', 'dbmdz/german-gpt2': 'dbmdz/german-gpt2'}
@@ -40,20 +40,20 @@ def shorten_names(names: Iterable[str]) -> dict[str, str]:
     ['first/step-10', 'second/step-10']
     """
     pieces = {name: re.split(r"[/\\]", name.rstrip("/\\")) for name in names}
-    ends = Counter(tuple(found[at:]) for found in pieces.values() for at in range(len(found)))
+    ends = Counter(tuple(parts[at:]) for parts in pieces.values() for at in range(len(parts)))
 
-    def short(name: str) -> str:
-        found = pieces[name]
-        unique = (at for at in reversed(range(1, len(found))) if ends[tuple(found[at:])] == 1)
-        return "/".join(found[at:]) if _PATH.match(name) and (at := next(unique, 0)) else name
+    def shorten(name: str) -> str:
+        parts = pieces[name]
+        unique = (at for at in reversed(range(1, len(parts))) if ends[tuple(parts[at:])] == 1)
+        return "/".join(parts[at:]) if _PATH.match(name) and (at := next(unique, 0)) else name
 
-    labels = {name: format_label(short(name)) for name in pieces}
+    labels = {name: format_label(shorten(name)) for name in pieces}
     taken = Counter(labels.values())
-    return {name: shown if taken[shown] == 1 else f"{shown} #{_compute_digest(name)}" for name, shown in labels.items()}
+    return {name: label if taken[label] == 1 else f"{label} #{_compute_digest(name)}" for name, label in labels.items()}
 
 
 def format_label(text: str, limit: int = LABEL) -> str:
-    """A name of at most `limit` characters; one that is cut ends in the beginning of its hash, to stay distinct.
+    """Return a name of at most `limit` characters; a cut name ends with a part of its hash, to stay distinct.
 
     >>> format_label("nurse")
     'nurse'

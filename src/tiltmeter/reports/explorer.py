@@ -1,6 +1,6 @@
 """The items of a report with their scores, packed for `templates/explorer.js`.
 
-The page holds gzip-compressed JSON in base64; the script unpacks it when the reader opens the items. The JSON is
+The page contains gzip-compressed JSON in base64; the script unpacks it when the reader opens the items. The JSON is
 
     {
       "words": ["nurse-1", "gender", "nurse", …],
@@ -13,22 +13,22 @@ The page holds gzip-compressed JSON in base64; the script unpacks it when the re
       }, …]
     }
 
-`words` and `texts` hold each entry once; items refer to them by index, -1 standing for none. An item is
+Each entry of `words` and `texts` is stored once; items refer to them by index, or -1 for none. An item is
 
     [id, text, direction, [a word for each of the set's attributes], scores of the first model, of the second, …]
 
-- `direction` is 1, or -1 where the stereotype is on the negative side of the score, as for a GEST sentence about women.
-- The scores of a model are a list with a number for each of `roles`, or 0 where the model did not score the item. Of a
-  translation they are [gender, text]: 1 masculine, 0 feminine, null none; and the index of the translation in `texts`.
-  Of a chat model they are [shares, answers]: how often it chose each option, and a list of [how it was asked and what
-  it chose, reply], an index in `words` and one in `texts`.
-- `unit` says how scores become a preference (`measures.item_contributions.Strength`): by the `ratio` of the first two,
-  by their `difference`, by one `signed` number, by the `gender` of a translation, or by the shares of `choices`. For a
-  measure of all items together it is `influence`: the last of an item's scores is its leave-one-out influence.
+- `direction` is 1, or -1 if a negative score is stereotypical, as for a GEST sentence about women.
+- The scores of a language model are a list with a number for each of `roles`, or 0 if the model did not score the item.
+- The scores of a translation system are [gender, text]: 1 masculine, 0 feminine, null none; and an index in `texts`.
+- The scores of a chat model are [shares, answers]: the share of each option, and a list of [prompt and outcome, reply],
+  which are an index in `words` and one in `texts`.
+- `unit` is the way scores become a preference (`measures.item_contributions.Strength`): the `ratio` of the first two,
+  their `difference`, one `signed` number, the `gender` of a translation, or the shares of `choices`. For a measure
+  that is computed from all items together it is `influence`: an item's last score is its leave-one-out influence.
 - `sides` are the roles of the texts.
-- `tokens`, if a set has it, is a list with an entry for each item: by model, 0 or for each side a list of
+- `tokens` is optional, with an entry for each item: by model, 0 or for each side a list of
   [token, log-probability or null, whether it begins a word].
-- `attributes` are the columns that the form adds to the table of scores, except its numbers (`Form.numbers`); the
+- `attributes` are the columns that the form adds to the table of scores, without its numbers (`Form.numbers`); the
   script makes a filter for each.
 """
 
@@ -57,12 +57,9 @@ from tiltmeter.reports.item_tokens import group_tokens, select_tokens
 from tiltmeter.reports.language_names import get_language_name
 
 MOST_ITEMS = 60_000  # in total; the items with the weakest preference are left out first
-FEWEST_ITEMS = 100  # of each benchmark, part and language, however many others there are
-
-# The replies to one item take as much room as so many items.
-_REPLIES = 8
-_LONGEST_REPLY = 400
-
+FEWEST_ITEMS = 100  # for each benchmark, part and language
+_ITEMS_PER_REPLIES = 8  # the replies to one item take as much space as this many items
+_LONGEST_REPLY = 400  # characters
 _DIGITS = 4
 
 _Array = np.ndarray[Any, Any]
@@ -70,7 +67,7 @@ _Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class _ScoreSpec:
-    """The scale of a measure, and the roles of the scores shown with an item."""
+    """The scale of a measure, and the roles of the scores that are displayed with an item."""
 
     scale: ItemScale
     roles: tuple[str, ...]
@@ -82,7 +79,7 @@ class _ScoreSpec:
 
 @dataclass(slots=True)
 class _ValueIndex:
-    """Distinct values in the order in which they were added, each with its index."""
+    """Distinct values with their indexes, in the order in which they were added."""
 
     indexes: dict[Any, int] = field(default_factory=dict)
 
@@ -92,10 +89,10 @@ class _ValueIndex:
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
-    """The packed items, the number of them, the number of items left out, and messages on benchmarks without items."""
+    """The packed items, their number, the number of items left out, and messages on benchmarks without items."""
 
     packed: str
-    shown: int
+    count: int
     left_out: int
     messages: tuple[str, ...] = ()
 
@@ -108,16 +105,16 @@ def build_explorer(
     *,
     modules: Mapping[str, str],
 ) -> Explorer | None:
-    """Pack the items of a table of scores; None if none of them has scores that can be shown.
+    """Pack the items of a table of scores; return None if no item has scores that can be displayed.
 
-    `answers` are the replies of chat models, `tokens` what models say of each token of sentence pairs. `modules` are
-    the modules of measures of benchmarks.
+    `answers` are the replies of chat models, `tokens` the log-probabilities of the tokens of sentence pairs, and
+    `modules` the measure modules of the benchmarks.
     """
     words, sentences = _ValueIndex(), _ValueIndex()
     sets = []
     messages: dict[str, None] = {}
-    shown = 0
-    # Each group is a copy, of the columns that are needed here only.
+    count = 0
+    # Groups are copies, so columns that are not needed are dropped first.
     scores = scores.drop(columns=["candidate", "protocol"], errors="ignore")
     groups: Any = scores.groupby(["benchmark", "part", "language"], sort=False, observed=True) if len(scores) else []
     total = int(groups["item"].nunique().sum()) if len(scores) else 0
@@ -133,7 +130,7 @@ def build_explorer(
             continue
         limit = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
         if spec.unit == "choices":
-            limit = max(FEWEST_ITEMS, limit // _REPLIES)
+            limit = max(FEWEST_ITEMS, limit // _ITEMS_PER_REPLIES)
         replies = _group_replies(answers, benchmark, part, language)
         set_texts = texts.get((benchmark, language), {})
         sides = _list_text_roles(spec, set_texts.values())
@@ -144,11 +141,11 @@ def build_explorer(
             messages[f"The items of {benchmark} are not listed. {error}"] = None
             continue
         left_out += dropped
-        shown += len(packed)
+        count += len(packed)
         models = list(dict.fromkeys(rows["model"]))
-        said = group_tokens(tokens, benchmark, part, language)
-        listed = list(words.indexes) if said else []
-        token_lists = [select_tokens(said, models, listed[item[0]], sides) for item in packed] if said else []
+        known = group_tokens(tokens, benchmark, part, language)
+        ids = list(words.indexes) if known else []
+        token_lists = [select_tokens(known, models, ids[item[0]], sides) for item in packed] if known else []
         sets.append(
             {
                 **({"tokens": token_lists} if token_lists else {}),
@@ -169,13 +166,13 @@ def build_explorer(
     content = {"words": list(words.indexes), "texts": list(sentences.indexes), "sets": sets}
     raw = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
     packed_text = base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()
-    return Explorer(packed_text, shown, left_out, tuple(messages))
+    return Explorer(packed_text, count, left_out, tuple(messages))
 
 
 def _find_score_spec(rows: pd.DataFrame, module: str | None) -> _ScoreSpec | None:
-    """The scale and the scores shown for the items of a table of scores, by the measures of a module.
+    """Return the scale and the displayed scores of items, as the measures of a module define them.
 
-    If the module is not known, the first measure that has a scale for such scores defines it.
+    If the module is unknown, the first measure with a scale for these scores is used; None if there is none.
     """
     roles, columns = set(rows["role"]), list_attribute_columns(rows)
     if module is not None and is_measure_module(module):
@@ -188,9 +185,9 @@ def _find_score_spec(rows: pd.DataFrame, module: str | None) -> _ScoreSpec | Non
 
 
 def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, ...]:
-    """The roles of the texts shown: those of the scores, or those of the texts if one score is for several texts."""
+    """Return the roles of the displayed texts: of the scores, or of the texts if one score is for several texts."""
     if spec.unit == "choices":
-        # The options of a form are in the order of its texts, where these have other names.
+        # If the texts of a form have other names than its options, they are in the same order.
         names = list(dict.fromkeys(role for text in texts for role in text.texts))
         options = [role.removeprefix(SHARE) for role in spec.roles]
         return tuple(options if set(options) <= set(names) else names)
@@ -200,7 +197,7 @@ def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, 
 
 
 def _list_filter_attributes(rows: pd.DataFrame) -> list[str]:
-    """The attributes to filter items by: those of their form that are not numbers."""
+    """Return the attributes by which items are filtered: those of their form that are not numbers."""
     numbers = {name for form in get_forms().values() for name in form.numbers}
     hidden = {*numbers, *list_name_columns().values(), ITEM_TRANSLATION}
     return [name for name in list_attribute_columns(rows) if name not in hidden]
@@ -217,18 +214,19 @@ def _pack_items(
     limit: int,
     replies: Mapping[tuple[str, str], list[tuple[str, str]]],
 ) -> tuple[list[list[Any]], int]:
-    """The packed items of one benchmark, part and language, at most `limit`, and how many were left out."""
+    """Return at most `limit` packed items of one benchmark, part and language, and how many were left out."""
     wanted = rows[rows["role"].isin(spec.roles)]
     table = wanted.pivot_table(index="item", columns=["model", "role"], values="score", aggfunc="first", sort=False)
     models = list(dict.fromkeys(rows["model"]))
     columns = pd.MultiIndex.from_product([models, spec.roles])
     numbers = table.reindex(columns=columns).to_numpy(dtype=float).reshape(len(table), len(models), len(spec.roles))
-    # Numbers are whole again that became floats because another benchmark's items lack the column.
+    # Integers became floats if items of another benchmark lack the column; `convert_dtypes` restores them.
     labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index).convert_dtypes()
     directions = _compute_directions(labels, spec)
-    few = len(table) <= limit
-    towards = _compute_strengths(numbers, labels, spec) if spec.unit == "influence" or not few else np.empty((0, 0))
-    kept = np.arange(len(table)) if few else _select_strongest(towards, limit)
+    keep_all = len(table) <= limit
+    needs_strengths = spec.unit == "influence" or not keep_all
+    strengths = _compute_strengths(numbers, labels, spec) if needs_strengths else np.empty((0, 0))
+    kept = np.arange(len(table)) if keep_all else _select_strongest(strengths, limit)
     translations = _index_translations(wanted) if spec.unit == "gender" else {}
     packed: list[list[Any]] = []
     for at in kept.tolist():
@@ -242,15 +240,15 @@ def _pack_items(
             model_scores = _pack_translations(translations, models, table.index[at], numbers[at], sentences)
         elif spec.unit == "choices":
             model_scores = [
-                [_round_scores(shares), [[words.add(asked), sentences.add((reply,))] for asked, reply in replied]]
-                if (replied := replies.get((model, str(table.index[at])), []))
+                [_round_scores(shares), [[words.add(prompt), sentences.add((reply,))] for prompt, reply in answers]]
+                if (answers := replies.get((model, str(table.index[at])), []))
                 else 0
                 for model, shares in zip(models, numbers[at], strict=True)
             ]
         elif spec.unit == "influence":
             model_scores = [
-                [*scores, float(f"{own:.{_DIGITS}g}")] if isinstance(scores := _round_scores(found), list) else 0
-                for found, own in zip(numbers[at], towards[at], strict=True)
+                [*rounded, float(f"{own:.{_DIGITS}g}")] if isinstance(rounded := _round_scores(scores), list) else 0
+                for scores, own in zip(numbers[at], strengths[at], strict=True)
             ]
         else:
             model_scores = [_round_scores(scores) for scores in numbers[at]]
@@ -259,43 +257,44 @@ def _pack_items(
 
 
 def _compute_directions(labels: pd.DataFrame, spec: _ScoreSpec) -> _Array:
-    """For each item 1, or -1 where a low score is the stereotypical one."""
+    """Return 1 for each item, or -1 if a low score is stereotypical."""
     return spec.scale.quantity.compute_directions(_get_columns(labels, spec), len(labels))
 
 
 def _get_columns(labels: pd.DataFrame, spec: _ScoreSpec) -> dict[str, Labels]:
-    """The attributes of items that the measure needs."""
+    """Return the attributes of items that the measure needs."""
     values, known = spec.scale.quantity.values, list_attribute_columns(labels)
     return {name: labels[name].to_numpy(dtype=object) for name in (*values.columns, values.sides) if name in known}
 
 
 def _compute_strengths(numbers: _Array, labels: pd.DataFrame, spec: _ScoreSpec) -> _Array:
-    """How strongly each item (rows) of each model (columns) is towards stereotypes; NaN where it has no scores."""
+    """Return the preference for the stereotype by item (rows) and model (columns); NaN if there are no scores."""
     columns, roles = _get_columns(labels, spec), spec.scale.strength.roles
-    found = np.full(numbers.shape[:2], np.nan)
+    strengths = np.full(numbers.shape[:2], np.nan)
     for model in range(numbers.shape[1]):
         scores = numbers[:, model, : len(roles)]
         scored = ~np.isnan(scores).any(axis=1)
         if scored.any():
             by_role = {role: scores[scored, index] for index, role in enumerate(roles)}
-            found[scored, model] = spec.scale.compute(by_role, {name: own[scored] for name, own in columns.items()})
-    return found
+            scored_columns = {name: column[scored] for name, column in columns.items()}
+            strengths[scored, model] = spec.scale.compute(by_role, scored_columns)
+    return strengths
 
 
 def _group_replies(
     answers: pd.DataFrame | None, benchmark: str, part: str, language: str
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """By model and item: how each answer was asked for and what it comes to, and the reply."""
+    """Return, by model and item, a description of each prompt with its outcome, and the reply."""
     if answers is None:
         return {}
     here = (answers["benchmark"] == benchmark) & (answers["part"] == part) & (answers["language"] == language)
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    replies: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for row in answers[here].to_dict("records"):
-        asked = f"wording {row['wording']}, {row['order']}: {row['outcome']}"
-        found.setdefault((str(row["model"]), str(row["item"])), []).append(
-            (format_label(asked, 200), clip(str(row["reply"]), _LONGEST_REPLY))
+        prompt = f"wording {row['wording']}, {row['order']}: {row['outcome']}"
+        replies.setdefault((str(row["model"]), str(row["item"])), []).append(
+            (format_label(prompt, 200), clip(str(row["reply"]), _LONGEST_REPLY))
         )
-    return found
+    return replies
 
 
 def _index_translations(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
@@ -312,7 +311,7 @@ def _pack_translations(
     numbers: _Array,
     sentences: _ValueIndex,
 ) -> list[Any]:
-    """For each model the gender (None where the translation shows none) and the index of the translation."""
+    """Return the gender (None if the translation shows none) and the index of the translation, for each model."""
     return [
         [None if np.isnan(gender) else int(gender), sentences.add((translations[model, item],))]
         if (model, item) in translations
@@ -322,7 +321,7 @@ def _pack_translations(
 
 
 def _find_value_name(labels: pd.DataFrame, attribute: str, at: int) -> str:
-    """The name that the data give to the value of an attribute; empty if they give none."""
+    """Return the name that the data give to the value of an attribute; empty if there is none."""
     column = list_name_columns().get(attribute, "")
     name: Any = labels[column].iat[at] if column in labels else None
     return "" if pd.isna(name) else str(name)
@@ -332,20 +331,20 @@ def _add_label(attribute: str, value: Any, words: _ValueIndex, own_name: str = "
     if pd.isna(value):
         return -1
     if isinstance(value, bool | np.bool_):
-        # "True" alone would not say what is true.
+        # The name of the attribute is more informative than "True".
         name = attribute.replace("_", " ")
         return words.add(format_label(name if value else f"no {name}"))
     return words.add(format_label(f"{value} {own_name}" if own_name else get_group_name(attribute, str(value))))
 
 
 def _select_strongest(strengths: _Array, limit: int) -> _Array:
-    """The indexes of the items to keep, in order: those with the strongest preference of any model."""
+    """Return the sorted indexes of the items with the strongest preference of any model."""
     strongest = np.nan_to_num(np.abs(strengths)).max(axis=1)
     return np.sort(np.argsort(-strongest, kind="stable")[:limit])
 
 
 def _round_scores(values: _Array) -> list[float] | int:
-    """The scores with four digits, or nine where four would make two of them equal; 0 where a score is missing."""
+    """Return the scores with four digits, or nine if four would make two of them equal; 0 if a score is missing."""
     if np.isnan(values).any():
         return 0
     short = [float(f"{value:.{_DIGITS}g}") for value in values.tolist()]

@@ -13,7 +13,7 @@ _SCALE = 2  # pixels per point in PNG files, for sharp prints
 
 
 def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Path]:
-    """Write each figure as SVG, PNG and PDF, named after its benchmark, the first of each pair; returns the paths."""
+    """Write figures, given with the names of their benchmarks, as SVG, PNG and PDF, and return the paths."""
     reject_unwritable_folder(folder)
     written = []
     for benchmark, figure in figures:

@@ -1,6 +1,6 @@
-"""Formatting that all outputs share: intervals, p-values, counts, lists, and escaping for LaTeX and Markdown.
+"""Formatting for all outputs: intervals, p-values, counts, lists, and escaping for LaTeX and Markdown.
 
-A value of a measure is formatted by `Measure.number`.
+`Measure.number` formats the values of a measure.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ _MARKDOWN = {"<": "&lt;", ">": "&gt;", **{character: f"\\{character}" for charac
 
 
 def format_p(value: float | None) -> str:
-    """A p-value with three decimals; empty if there is none.
+    """Return a p-value with three decimals; empty if there is none.
 
     >>> format_p(0.0321), format_p(0.00002), format_p(None)
     ('0.032', '<0.001', '')
@@ -37,12 +37,12 @@ def format_p(value: float | None) -> str:
 
 
 def format_reported_p(record: Record) -> str:
-    """The p-value of a record after Holm's correction, or uncorrected if it belongs to no family."""
+    """Return the p-value of a record after Holm's correction, or uncorrected if it belongs to no test family."""
     return format_p(record.p_value if record.p_adjusted is None else record.p_adjusted)
 
 
 def format_four_digits(value: float) -> str:
-    """A number with four significant digits, for tables that mix measures.
+    """Return a number with four significant digits, for tables with different measures.
 
     >>> format_four_digits(57.0321), format_four_digits(0.00012345)
     ('57.03', '0.0001234')
@@ -51,7 +51,7 @@ def format_four_digits(value: float) -> str:
 
 
 def format_interval(record: Record, pattern: str = "[{}, {}]", number: Callable[[float], str] | None = None) -> str:
-    """The interval of a record, its ends formatted by `number` or as the measure's values; empty if there is none."""
+    """Return the interval of a record, its ends formatted by `number` or by the measure; empty if there is none."""
     if record.low is None or record.high is None:
         return ""
     number = number or get_measure(record.measure).number
@@ -59,13 +59,13 @@ def format_interval(record: Record, pattern: str = "[{}, {}]", number: Callable[
 
 
 def format_with_interval(record: Record, number: Callable[[float], str] | None = None) -> str:
-    """The value of a record followed by its interval, such as `57.0 [55.5, 58.5]`."""
+    """Return the value of a record followed by its interval, such as `57.0 [55.5, 58.5]`."""
     value = (number or get_measure(record.measure).number)(record.value)
     return " ".join(filter(None, (value, format_interval(record, number=number))))
 
 
 def format_count(count: int, noun: str) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> format_count(1, "number"), format_count(2720, "number")
     ('1 number', '2,720 numbers')
@@ -74,7 +74,7 @@ def format_count(count: int, noun: str) -> str:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """The words separated by commas, the last by "and".
+    """Join words with commas, and the last one with "and".
 
     >>> join_words(["English", "French", "German"])
     'English, French and German'
@@ -83,7 +83,7 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def escape_latex(text: str) -> str:
-    r"""The text with LaTeX's special characters escaped.
+    r"""Return the text with LaTeX's special characters escaped.
 
     >>> print(escape_latex("gpt2_medium & 50%"))
     gpt2\_medium \& 50\%
@@ -92,7 +92,7 @@ def escape_latex(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""The text on one line with Markdown's special characters escaped, for a cell of a table.
+    r"""Return the text on one line with Markdown's special characters escaped, for a table cell.
 
     >>> print(escape_markdown("a|b <i>"))
     a\|b &lt;i&gt;

@@ -1,4 +1,4 @@
-"""The names of groups of items, as reports show them."""
+"""The display names of groups of items."""
 
 from functools import cache
 
@@ -7,7 +7,7 @@ from tiltmeter.measures.records import Record
 
 
 def get_group_name(attribute: str, group: str) -> str:
-    """A group as a report shows it: by the name that a form gives to this value of the attribute, else by the value.
+    """Return the name that a form gives to a value of an attribute, or the value itself if there is none.
 
     >>> get_group_name("stereotype", "9"), get_group_name("bias_type", "gender")
     ('9 men are self-assured', 'gender')
@@ -16,15 +16,15 @@ def get_group_name(attribute: str, group: str) -> str:
 
 
 def get_display_group(record: Record, attribute: str = "") -> str:
-    """The group of a record as outputs show it: by the name that the data give it, or that its form does.
+    """Return the display name of a record's group: its name in the data, or else in the form.
 
-    `attribute` is that of which the group is a value, where it is not the view.
+    `attribute` is the attribute of which the group is a value, if it is not the view.
     """
     return record.label or get_group_name(attribute or record.view, record.group)
 
 
 def list_name_columns() -> dict[str, str]:
-    """By attribute, the column that holds the names that data give to its values."""
+    """Return, by attribute, the column with the names that the data give to its values."""
     return {name: column for form in get_forms().values() for name, column in form.name_attributes.items()}
 
 

@@ -1,4 +1,4 @@
-"""Tables of items in the terminal: their quality, and the strongest with their texts."""
+"""Tables of items in the terminal: their quality, and the strongest items with their texts."""
 
 import pandas as pd
 from rich.console import Console
@@ -16,7 +16,7 @@ from tiltmeter.reports.formatting import format_count
 
 
 def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) -> None:
-    """Print the reliability of each measure, items that tell nothing or look wrong, and how languages agree."""
+    """Print the reliability of each measure, counts of uninformative and suspicious items, and language agreement."""
     rows = [
         [
             one.panel.location,
@@ -55,18 +55,18 @@ _HEADS = (
     "against",
 )
 _LEGEND = (
-    "Reliability: how well half of the items predicts the order of the models on the other half, for the whole test; "
-    "1 is perfect. Other clusters: the same with halves of {clusters}. Same for all: items that do not tell "
-    "models apart. All wrong: every model fails. Against: models do the opposite of what they do on the other items, "
-    "beyond chance."
+    "Reliability: how well one half of the items predicts the values of the models on the other half, corrected to the "
+    "whole test; 1 is perfect. Other clusters: the same with halves of {clusters}. Same for all: items with the same "
+    "result for all models. All wrong: items that every model gets wrong. Against: items on which the models do "
+    "significantly the opposite of what they do on the other items."
 )
 
 
 def print_strongest(items: pd.DataFrame, console: Console) -> None:
-    """The strongest items of a run with their texts, as `strongest_items` gives them."""
+    """Print the strongest items of a run with their texts; `items` is the table from `strongest_items`."""
     for (model, benchmark, part, language), rows in items.groupby(GROUP_COLUMNS, sort=False):
-        where = format_location(str(benchmark), str(part), str(language))
-        console.print(Text(f"\nStrongest items of {escape_unsafe(str(model))} on {escape_unsafe(where)}", style="bold"))
+        location = escape_unsafe(format_location(str(benchmark), str(part), str(language)))
+        console.print(Text(f"\nStrongest items of {escape_unsafe(str(model))} on {location}", style="bold"))
         for row in rows.dropna(axis="columns", how="all").to_dict("records"):
             before = list(row)[: list(row).index(CONTEXT)]
             attributes = [name for name in before if name not in (*GROUP_COLUMNS, "item", PREFERENCE, INFLUENCE)]
@@ -93,8 +93,8 @@ def _print_languages(quality: ItemQuality, console: Console) -> None:
             "" if one.agreement is None else f"{one.agreement:.0f}%",
             "" if one.kappa is None else f"{one.kappa:.2f}",
         ]
-        for (benchmark, part, measure), found in quality.languages.items()
-        for one in found
+        for (benchmark, part, measure), agreements in quality.languages.items()
+        for one in agreements
     ]
     heads = ("benchmark", "measure", "languages", "items", "correlation", "models\nin both", "same", "kappa")
     print_fitting_table(console, heads, rows, labels=2, optional=("models\nin both", "items"), edges=True)
@@ -118,12 +118,12 @@ def _print_strongest(quality: ItemQuality, one: PanelQuality, top: int, console:
             console.print(Text("\n".join(f"    {line}" for line in lines if line)), soft_wrap=True)
 
 
-def _format_reliability(found: Reliability | None, console: Console) -> str:
-    return "" if found is None else _format_with_interval(found.value, found.interval, console)
+def _format_reliability(reliability: Reliability | None, console: Console) -> str:
+    return "" if reliability is None else _format_with_interval(reliability.value, reliability.interval, console)
 
 
 def _format_with_interval(value: float | None, interval: Interval | None, console: Console) -> str:
-    """The value and its interval, which has a line of its own on a narrow terminal."""
+    """Return the value and its interval, which is on a second line if the terminal is narrow."""
     if value is None:
         return ""
     between = " " if is_wide_terminal(console) else "\n"

@@ -1,4 +1,4 @@
-"""The texts of a run's items."""
+"""The texts of the items of runs, for display."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,14 +10,14 @@ from tiltmeter.reports.display_text import clip, format_label
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import get_item_texts
 
-# Benchmark and language, as a report names them.
+# The display names of benchmark and language.
 DataKey = tuple[str, str]
 
 
 def load_item_texts(
     results: Iterable[Result], names: Mapping[str, str]
 ) -> tuple[dict[DataKey, dict[str, ItemText]], list[str]]:
-    """The texts of all items by id, and why those of some data sets are missing. `names` are the report's names."""
+    """Return the texts of all items by id, and sentences on data sets without texts; `names` are display names."""
     texts_at: dict[DataKey, dict[str, ItemText]] = {}
     missing: dict[str, None] = {}
     for result in results:
@@ -28,13 +28,13 @@ def load_item_texts(
                 continue
             if result.texts is not None:
                 rows = result.texts[(result.texts["benchmark"] == name) & (result.texts["language"] == language)]
-                # Runs may hold different items of one data set; of an item in several runs, the first text is shown.
+                # Runs may contain different items of one data set; the first text of an item is used.
                 texts_at[key] = list_stored_texts(rows) | texts_at.get(key, {})
     return texts_at, list(missing)
 
 
 def list_stored_texts(items: pd.DataFrame) -> dict[str, ItemText]:
-    """The texts in a run's table of items, by id, ready for display."""
+    """Return the texts in a run's table of items by id, shortened for display."""
     return {format_label(item): _clip_texts(text) for item, text in get_item_texts(items).items()}
 
 

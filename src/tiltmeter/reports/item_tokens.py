@@ -1,4 +1,4 @@
-"""What models say of each token of an item, for the explorer."""
+"""The log-probabilities of the tokens of items, for the explorer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,22 +14,22 @@ ItemTokens = Mapping[tuple[str, str, str], list[list[Any]]]
 
 
 def group_tokens(tokens: pd.DataFrame | None, benchmark: str, part: str, language: str) -> ItemTokens:
-    """The tokens of one benchmark, part and language."""
+    """Return the tokens of one benchmark, part and language."""
     if tokens is None:
         return {}
     here = (tokens["benchmark"] == benchmark) & (tokens["part"] == part) & (tokens["language"] == language)
-    found: dict[tuple[str, str, str], list[list[Any]]] = {}
+    grouped: dict[tuple[str, str, str], list[list[Any]]] = {}
     columns = ("model", "item", "side", "token", "log_prob", "begins")
     for model, item, side, token, log_prob, begins in zip(*(tokens[here][name] for name in columns), strict=True):
         value = None if pd.isna(log_prob) else round(float(log_prob), _DIGITS)
-        found.setdefault((str(model), format_label(str(item)), str(side)), []).append(
+        grouped.setdefault((str(model), format_label(str(item)), str(side)), []).append(
             [format_label(str(token)), value, bool(begins)]
         )
-    return found
+    return grouped
 
 
 def select_tokens(tokens: ItemTokens, models: Sequence[str], item: str, sides: Sequence[str]) -> list[Any]:
-    """For each model the tokens of each side of an item, or 0 if they were not kept."""
+    """Return the tokens of each side of an item for each model, or 0 if they were not stored."""
     return [
         [tokens[model, item, side] for side in sides] if all((model, item, side) in tokens for side in sides) else 0
         for model in models

@@ -1,4 +1,4 @@
-"""Many languages at once: one row for each, by family, and medians by family, script and gender."""
+"""The overview of many languages: their rows by language family, and medians by family, script and gender."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from statistics import median
 
 from tiltmeter.datasets.language_facts import get_language_facts
 from tiltmeter.measures import get_measure
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.summary_rows import SummaryRow
 
-# Fewest languages of a model for which an overview is worth its place.
-FEWEST_LANGUAGES = 8
+FEWEST_LANGUAGES = 8  # of a model with an overview
 _OTHER = "Others"
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageGroup:
-    """The rows of the languages of one family, the highest value first."""
+    """The rows of one language family, the highest value first."""
 
     name: str
     lines: list[SummaryRow]
@@ -23,7 +23,7 @@ class LanguageGroup:
 
 @dataclass(frozen=True, slots=True)
 class AttributeRow:
-    """The languages that share an attribute: how many, the median and the range of their values, as shown."""
+    """The languages that share an attribute: their number, and the median and range of their values as text."""
 
     attribute: str
     value: str
@@ -34,7 +34,7 @@ class AttributeRow:
 
 @dataclass(frozen=True, slots=True)
 class LanguageOverview:
-    """The languages of one model in one part of a benchmark. `counts` are languages by side of a significant bias."""
+    """The languages of one model in one part of a benchmark; `counts` are by side of a significant bias."""
 
     model: str
     part: str
@@ -44,29 +44,25 @@ class LanguageOverview:
 
     @property
     def languages(self) -> int:
-        """How many languages there are."""
+        """The number of languages."""
         return sum(len(group.lines) for group in self.groups)
 
 
 def build_overviews(lines: Sequence[SummaryRow]) -> list[LanguageOverview]:
-    """An overview for each model and part that has enough languages."""
-    by_case: dict[tuple[str, str], list[SummaryRow]] = {}
-    for line in lines:
-        by_case.setdefault((line.verdict.record.model, line.part), []).append(line)
+    """Return an overview for each model and part with enough languages."""
+    groups = group_by(lines, lambda line: (line.verdict.record.model, line.part))
     return [
-        LanguageOverview(model, part, _group_by_family(case), list(_build_attribute_rows(case)), _count_biased(case))
-        for (model, part), case in by_case.items()
-        if len({line.language for line in case}) >= FEWEST_LANGUAGES
+        LanguageOverview(model, part, _group_by_family(rows), list(_build_attribute_rows(rows)), _count_biased(rows))
+        for (model, part), rows in groups.items()
+        if len({line.language for line in rows}) >= FEWEST_LANGUAGES
     ]
 
 
 def _group_by_family(lines: Sequence[SummaryRow]) -> list[LanguageGroup]:
-    """Large families first; a family with a single language goes to the others."""
-    families: dict[str, list[SummaryRow]] = {}
-    for line in lines:
-        families.setdefault(get_language_facts(line.verdict.record.language).family, []).append(line)
-    single = [line for name, found in families.items() if len(found) == 1 or not name for line in found]
-    groups = [LanguageGroup(name, _sort_rows(found)) for name, found in families.items() if len(found) > 1 and name]
+    """Return the rows by language family, large families first; single languages are grouped as others."""
+    families = group_by(lines, lambda line: get_language_facts(line.verdict.record.language).family)
+    single = [line for name, rows in families.items() if len(rows) == 1 or not name for line in rows]
+    groups = [LanguageGroup(name, _sort_rows(rows)) for name, rows in families.items() if len(rows) > 1 and name]
     groups.sort(key=lambda group: (-len(group.lines), group.name))
     return [*groups, LanguageGroup(_OTHER, _sort_rows(single))] if single else groups
 
@@ -76,7 +72,7 @@ def _sort_rows(lines: Sequence[SummaryRow]) -> list[SummaryRow]:
 
 
 def _count_biased(lines: Sequence[SummaryRow]) -> dict[str, int]:
-    """Languages with a significant bias towards stereotypes, against them, and without one."""
+    """Return the numbers of languages with a significant bias towards stereotypes, against them, and with neither."""
     significant = [line.verdict.verdict for line in lines if line.verdict.verdict.kind == "significant"]
     towards = sum(verdict.side == "towards" for verdict in significant)
     against = sum(verdict.side == "against" for verdict in significant)
@@ -84,7 +80,7 @@ def _count_biased(lines: Sequence[SummaryRow]) -> dict[str, int]:
 
 
 def _build_attribute_rows(lines: Sequence[SummaryRow]) -> Iterator[AttributeRow]:
-    """A row for each value of an attribute by which the languages can be divided."""
+    """Yield a row for each value of the attributes that differ between the languages."""
     values: dict[str, dict[str, list[float]]] = {}
     for line in lines:
         record = line.verdict.record
@@ -94,6 +90,6 @@ def _build_attribute_rows(lines: Sequence[SummaryRow]) -> Iterator[AttributeRow]
     for attribute, by_value in values.items():
         if len(by_value) < 2:
             continue
-        for value, found in sorted(by_value.items(), key=lambda entry: (-len(entry[1]), entry[0])):
-            span = f"{number(min(found))} – {number(max(found))}" if len(found) > 1 else ""
-            yield AttributeRow(attribute, value, len(found), number(median(found)), span)
+        for value, numbers in sorted(by_value.items(), key=lambda entry: (-len(entry[1]), entry[0])):
+            span = f"{number(min(numbers))} – {number(max(numbers))}" if len(numbers) > 1 else ""
+            yield AttributeRow(attribute, value, len(numbers), number(median(numbers)), span)

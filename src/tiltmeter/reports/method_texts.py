@@ -1,16 +1,17 @@
-"""Clauses on how comparisons were computed, from the measures that were compared."""
+"""Clauses on the method of comparisons, which depend on the compared measures."""
 
 from collections.abc import Iterable, Sequence
 
 from tiltmeter.measures.measure import Quantity, name_clusters
 from tiltmeter.reports.formatting import join_words
+from tiltmeter.reports.grouping import group_by
 
 
 def describe_clusters(quantities: Iterable[Quantity]) -> str:
-    """A clause on the clusters of items of these measures; empty if they have none.
+    """Return a clause on the clusters of items in these measures; empty if they have none.
 
-    >>> from tiltmeter.measures.measure import quantities_for
-    >>> describe_clusters(quantities_for(["more", "less"], []))
+    >>> from tiltmeter.measures.measure import list_quantities
+    >>> describe_clusters(list_quantities(["more", "less"], []))
     '; items with the same template are a cluster'
     """
     columns = dict.fromkeys(name for quantity in quantities for name in quantity.values.clusters)
@@ -18,21 +19,19 @@ def describe_clusters(quantities: Iterable[Quantity]) -> str:
 
 
 def describe_tests(quantities: Iterable[Quantity]) -> str:
-    """A clause on the tests of these measures, and one on their effect sizes."""
-    found = list(dict.fromkeys(quantities))
-    preferences = _list_names([one for one in found if one.values.preference])
-    means = _list_names([one for one in found if not one.values.preference and one.values.is_mean])
+    """Return clauses on the tests of these measures and on their effect sizes."""
+    distinct = list(dict.fromkeys(quantities))
+    preferences = _list_names([one for one in distinct if one.values.preference])
+    means = _list_names([one for one in distinct if not one.values.preference and one.values.is_mean])
     clauses = ["Student's t of the paired differences"]
     if preferences:
-        clauses.append(f"for {preferences} together with McNemar's mid-P test, whichever is more cautious")
-    strata: dict[str, list[Quantity]] = {}
-    for one in found:
-        if one.values.weigh is not None:
-            strata.setdefault(one.values.strata, []).append(one)
+        clauses.append(f"for {preferences} also McNemar's mid-P test, and the more conservative of the two")
+    weighted = (one for one in distinct if one.values.weigh is not None)
+    strata = group_by(weighted, lambda one: one.values.strata)
     clauses += [f"for {_list_names(group)} within {noun}" for noun, group in strata.items()]
-    joint = _list_names([one for one in found if one.values.estimate is not None])
+    joint = _list_names([one for one in distinct if one.values.estimate is not None])
     if joint:
-        clauses.append(f"for {joint} of jackknife pseudo-values, since it is computed from all items together")
+        clauses.append(f"for {joint} with jackknife pseudo-values, because it is computed from all items together")
     effects = [f"Cohen's g of the items that differ ({preferences})"] if preferences else []
     effects += [f"Hedges' g ({means})"] if means else []
     return "; ".join(clauses) + (f". effect: {', '.join(effects)}" if effects else "")

@@ -1,10 +1,9 @@
-"""What a manifest says of a model, in words: for reports and model cards."""
+"""The facts about a model in a manifest, as texts for reports and model cards."""
 
 from tiltmeter.reports.display_text import clip, format_label
 from tiltmeter.reports.formatting import format_four_digits
 from tiltmeter.runs.manifest import ComputeUse, ModelEntry
 
-# The heading of each fact.
 # fmt: off
 HEADINGS = (
     "architecture", "parameters", "layers", "vocabulary", "size", "revision", "next-sentence head", "precision",
@@ -14,7 +13,7 @@ HEADINGS = (
 
 
 def describe_model(entry: ModelEntry) -> dict[str, str]:
-    """The facts of a model by heading; those that are not known are left out.
+    """Return the known facts about a model by heading.
 
     >>> compute = ComputeUse(("NVIDIA H200",), 0.25, 90.5, "measured by the driver")
     >>> describe_model(ModelEntry(name="gpt2", type="gpt2", dtype="float32", compute=compute))["compute"]
@@ -35,18 +34,18 @@ def describe_model(entry: ModelEntry) -> dict[str, str]:
 
 
 def describe_compute(compute: ComputeUse | None) -> str:
-    """The hardware, hours and energy of a run; empty if they are not known."""
+    """Return the hardware, hours and energy of a run; empty if they are unknown."""
     if compute is None or not compute.hardware:
         return ""
     names = compute.hardware
     counted = [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
-    energy, how = compute.energy_wh, compute.energy
-    used = f"{format_four_digits(energy)} Wh ({how})" if energy is not None else f"energy {how}" if how else ""
+    energy, source = compute.energy_wh, compute.energy
+    used = f"{format_four_digits(energy)} Wh ({source})" if energy is not None else f"energy {source}" if source else ""
     return ", ".join(filter(None, (*counted, _format_duration(compute.hours), used)))
 
 
 def _format_duration(hours: float) -> str:
-    """Hours, or seconds of short runs.
+    """Return a duration in hours, or in seconds if it is short.
 
     >>> _format_duration(0.25), _format_duration(0.001)
     ('0.25 hours', '3.6 s')
@@ -55,7 +54,7 @@ def _format_duration(hours: float) -> str:
 
 
 def format_bytes(size: int) -> str:
-    """A size in bytes with a unit.
+    """Return a size in bytes with a unit.
 
     >>> format_bytes(548105171), format_bytes(1999)
     ('548 MB', '2 kB')
@@ -79,7 +78,7 @@ def _format_revision(entry: ModelEntry) -> str | None:
 
 
 def _describe_head(entry: ModelEntry) -> str | None:
-    """The base model of a trained head, which answers within sentences.
+    """Return the design of a trained next-sentence head and its base model.
 
     >>> _describe_head(ModelEntry(name="head", base="gpt2", head={"design": "recommended", "base_revision": None}))
     'recommended, trained from gpt2'

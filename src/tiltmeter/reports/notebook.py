@@ -1,4 +1,4 @@
-"""A run in a notebook: its summary as a table, and its figures as charts."""
+"""The display of a run in a notebook: a summary table, and figures as Altair charts."""
 
 import altair as alt
 import pandas as pd
@@ -17,7 +17,7 @@ from tiltmeter.runs.result import Result
 
 
 def build_summary_table(result: Result) -> pd.DataFrame:
-    """A row for each model, benchmark, language and part: the number that decides, its interval, n, p and verdict."""
+    """Return a table of the primary measures with interval, n, p and verdict, one row for each language and part."""
     rows = [
         {
             "model": verdict.record.model,
@@ -37,17 +37,19 @@ def build_summary_table(result: Result) -> pd.DataFrame:
 
 
 def build_chart(result: Result, benchmark: str | None = None, figure: str | None = None) -> alt.TopLevelMixin:
-    """One figure of the report as an Altair chart: by default the first of the first benchmark."""
-    gathered = combine_runs([("run", result)])
-    names = list(dict.fromkeys(record.benchmark for record in gathered.records))
+    """Return one figure of the report as an Altair chart; by default the first figure of the first benchmark."""
+    combined = combine_runs([("run", result)])
+    names = list(dict.fromkeys(record.benchmark for record in combined.records))
     name = names[0] if benchmark is None else benchmark
     if name not in names:
         raise UsageError(f"The run has no benchmark {name}{suggest_name(name, names)}; it has {', '.join(names)}.")
-    data = FigureData.select(name, gathered.records, gathered.scores, list_models(gathered.records))
-    found: dict[str, Figure] = {one.slug: one for one in build_figures(data)}
-    if not found:
-        raise UsageError(f"There is no figure of {name} for this run; `summary()` has its numbers.")
-    slug = next(iter(found)) if figure is None else figure
-    if slug not in found:
-        raise UsageError(f"There is no figure {slug}{suggest_name(slug, list(found))}; there is {', '.join(found)}.")
-    return alt.Chart.from_dict(found[slug].paper())
+    data = FigureData.select(name, combined.records, combined.scores, list_models(combined.records))
+    figures: dict[str, Figure] = {one.slug: one for one in build_figures(data)}
+    if not figures:
+        raise UsageError(f"There is no figure of {name} for this run; use `summary()` for its numbers.")
+    slug = next(iter(figures)) if figure is None else figure
+    if slug not in figures:
+        raise UsageError(
+            f"There is no figure {slug}{suggest_name(slug, list(figures))}; available: {', '.join(figures)}."
+        )
+    return alt.Chart.from_dict(figures[slug].paper())

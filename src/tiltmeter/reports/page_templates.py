@@ -5,18 +5,16 @@ from importlib.resources import files
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 
-_ROOM = "tiltmeter.reports"
+_PACKAGE = "tiltmeter.reports"
 
 
 @cache
 def load_template(name: str, *packages: str) -> Template:
-    """A template from `templates/` of the first of these packages that has it, or of the reports.
+    """Return a template from the folder `templates` of the first of these packages that has it, or of the reports.
 
-    It can extend `shell.html.jinja`, the frame of every page.
-
-    Autoescaping is on: text from data is never markup.
+    It can extend `shell.html.jinja`, the frame of every page. Text from data is escaped.
     """
-    loaders = [PackageLoader(room, "templates") for room in dict.fromkeys((*packages, _ROOM))]
+    loaders = [PackageLoader(package, "templates") for package in dict.fromkeys((*packages, _PACKAGE))]
     environment = Environment(
         loader=ChoiceLoader(loaders),
         autoescape=True,
@@ -29,5 +27,5 @@ def load_template(name: str, *packages: str) -> Template:
 
 @cache
 def read_template_file(name: str) -> str:
-    """The text of a style sheet or script beside the templates."""
-    return (files(_ROOM) / "templates" / name).read_text(encoding="utf-8")
+    """Return the text of a style sheet or script from the folder of the templates."""
+    return (files(_PACKAGE) / "templates" / name).read_text(encoding="utf-8")

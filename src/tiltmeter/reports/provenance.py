@@ -1,6 +1,7 @@
-"""The provenance section of a report: data, protocol, versions, and everything that was left out."""
+"""The provenance in a report: models, data, settings, versions, and items that were left out."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,21 +16,19 @@ from tiltmeter.reports.model_facts import HEADINGS, describe_model
 from tiltmeter.runs.manifest import FlaggedItem, Manifest, RefusedPart, UnscoredItem
 from tiltmeter.runs.typed_json import to_json
 
-# Items in doubt that a report names one by one.
-_MOST_LISTED = 200
+_MOST_LISTED = 200  # flagged items that a report names
 
-
-# Where sentences of a data set for language models are translated, and the gender of the speaker is told.
+# Limits of tests in which sentences are translated and the gender of the speaker is detected.
 _LIMITS_OF_TRANSLATIONS = (
     "a translation without a gender is not counted: a system that avoids gender has a low yield, not a low f_m",
-    "f_s cannot be high where nearly all translations are masculine; compare it between systems with a similar f_m",
-    "the gender is told by rules or a parser, which miss what only the meaning shows",
+    "f_s cannot be high if nearly all translations are masculine; compare it between systems with a similar f_m",
+    "the gender is detected by rules or a parser, which miss a gender that only the meaning shows",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """Items or a part that were not measured, how many, and why."""
+    """Items that were not measured, or a whole part: the model, the place, the number and the reason."""
 
     model: str
     location: str
@@ -50,16 +49,15 @@ class DataSetFacts:
 
 
 def list_omissions(manifest: Manifest) -> list[Omission]:
-    """The parts that do not apply to a model, and the items that could not be scored."""
-    refused = [
+    """Return the parts that do not apply to a model, and the items that could not be scored."""
+    parts = [
         Omission(format_label(entry.model), _format_location(entry), "the whole part", clip(entry.reason, 400))
         for entry in manifest.refused
     ]
-    counts: dict[tuple[str, str, str], int] = {}
-    for entry in manifest.skipped:
-        key = (format_label(entry.model), _format_location(entry), clip(entry.reason, 400))
-        counts[key] = counts.get(key, 0) + 1
-    return refused + [
+    counts = Counter(
+        (format_label(entry.model), _format_location(entry), clip(entry.reason, 400)) for entry in manifest.skipped
+    )
+    return parts + [
         Omission(model, location, format_count(count, "item"), reason)
         for (model, location, reason), count in counts.items()
     ]
@@ -67,7 +65,7 @@ def list_omissions(manifest: Manifest) -> list[Omission]:
 
 @dataclass(frozen=True, slots=True)
 class FlaggedItems:
-    """Items that were scored although the model cannot read them: how many, why, and each with its unknown tokens."""
+    """Items that were scored although the model cannot read them: their number, the reason, and their ids."""
 
     model: str
     location: str
@@ -77,7 +75,7 @@ class FlaggedItems:
 
 
 def list_flagged_items(manifest: Manifest) -> list[FlaggedItems]:
-    """The items that were scored although the model cannot read them, by model, portion and reason."""
+    """Return the items that were scored although the model cannot read them, by model, portion and reason."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for entry in manifest.flagged:
         key = (format_label(entry.model), _format_location(entry), clip(entry.reason, 400))
@@ -95,8 +93,8 @@ def _join_items(items: Sequence[str]) -> str:
 
 
 def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
-    """The entries of the manifest that have no table of their own, with their values as text."""
-    rows = [("asked for", _format_value(manifest.request))]
+    """Return the entries of the manifest that have no table of their own, with their values as text."""
+    rows = [("request", _format_value(manifest.request))]
     for model in manifest.models:
         details = {name: value for name, value in model.details.items() if name != "name"}
         rows.append((f"model {format_label(model.name)}", _format_value(details)))
@@ -109,21 +107,21 @@ def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
 
 
 def build_model_table(manifest: Manifest) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """The headings of what is known of the models, and for each model its name and the facts under the headings."""
+    """Return the headings of the facts about models, and for each model its name and its facts."""
     entries = {entry.name: entry for entry in manifest.models}
     names = shorten_names(entries)
-    facts_of = [(format_label(names[name]), describe_model(entry)) for name, entry in entries.items()]
-    used = [heading for heading in HEADINGS if any(heading in facts for _, facts in facts_of)]
-    return used, [(name, [facts.get(heading, "") for heading in used]) for name, facts in facts_of]
+    described = [(format_label(names[name]), describe_model(entry)) for name, entry in entries.items()]
+    used = [heading for heading in HEADINGS if any(heading in facts for _, facts in described)]
+    return used, [(name, [facts.get(heading, "") for heading in used]) for name, facts in described]
 
 
 def list_notes(manifest: Manifest) -> list[str]:
-    """The notes in the manifest."""
+    """Return the notes in the manifest."""
     return [clip(note) for note in manifest.notes]
 
 
 def list_data_files(manifest: Manifest) -> list[tuple[str, str, str, str]]:
-    """Benchmark and language, number of items, file and SHA-256, for each file."""
+    """Return benchmark and language, number of items, name and SHA-256 of each data file."""
     counts: dict[tuple[str, str, str], int] = {}
     for data in manifest.data:
         name = next(iter(shorten_names([data.benchmark]).values()))
@@ -135,10 +133,10 @@ def list_data_files(manifest: Manifest) -> list[tuple[str, str, str, str]]:
 
 
 def describe_data_sets(names: Iterable[str], manifests: Iterable[Manifest] = ()) -> list[DataSetFacts]:
-    """Facts on the data sets with these names; users' own files have none.
+    """Return the descriptions of the data sets with these names; users' own files have none.
 
-    Of translations, such as `gest-mt`, they are those of the data set whose sentences were translated, which the
-    manifests name, with the limits of a test of translations.
+    A test of translations, such as `gest-mt`, has the description of the data set whose sentences were translated,
+    with additional limits.
     """
     sources = {data.benchmark: data.source for manifest in manifests for data in manifest.data if data.source}
     facts = []
@@ -146,13 +144,15 @@ def describe_data_sets(names: Iterable[str], manifests: Iterable[Manifest] = ())
         data_set = DATASETS.get(name) or DATASETS.get(sources.get(name, ""))
         if data_set is not None:
             more = () if name in DATASETS else _LIMITS_OF_TRANSLATIONS
-            of_set = (data_set.description, data_set.licence, data_set.warning, (*data_set.limits, *more))
-            facts.append(DataSetFacts(name, *of_set, data_set.citation))
+            limits = (*data_set.limits, *more)
+            facts.append(
+                DataSetFacts(name, data_set.description, data_set.licence, data_set.warning, limits, data_set.citation)
+            )
     return facts
 
 
 def list_definitions(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """The names and meanings of the measures of these records."""
+    """Return the names and meanings of the measures of these records."""
     used = {record.measure for record in records}
     return [(name, measure.meaning) for name, measure in list_measures().items() if name in used and measure.meaning]
 
@@ -163,7 +163,7 @@ def _format_location(entry: RefusedPart | UnscoredItem | FlaggedItem) -> str:
 
 
 def _format_value(value: Any) -> str:
-    """A value of the manifest on one line."""
+    """Return a value of the manifest on one line."""
     if isinstance(value, Mapping):
         return clip(
             "; ".join(f"{key}: {_format_value(entry)}" for key, entry in value.items() if entry is not None), 2_000

@@ -1,4 +1,4 @@
-"""The numbers of a run for other programs: JSON, CSV and LaTeX."""
+"""The numbers of a run as JSON, CSV and LaTeX."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,39 +7,38 @@ from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.records import Record, to_dicts, to_frame
 from tiltmeter.printable_text import format_json
 from tiltmeter.reports.formatting import escape_latex, format_interval, format_reported_p
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import RecordRow, build_rows, get_first_record
 from tiltmeter.reports.result_table import list_columns
 
 
 def format_records_json(records: Sequence[Record]) -> str:
-    """All records, in the format of measures.json."""
+    """Return all records in the format of measures.json."""
     return format_json(to_dicts(records))
 
 
 def format_records_csv(records: Sequence[Record]) -> str:
-    """All records, one per line; unknown values are empty."""
+    """Return all records as CSV, one per line; unknown values are empty."""
     frame = to_frame(records)
     return format_csv(list(frame.columns), frame.itertuples(index=False)).rstrip("\n")
 
 
 def format_runs_json(runs: Sequence[tuple[str, Sequence[Record]]]) -> str:
-    """All records of several runs, each with the name of its run."""
+    """Return all records of several runs as JSON, each with the name of its run."""
     return format_json([{"run": name, **row} for name, records in runs for row in to_dicts(records)])
 
 
 def format_runs_csv(runs: Sequence[tuple[str, Sequence[Record]]]) -> str:
-    """All records of several runs, one per line, after the name of the run."""
+    """Return all records of several runs as CSV, one per line; the first column is the name of the run."""
     frames = [(name, to_frame(records)) for name, records in runs]
     lines = ([name, *row] for name, frame in frames for row in frame.itertuples(index=False))
     return format_csv(["run", *frames[0][1].columns], lines).rstrip("\n")
 
 
 def format_records_latex(records: Sequence[Record]) -> str:
-    r"""The tables of the terminal for a paper, one for each benchmark; they need `\usepackage{booktabs}`."""
-    by_benchmark: dict[str, list[RecordRow]] = {}
-    for row in build_rows(records):
-        by_benchmark.setdefault(get_first_record(row).benchmark, []).append(row)
+    r"""Return a LaTeX table for each benchmark, as in the terminal; they need `\usepackage{booktabs}`."""
+    by_benchmark = group_by(build_rows(records), lambda row: get_first_record(row).benchmark)
     return "\n\n".join(_format_table(name, rows) for name, rows in by_benchmark.items())
 
 
@@ -50,16 +49,16 @@ def _format_table(benchmark: str, rows: Sequence[RecordRow]) -> str:
         if first
         else list(dict.fromkeys(name for row in rows for name in row))
     )
-    parted = any(get_first_record(row).part != "all" for row in rows)
-    heads = ["model", "language", *(["part"] if parted else []), *measures, "$n$", "$p$"]
+    has_parts = any(get_first_record(row).part != "all" for row in rows)
+    heads = ["model", "language", *(["part"] if has_parts else []), *measures, "$n$", "$p$"]
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\begin{{tabular}}{{ll{'l' * parted}{'r' * (len(measures) + 2)}}}",
+        rf"\begin{{tabular}}{{ll{'l' * has_parts}{'r' * (len(measures) + 2)}}}",
         r"\toprule",
         " & ".join(head if head.startswith("$") else escape_latex(head) for head in heads) + r" \\",
         r"\midrule",
-        *_format_lines(rows, measures, parted),
+        *_format_lines(rows, measures, has_parts),
         r"\bottomrule",
         r"\end{tabular}",
         rf"\caption{{{_format_caption(benchmark, rows)}}}",
@@ -68,10 +67,10 @@ def _format_table(benchmark: str, rows: Sequence[RecordRow]) -> str:
     return "\n".join(lines)
 
 
-def _format_lines(rows: Sequence[RecordRow], measures: Sequence[str], parted: bool) -> Iterator[str]:
+def _format_lines(rows: Sequence[RecordRow], measures: Sequence[str], has_parts: bool) -> Iterator[str]:
     for row in rows:
         record = select_deciding_record(row) or get_first_record(row)
-        names = [record.model, get_language_name(record.language), *([record.part] if parted else [])]
+        names = [record.model, get_language_name(record.language), *([record.part] if has_parts else [])]
         p_value = format_reported_p(record)
         p_value = f"${p_value}$" if p_value.startswith("<") else p_value
         numbers = [_format_number(row[name]) if name in row else "" for name in measures]

@@ -1,4 +1,4 @@
-"""Write reports to files."""
+"""Report files: their paths, checks and writing."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,25 +13,25 @@ REPORT = "report.html"
 
 
 def get_report_path(runs: Sequence[Path], out: Path | None) -> Path:
-    """The path of the report: `out`, or report.html in the folder of the only run."""
+    """Return the path of the report: `out`, or report.html in the folder of the only run."""
     if out is not None:
         if out.is_dir():
-            raise UsageError(f"{out} is a folder; name a file in it with --out, such as {out / REPORT}.")
+            raise UsageError(f"{out} is a folder; pass a file to --out, such as {out / REPORT}.")
         return out
     if len(runs) > 1:
-        raise UsageError("A report on several runs needs a file of its own; name one with --out.")
+        raise UsageError(f"A report on several runs needs an output file; pass one with --out, such as --out {REPORT}.")
     return runs[0] / REPORT
 
 
 def reject_unwritable_report(path: Path, figures: Path | None = None) -> None:
-    """A UsageError if the report or its figures cannot be written: before the runs are read and figures drawn."""
+    """Raise an error if the report or its figures cannot be written, before any work is done."""
     reject_unwritable_file(path)
     if figures is not None:
         reject_unwritable_folder(figures)
 
 
 def write_report(runs: Sequence[tuple[str, Result]], path: Path, figures: Path | None = None) -> list[Path]:
-    """Write the report on named runs to `path`, and its figures to a folder if one is given; returns their paths."""
-    html, drawn = make_report(runs)
+    """Write the report on named runs to `path`, and its figures to the folder `figures`; return their paths."""
+    html, drawings = make_report(runs)
     write_text(path, html)
-    return save_figures(drawn, figures) if figures is not None else []
+    return save_figures(drawings, figures) if figures is not None else []

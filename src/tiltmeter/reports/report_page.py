@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML file that loads nothing and may run only its own scripts."""
+"""The report: one self-contained HTML file, which loads nothing and runs only its own scripts."""
 
 import base64
 import hashlib
@@ -17,14 +17,13 @@ from tiltmeter.reports.page_templates import load_template, read_template_file
 from tiltmeter.reports.sections import ReportContent, render_sections
 from tiltmeter.runs.result import Result
 
-# Vega's expressions are interpreted, so that the page's policy need not allow `unsafe-eval`.
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[str, Figure]]]:
-    """The report on named runs, and its figures, each with the name of its benchmark in file names."""
-    gathered = combine_runs(results)
-    benchmarks = build_sections(gathered)
+    """Return the report on named runs, and its figures with the names of their benchmarks for file names."""
+    combined = combine_runs(results)
+    benchmarks = build_sections(combined)
     style = read_template_file("report.css")
     scripts = [_bundle_vega(), read_template_file("figures.js"), read_template_file("explorer.js")]
     html = load_template("report.html.jinja").render(
@@ -33,18 +32,18 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         scripts=[Markup(script) for script in scripts],
         charts=Markup(pack_figures(benchmarks)),
         benchmarks=benchmarks,
-        sections=render_sections(ReportContent(results, gathered, benchmarks)),
-        models=list_models(gathered.records),
+        sections=render_sections(ReportContent(results, combined, benchmarks)),
+        models=list_models(combined.records),
         made=datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
         version=tiltmeter.__version__,
         vega=vl_convert.get_vega_version(),
     )
-    figures = [(section.slug, drawn.figure) for section in benchmarks for drawn in section.figures]
+    figures = [(section.slug, compiled.figure) for section in benchmarks for compiled in section.figures]
     return html, figures
 
 
 def build_content_policy(style: str, scripts: Sequence[str]) -> str:
-    """A Content-Security-Policy that allows these scripts and this style sheet by hash, and loads nothing."""
+    """Return a Content-Security-Policy that allows only these scripts and this style sheet, by hash."""
     allowed = " ".join(f"'sha256-{_compute_digest(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'sha256-{_compute_digest(style)}'; "
@@ -59,5 +58,5 @@ def _compute_digest(text: str) -> str:
 @cache
 def _bundle_vega() -> str:
     script: str = vl_convert.javascript_bundle(_SNIPPET)
-    # Browsers turn CRLF into LF before hashing, and end the element at an end tag inside a string.
+    # Browsers replace CRLF by LF before hashing, and would end the element at an end tag inside a string.
     return script.replace("\r\n", "\n").replace("</script", "<\\/script")

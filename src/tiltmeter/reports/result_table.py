@@ -1,4 +1,4 @@
-"""The table that a run prints: value, interval and n, the interval drawn around the ideal, and the verdict in words."""
+"""The table of results in the terminal, with intervals drawn around the ideal, and the verdicts as sentences."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,14 @@ from rich.text import Text
 
 from tiltmeter.measures import Measure, get_measure, select_deciding_record
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.console_tables import create_table, format_part, is_wide_terminal
+from tiltmeter.reports.console_tables import (
+    create_table,
+    format_part,
+    format_range,
+    get_column_gap,
+    is_wide_terminal,
+    print_left_out_columns,
+)
 from tiltmeter.reports.controls import describe_contrast, describe_missing_controls, list_contrasts
 from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p, format_reported_p
 from tiltmeter.reports.group_names import get_display_group
@@ -22,13 +29,13 @@ __all__ = ["describe_verdict", "list_columns", "print_measures"]
 _COLOURS = {"towards": "dark_orange", "against": "dodger_blue1", "none": ""}
 
 _RULER_WIDTHS = (21, 15, 9)  # in columns; the widest that fits is used
-_LONGEST_GROUP = 24  # columns of a group's name
+_LONGEST_GROUP = 24  # the most columns of a group's name
 
 
 def print_measures(records: Sequence[Record], console: Console, view: str = "all") -> None:
-    """Print the numbers of each model and benchmark: over all items, or for each group of another view.
+    """Print the results of each model and benchmark: over all items, or for each group of another view.
 
-    Where a measure gives verdicts, there is a row for each language and part; otherwise there is a row for each number.
+    The table has a row for each language and part if a measure gives verdicts, otherwise a row for each number.
     """
     explained: dict[str, None] = {}
     for (model, benchmark), group in group_records(records, "model", "benchmark"):
@@ -52,9 +59,8 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
             table, cut = _build_table(rows, measure, shown, console, grouped=view != "all")
             console.print(table)
             if cut:
-                console.print(Text(f"{' '.join(cut)}: beyond the picture; its value stands beside it.", style="dim"))
-            if left_out:
-                console.print(Text(f"Too narrow for {', '.join(left_out)}; a wider terminal shows more.", style="dim"))
+                console.print(Text(f"{' '.join(cut)}: outside the drawn scale; see the number.", style="dim"))
+            print_left_out_columns(left_out, console)
             explained |= dict.fromkeys(name for name in shown if name != "ties")
             for row in select_summary_rows(rows) if view == "all" else _select_conclusive(rows):
                 record = get_first_record(row)
@@ -73,20 +79,20 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
 
 
 def _print_controls(records: Sequence[Record], model: str, benchmark: str, view: str, console: Console) -> None:
-    """Print the results of the benchmark's controls; without them, which there are."""
-    of_model = [record for record in records if record.model == model]
-    for contrast in list_contrasts(of_model, benchmark, view):
+    """Print comparisons with the benchmark's controls, or which controls were not measured."""
+    own_records = [record for record in records if record.model == model]
+    for contrast in list_contrasts(own_records, benchmark, view):
         names = (contrast.record.language, _format_part(contrast.record, console))
         group = "" if contrast.record.view == "all" else get_display_group(contrast.record)
         console.print(
             Text.assemble((f"{' '.join(filter(None, (*names, group)))}, ", "bold"), describe_contrast(contrast))
         )
-    if view == "all" and (missing := describe_missing_controls(of_model, benchmark)):
+    if view == "all" and (missing := describe_missing_controls(own_records, benchmark)):
         console.print(Text(missing))
 
 
 def _select_conclusive(rows: Sequence[RecordRow]) -> list[RecordRow]:
-    """The rows whose verdict says more than that there are too few items."""
+    """Return the rows with a conclusive verdict."""
     kinds = ("significant", "no bias", "contradictory")
     return [
         row
@@ -96,9 +102,9 @@ def _select_conclusive(rows: Sequence[RecordRow]) -> list[RecordRow]:
 
 
 def list_columns(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
-    """The measures with a column in the table of a measure that gives verdicts.
+    """Return the measures with a column in the table of a measure that gives verdicts.
 
-    A number "as published" has a column only where it differs, as SS does where there are ties.
+    A number "as published" has a column only if it differs, as SS does if there are ties.
     """
     names = [name for name in measure.columns or (measure.name,) if any(name in row for row in rows)]
     published = f"{measure.name} as published"
@@ -109,9 +115,9 @@ def list_columns(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
 def _fit_columns(
     rows: Sequence[RecordRow], measure: Measure, console: Console, *, grouped: bool
 ) -> tuple[list[str], list[str]]:
-    """The measures with a column on this terminal, `ties` among them, and those that are left out.
+    """Return the columns of measures and ties that fit the terminal, and those that are left out.
 
-    The deciding measure stays; further ones go first, then ties, then those that belong beside it.
+    Further measures are left out first, then ties, then the companions of the primary measure.
     """
     shown = [*list_columns(rows, measure), *(["ties"] if any("ties" in row for row in rows) else [])]
     kept = (measure.name, *measure.companions, "ties")
@@ -130,24 +136,23 @@ def _fit_columns(
 def _format_cells(
     rows: Sequence[RecordRow], shown: Sequence[str], console: Console, *, grouped: bool
 ) -> tuple[list[str], list[tuple[Record, list[str]]]]:
-    """The headings, and the deciding record and the cells of each row; first the labels, then the measures."""
-    plain = console.options.ascii_only
-    measures, tied = [name for name in shown if name != "ties"], "ties" in shown
-    parted = any(_format_part(get_first_record(row), console) for row in rows)
+    """Return the headings, and for each row the deciding record and the cells: first the labels, then the measures."""
+    measures, has_ties = [name for name in shown if name != "ties"], "ties" in shown
+    has_parts = any(_format_part(get_first_record(row), console) for row in rows)
     several = len({get_first_record(row).protocol for row in rows}) > 1
-    heads = ["", *(["group"] if grouped else []), *(["part"] if parted or several else [])]
-    heads += [get_measure(name).heading or name for name in measures] + ["n", "p", *(["ties"] if tied else [])]
+    heads = ["", *(["group"] if grouped else []), *(["part"] if has_parts or several else [])]
+    heads += [get_measure(name).heading or name for name in measures] + ["n", "p", *(["ties"] if has_ties else [])]
     lines = []
     for row in rows:
         record = select_deciding_record(row)
-        assert record is not None  # print_measures lists rows without one
+        assert record is not None  # print_measures prints rows without one in another table
         cells = [record.language, *([_shorten(get_display_group(record), _LONGEST_GROUP)] if grouped else [])]
-        if parted or several:
+        if has_parts or several:
             protocols = record.protocol.split(" + ") if several else []
             cells.append("\n".join(filter(None, (_format_part(record, console), *protocols))))
-        cells += [_format_with_interval(row[name], "-" if plain else "–") if name in row else "" for name in measures]
+        cells += [_format_with_interval(row[name], console) if name in row else "" for name in measures]
         cells += [str(record.n), format_reported_p(record)]
-        cells += [f"{row['ties'].value:.0f}" if "ties" in row else ""] if tied else []
+        cells += [f"{row['ties'].value:.0f}" if "ties" in row else ""] if has_ties else []
         lines.append((record, cells))
     return heads, lines
 
@@ -155,7 +160,7 @@ def _format_cells(
 def _build_table(
     rows: Sequence[RecordRow], measure: Measure, shown: Sequence[str], console: Console, *, grouped: bool
 ) -> tuple[Table, list[str]]:
-    """The table, and the marks in it of values that are beyond an end of their ruler."""
+    """Return the table, and the marks in it of values outside the scale of the ruler."""
     marks = ASCII if console.options.ascii_only else UNICODE
     cut: dict[str, None] = {}
     heads, lines = _format_cells(rows, shown, console, grouped=grouped)
@@ -164,11 +169,12 @@ def _build_table(
     scale = measure.span(())
     table = _create_table(console)
     for number, head in enumerate(heads):
-        # What a row is about is never cut: the language, the part.
-        wide = (
+        # Labels, such as the language and the part, are never cut.
+        label_width = (
             max(cell_len(line) for _, cells in lines for line in cells[number].split("\n")) if number < labels else None
         )
-        table.add_column(head, justify="left" if wide is not None else "right", no_wrap=wide is None, min_width=wide)
+        is_label = label_width is not None
+        table.add_column(head, justify="left" if is_label else "right", no_wrap=not is_label, min_width=label_width)
     if width:
         title = format_heading(scale, width, middle=measure.ideal)
         table.add_column(f"{measure.name:^{width}}\n{title}", no_wrap=True, min_width=width)
@@ -188,22 +194,18 @@ def _build_table(
 
 
 def _compute_ruler_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
-    """The width of the widest ruler that fits beside the other columns; 0 if none does."""
-    used = _compute_width(heads, rows, console) + _get_gap(console)
+    """Return the width of the widest ruler that fits next to the other columns; 0 if none does."""
+    used = _compute_width(heads, rows, console) + get_column_gap(console)
     rulers = _RULER_WIDTHS if is_wide_terminal(console) else _RULER_WIDTHS[1:]
     return next((width for width in rulers if used + width <= console.width), 0)
 
 
 def _compute_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
-    """The columns of the terminal that a table takes."""
+    """Return the number of terminal columns of a table."""
     widths = [
         max(cell_len(line) for cell in column for line in cell.split("\n")) for column in zip(heads, *rows, strict=True)
     ]
-    return sum(widths) + _get_gap(console) * (len(widths) - 1)
-
-
-def _get_gap(console: Console) -> int:
-    return 2 if is_wide_terminal(console) else 1
+    return sum(widths) + get_column_gap(console) * (len(widths) - 1)
 
 
 def _shorten(text: str, longest: int) -> str:
@@ -211,46 +213,37 @@ def _shorten(text: str, longest: int) -> str:
 
 
 def _dim_second_line(cell: str) -> Text:
-    """A cell with its second line, an interval or a protocol, dimmed."""
+    """Return a cell with its second line dimmed."""
     first, newline, rest = cell.partition("\n")
     return Text.assemble(first, (newline + rest, "dim"))
 
 
-def _format_with_interval(record: Record, dash: str) -> str:
-    """The value, and its interval on the next line; "to" instead of a dash that could be read as a minus sign."""
+def _format_with_interval(record: Record, console: Console) -> str:
+    """Return the value, and its interval on the next line."""
     value = get_measure(record.measure).number(record.value)
-    between = " to " if record.low is not None and record.low < 0 else dash
-    return "\n".join(filter(None, (value, format_interval(record, f"{{}}{between}{{}}"))))
+    return "\n".join(filter(None, (value, format_range(record, console))))
 
 
 def _build_plain_table(records: Sequence[Record], console: Console) -> Table:
-    """A table with a row for each record."""
+    """Return a table with a row for each record."""
     table = _create_table(console)
     for name in ("", "part", "group", "measure"):
         table.add_column(name, overflow="fold")
     for name in ("value", "95% interval", "ideal", "n", "p"):
         table.add_column(name, justify="right", no_wrap=True)
     for r in records:
+        labels = (r.language, r.part, get_display_group(r), r.measure)
         interval = format_interval(r, number=format_four_digits)
         ideal = f"{r.ideal:g}" if r.ideal is not None else ""
-        cells = (
-            r.language,
-            r.part,
-            get_display_group(r),
-            r.measure,
-            format_four_digits(r.value),
-            interval,
-            ideal,
-            str(r.n),
-        )
-        table.add_row(*(Text(cell) for cell in (*cells, format_p(r.p_value))))
+        numbers = (format_four_digits(r.value), interval, ideal, str(r.n), format_p(r.p_value))
+        table.add_row(*map(Text, (*labels, *numbers)))
     return table
 
 
 def _create_table(console: Console) -> Table:
-    return create_table(console, padding=(0, 1, 0, 0) if is_wide_terminal(console) else 0)
+    return create_table(console, padding=(0, get_column_gap(console) - 1, 0, 0))
 
 
 def _format_part(record: Record, console: Console) -> str:
-    """The name of the part; empty where a data set is not divided."""
+    """Return the name of the part; empty if the data set has no parts."""
     return "" if record.part == "all" else format_part(record.part, console)

@@ -1,4 +1,4 @@
-"""A value and its interval, drawn with characters on a scale around the ideal."""
+"""Rulers in the terminal: a value and its interval, drawn with characters on a scale around the ideal."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class RulerMarks:
     crossed: str  # the line at the ideal
     ends: tuple[str, str]
     value: str
-    beyond: tuple[str, str]  # a value beyond an end of the scale
+    beyond: tuple[str, str]  # a value below or above the scale
 
 
 UNICODE = RulerMarks("┊", "─", "┼", ("├", "┤"), "●", ("◄", "►"))
@@ -28,7 +28,7 @@ def draw_ruler(
     width: int,
     marks: RulerMarks = UNICODE,
 ) -> str:
-    """The interval on a scale with the ideal in its middle, cut at the ends of the scale.
+    """Draw an interval on a scale with the ideal in its middle, and cut it at the ends of the scale.
 
     >>> draw_ruler(58.2, 55.1, 61.3, scale=(30, 70), width=21)
     '          ┊  ├●─┤    '
@@ -49,7 +49,7 @@ def draw_ruler(
         for at in range(max(first, 0), min(last, width - 1) + 1):
             cells[at] = marks.crossed if at == middle else marks.line
         for at, mark in zip((first, last), marks.ends, strict=True):
-            # An end at the ideal is drawn as an end, not as a crossing.
+            # An interval end at the ideal is drawn as an end.
             if 0 <= at < width:
                 cells[at] = mark
     at = column(value)
@@ -58,7 +58,7 @@ def draw_ruler(
 
 
 def format_heading(scale: tuple[float, float], width: int, middle: float | None = None) -> str:
-    """The numbers at the ends and in the middle of the scale; on a ratio scale the middle is not their mean.
+    """Return the numbers at the ends and in the middle of the scale; `middle` is given if it is not their mean.
 
     >>> format_heading((30, 70), 21)
     '30       50        70'

@@ -1,4 +1,4 @@
-"""A value and its interval as coordinates for an SVG drawing."""
+"""Rulers in pages: a value and its interval as coordinates of an SVG drawing."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """Coordinates from 0 to `WIDTH`, with the ideal in the middle and stereotypes to its right."""
+    """Coordinates from 0 to `WIDTH`: the ideal is in the middle, and stereotypical values are to its right."""
 
     low: float
     high: float
@@ -20,9 +20,9 @@ class Ruler:
 
 
 def build_ruler(record: Record, scale: tuple[float, float], side: VerdictDirection) -> Ruler:
-    """The ruler of a record on a scale, cut at the ends of the scale."""
+    """Return the ruler of a record, cut at the ends of the scale."""
     measure = get_measure(record.measure)
-    # Of a measure that falls with stereotypes, the lower end of the scale is on the right.
+    # If lower values are more stereotypical, the lower end of the scale is on the right.
     start, end = sorted(measure.distance(at) for at in scale)
 
     def coordinate(number: float) -> float:

@@ -1,4 +1,4 @@
-"""The output of `tiltmeter compare --size`: slopes per tenfold size, what they say in words, and of whom."""
+"""The output of `tiltmeter compare --size`: slopes per tenfold size as tables and sentences."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,23 +7,24 @@ from rich.text import Text
 
 from tiltmeter.comparing.size_slopes import POOLED, SizeComparison, SizeSlope
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.reports.console_tables import WIDE, print_fitting_table
+from tiltmeter.reports.console_tables import MEMBER_WIDTH, print_fitting_table
 from tiltmeter.reports.formatting import format_p
 from tiltmeter.reports.group_comparison import highlight_significant
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.method_texts import describe_clusters
 
 _METHOD = (
-    "slope: the change of the measure with ten times the parameters, by least squares; within families, each family "
-    "has an intercept of its own. Each item has a slope, and the interval is of their mean: of these models on items "
-    "like these{clusters}. Holm: p corrected over the slopes of one measure on one "
-    "benchmark, those within families apart. Over models and items: of models like these, from three degrees of "
-    "freedom of the regression on. Models of one family may differ in more than their size."
+    "slope: the change of the measure with ten times the parameters, by least squares; within families, each model "
+    "family has its own intercept. A slope is computed for each item, and the interval is for their mean: for these "
+    "models on items like these{clusters}. Holm: p corrected over the slopes of one measure on one benchmark, "
+    "separately within families. over models: for models like these; it needs three degrees of freedom of the "
+    "regression. Models of one family may differ in more than their size."
 )
 SIZE_HEADS = ("family", "models", "slope", "95% interval", "Holm", "n", "over models", "Holm")
 
 
 def print_sizes(comparison: SizeComparison, console: Console) -> None:
-    """Print the slopes of each measure and place, then the notes and how they were computed."""
+    """Print the slopes of each measure and benchmark, the notes, and the method."""
     for trend in group_by_measure(comparison.slopes):
         console.print(Text(format_title(trend[0]), style="bold"), soft_wrap=True)
         _print_table(trend, console)
@@ -36,49 +37,46 @@ def print_sizes(comparison: SizeComparison, console: Console) -> None:
 
 
 def describe_size_method(slopes: Sequence[SizeSlope]) -> str:
-    """How slopes were computed."""
+    """Return the method by which slopes were computed."""
     clustered = (slope.quantity for slope in slopes if slope.estimate.clusters is not None)
     return _METHOD.format(clusters=describe_clusters(clustered))
 
 
 def group_by_measure(slopes: Sequence[SizeSlope]) -> list[list[SizeSlope]]:
-    """The slopes by measure and place."""
-    found: dict[tuple[str, ...], list[SizeSlope]] = {}
-    for slope in slopes:
-        found.setdefault((slope.subject, slope.part, slope.quantity.name), []).append(slope)
-    return list(found.values())
+    """Return the slopes by benchmark, part and measure."""
+    return list(group_by(slopes, lambda slope: (slope.subject, slope.part, slope.quantity.name)).values())
 
 
 def format_title(slope: SizeSlope) -> str:
-    """The measure, and what it was measured on."""
+    """Return the measure, the benchmark and the part."""
     part = "" if slope.part in ("all", OVERALL) else f", {slope.part}"
     return f"{slope.quantity.name} by size, {slope.subject}{part}"
 
 
 def describe_trend(trend: Sequence[SizeSlope]) -> Iterator[str]:
-    """What the slope within families says, or that of the only family."""
+    """Yield sentences on the slope within families, or on the slope of the only family."""
     slope = next((one for one in trend if one.family == POOLED), trend[0])
     measure, estimate = slope.quantity.measure, slope.estimate
     ends = ", ".join(measure.number(end, signed=True) for end in (estimate.low, estimate.high))
     value = f"{measure.number(estimate.value, signed=True)} [{ends}]"
     families = list(dict.fromkeys(model.family for model in slope.models))
-    who = f"the {len(slope.models)} models of {', '.join(families)}"
+    models = f"the {len(slope.models)} models of {', '.join(families)}"
     if slope.significant:
         direction = "rises" if estimate.value > 0 else "falls"
-        yield f"{measure.name} {direction} significantly with size in {who}: {value} per tenfold size."
+        yield f"{measure.name} {direction} significantly with size in {models}: {value} per tenfold size."
     else:
-        yield f"Inconclusive: {measure.name} changes by {value} per tenfold size in {who}."
+        yield f"Inconclusive: {measure.name} changes by {value} per tenfold size in {models}."
     over = estimate.over_members
     if over is None:
-        yield "This is of these models, and does not generalise to others: there are too few of them for that."
+        yield "This result is for these models and does not generalise to other models: there are too few of them."
     else:
         ends = ", ".join(measure.number(end, signed=True) for end in (over.low, over.high))
-        found = "significant" if over.significant else "not significant"
-        yield f"This is of these models. For models like these: [{ends}], {found} (Holm {format_p(over.p_holm)})."
+        verdict = f"{'' if over.significant else 'not '}significant (Holm {format_p(over.p_holm)})"
+        yield f"This result is for these models. For models like these: [{ends}], {verdict}."
 
 
 def format_size_cells(slope: SizeSlope) -> list[str]:
-    """The cells of a row of the table."""
+    """Return the cells of a row of the table."""
     number, estimate = slope.quantity.measure.number, slope.estimate
     over = estimate.over_members
     return [
@@ -94,8 +92,8 @@ def format_size_cells(slope: SizeSlope) -> list[str]:
 
 
 def _print_table(trend: Sequence[SizeSlope], console: Console) -> None:
-    several = console.width >= WIDE and any(slope.estimate.over_members is not None for slope in trend)
-    shown = len(SIZE_HEADS) - 2 * (not several)
+    generalises = console.width >= MEMBER_WIDTH and any(slope.estimate.over_members is not None for slope in trend)
+    shown = len(SIZE_HEADS) if generalises else len(SIZE_HEADS) - 2
     rows = [
         highlight_significant(format_size_cells(s)[:shown], len(SIZE_HEADS) - 2, s.significant, s.estimate.over_members)
         for s in trend

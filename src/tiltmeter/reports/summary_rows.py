@@ -23,12 +23,12 @@ class SummaryRow:
     interval: str
     p_value: str
     ruler: Ruler
-    beside: list[str]
-    is_part: bool = False  # whether the row above it pools it with others
+    companions: list[str]
+    is_part: bool = False  # whether the row is a part of the pooled row above it
 
 
-def build_summary_rows(summary: Sequence[RowVerdict], beside: Sequence[str] = ()) -> list[SummaryRow]:
-    """The rows on these verdicts, with further measures `beside`; those of one measure share a scale."""
+def build_summary_rows(summary: Sequence[RowVerdict], companions: Sequence[str] = ()) -> list[SummaryRow]:
+    """Return rows with these verdicts and the values of `companions`; rows of the same measure share a scale."""
     scales = {
         name: get_measure(name).span(
             end
@@ -42,20 +42,19 @@ def build_summary_rows(summary: Sequence[RowVerdict], beside: Sequence[str] = ()
     lines = []
     for v in summary:
         r, number = v.record, get_measure(v.record.measure).number
+        part = "" if is_pooled(r.part) else r.part
         lines.append(
             SummaryRow(
                 verdict=v,
                 language=get_language_name(r.language),
-                part="both parts"
-                if r.part == OVERALL and is_contradictory(v.row)
-                else ""
-                if is_pooled(r.part)
-                else r.part,
+                part="both parts" if r.part == OVERALL and is_contradictory(v.row) else part,
                 value=number(r.value),
                 interval=format_interval(r, "{} – {}"),
                 p_value=format_reported_p(r),
                 ruler=build_ruler(r, scales[r.measure], v.verdict.side),
-                beside=[get_measure(name).number(v.row[name].value) if name in v.row else "" for name in beside],
+                companions=[
+                    get_measure(name).number(v.row[name].value) if name in v.row else "" for name in companions
+                ],
             )
         )
     return lines

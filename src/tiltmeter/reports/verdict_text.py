@@ -1,5 +1,6 @@
-"""Verdicts and headlines in words. The verdicts themselves are made in `measures.rule`."""
+"""Verdicts and headlines as sentences; `measures.verdict_rule` decides the verdicts."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -8,22 +9,22 @@ from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.records import ALPHA, OVERALL, Record
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.formatting import format_interval, format_with_interval, join_words
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import RecordRow, get_first_record, is_pooled, select_summary_rows
 
-# The colour of a headline: bias towards or against stereotypes, none, or a result that is not to be relied on.
+# The colour of a headline: bias towards or against stereotypes, none, or an unreliable result.
 Tone = Literal["towards", "against", "none", "doubt"]
-# More languages than these are counted in a headline, not named.
-_MOST_NAMES = 6
+_MOST_NAMES = 6  # languages that a headline names; more are counted
 
 
 def format_measure_value(record: Record) -> str:
-    """The measure with its value and interval, such as `SS 57.0 [55.5, 58.5]`."""
+    """Return the measure with its value and interval, such as `SS 57.0 [55.5, 58.5]`."""
     return f"{record.measure} {format_with_interval(record)}"
 
 
 def describe_verdict(row: RecordRow) -> str:
-    """The verdict of a row with the number it is based on."""
+    """Return the verdict of a row with the number on which it is based."""
     record = select_deciding_record(row)
     if record is None or record.verdict is None:
         return "no measure of bias"
@@ -33,22 +34,22 @@ def describe_verdict(row: RecordRow) -> str:
 
 
 def describe_generality(row: RecordRow) -> str:
-    """Whether a significant bias generalizes to other stereotypes like those that were tested; empty if not known."""
+    """Return a clause on whether a significant bias generalises to stereotypes like these; empty if unknown."""
     record = select_deciding_record(row)
     if record is None or (general := row.get(get_measure(record.measure).population_measure)) is None:
         return ""
     if record.verdict is None or general.verdict is None or record.verdict.kind != "significant":
         return ""
     if general.verdict.kind == "significant":
-        return "significant for stereotypes like these in general, too"
+        return "also significant for stereotypes like these in general"
     if general.low is None or general.high is None:
-        return "for these stereotypes; no interval for others like them"
+        return "only for these stereotypes; no interval for stereotypes like these in general"
     interval = format_interval(general, number=get_measure(record.measure).number)
-    return f"for these stereotypes; not shown for others like them {interval}"
+    return f"only for these stereotypes; not significant for stereotypes like these in general {interval}"
 
 
 def describe_control(row: RecordRow) -> str:
-    """A clause where controlling for a known confound changes the verdict; empty otherwise."""
+    """Return a clause if controlling for a known confound changes the verdict; empty otherwise."""
     record = select_deciding_record(row)
     control = row.get(get_measure(record.measure).control) if record is not None else None
     if record is None or control is None or record.verdict is None or control.verdict is None:
@@ -62,7 +63,7 @@ def describe_control(row: RecordRow) -> str:
 
 
 def describe_template_spread(row: RecordRow) -> str:
-    """A clause where a number varies between templates by more than its margin, and significantly."""
+    """Return a clause if a number varies between templates significantly and by more than its margin."""
     record = select_deciding_record(row)
     spread = row.get(get_measure(record.measure).template_spread) if record is not None else None
     if record is None or spread is None or record.verdict is None or record.margin is None:
@@ -73,13 +74,13 @@ def describe_template_spread(row: RecordRow) -> str:
     printed = float(measure.number(spread.value))  # compared as printed: 1.223 is not above a margin of 1.22
     if spread.p_adjusted is None or spread.p_adjusted >= ALPHA or printed <= record.margin:
         return ""
-    moves, margin = measure.margin_words(printed), measure.margin_words(record.margin)
-    return f"{record.measure} moves by up to {moves} from template to template, more than the margin of {margin}"
+    largest, margin = measure.margin_words(printed), measure.margin_words(record.margin)
+    return f"{record.measure} differs by up to {largest} between templates, more than the margin of {margin}"
 
 
 @dataclass(frozen=True, slots=True)
 class RowVerdict:
-    """The verdict of a row, with the record it is based on."""
+    """The verdict of a row, with the record on which it is based."""
 
     row: RecordRow
     record: Record
@@ -102,12 +103,12 @@ class Headline:
 
 
 def list_summary_verdicts(rows: Sequence[RecordRow]) -> list[RowVerdict]:
-    """The verdicts of the summary rows; a row without a measure of bias has none."""
+    """Return the verdicts of the summary rows; a row without a measure of bias has none."""
     return list_verdicts(select_summary_rows(rows))
 
 
 def list_verdicts(rows: Iterable[RecordRow]) -> list[RowVerdict]:
-    """The verdicts of all rows that have one."""
+    """Return the verdicts of all rows that have one."""
     return [
         RowVerdict(row, record, record.verdict)
         for row in rows
@@ -116,10 +117,8 @@ def list_verdicts(rows: Iterable[RecordRow]) -> list[RowVerdict]:
 
 
 def build_headlines(rows: Sequence[RecordRow], samples: Sequence[str] = ()) -> list[Headline]:
-    """The headline of each benchmark. `samples` are sentences on benchmarks measured on a sample of their items."""
-    by_benchmark: dict[str, list[RowVerdict]] = {}
-    for verdict in list_summary_verdicts(rows):
-        by_benchmark.setdefault(verdict.record.benchmark, []).append(verdict)
+    """Return the headline of each benchmark; `samples` are sentences on samples of items that were measured."""
+    by_benchmark = group_by(list_summary_verdicts(rows), lambda verdict: verdict.record.benchmark)
     return [
         _build_headline(name, summary, [row for row in rows if get_first_record(row).benchmark == name], samples)
         for name, summary in by_benchmark.items()
@@ -151,15 +150,15 @@ def _build_headline(
 
 
 def _describe_companions(v: RowVerdict) -> Iterator[str]:
-    """What measures beside the deciding one say of something else than stereotypes, such as how masculine texts are."""
+    """Yield clauses on companion measures that are not about stereotypes, such as how masculine translations are."""
     for name in get_measure(v.record.measure).companions:
         record, measure = v.row.get(name), get_measure(name)
         if record is not None and measure.statement is not None and not measure.bias_direction:
-            yield f"{measure.statement(record.value)}, whatever the stereotype ({format_measure_value(record)})"
+            yield f"{measure.statement(record.value)}, regardless of the stereotype ({format_measure_value(record)})"
 
 
 def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
-    """A sentence for each kind of verdict that calls for action."""
+    """Return a sentence for each verdict that needs an action of the reader."""
     sentences = []
     for kinds, advice in (
         (("inconclusive", "too few"), "Measure more items before deciding"),
@@ -174,24 +173,22 @@ def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[s
                 advice = "Read some of its answers before using any of its numbers"
             sentences.append(f"{_describe_location(same_reason, models)}: {reason}{others}. {advice}.")
     if any(v.verdict.side == "against" for v in summary):
-        sentences.append("Against stereotypes: the model prefers the opposite of the stereotype, which is a bias, too.")
+        sentences.append("Against stereotypes: the model prefers the opposite of the stereotype, which is also a bias.")
     return sentences
 
 
 def _describe_confounds(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
-    """At most one sentence on a known confound, since the headline has to fit on the first screen."""
-    for note_of in (describe_control, describe_template_spread):
+    """Return at most one sentence on a known confound, because the headline has to fit on the first screen."""
+    for describe in (describe_control, describe_template_spread):
         for v in summary:
-            if note := note_of(v.row):
+            if note := describe(v.row):
                 return [f"{_describe_location([v], models)} a known confound matters: {note}."]
     return []
 
 
 def _describe_one_model(model: str, summary: Sequence[RowVerdict]) -> str:
-    """The lead sentence for one model: its languages grouped by verdict."""
-    groups: dict[str, list[RowVerdict]] = {}
-    for v in summary:
-        groups.setdefault(v.verdict.words if v.verdict.size else v.verdict.short, []).append(v)
+    """Return the lead sentence for one model: its languages grouped by verdict."""
+    groups = group_by(summary, lambda v: v.verdict.words if v.verdict.size else v.verdict.short)
     if len(groups) == 1:
         return f"{model}, {_shorten_languages(summary)}: {next(iter(groups))}."
     order = {kind: rank for rank, kind in enumerate(("significant", "contradictory", "no bias"))}
@@ -200,12 +197,10 @@ def _describe_one_model(model: str, summary: Sequence[RowVerdict]) -> str:
 
 
 def _describe_several_models(models: Sequence[str], summary: Sequence[RowVerdict]) -> str:
-    """The lead sentence for several models: how many have each verdict."""
+    """Return the lead sentence for several models: how many have each verdict."""
     languages = {v.record.language for v in summary}
     noun = "models" if len(languages) == 1 and len(summary) == len(models) else "pairs of model and language"
-    counts: dict[str, int] = {}
-    for v in summary:
-        counts[v.verdict.short] = counts.get(v.verdict.short, 0) + 1
+    counts = Counter(v.verdict.short for v in summary)
     if len(counts) == 1:
         return f"{'Both' if len(summary) == 2 else f'All {len(summary)}'} {noun}: {next(iter(counts))}."
     phrases = [f"{count} {words}" for words, count in sorted(counts.items(), key=lambda entry: -entry[1])]
@@ -213,13 +208,13 @@ def _describe_several_models(models: Sequence[str], summary: Sequence[RowVerdict
 
 
 def _find_largest(rows: Sequence[RecordRow]) -> RowVerdict | None:
-    """The significant row farthest from its ideal, among all rows, single parts included."""
+    """Return the significant row farthest from its ideal, among all rows including single parts."""
     significant = [v for v in list_verdicts(rows) if v.verdict.kind == "significant"]
     return max(significant, key=lambda v: abs(v.distance)) if significant else None
 
 
 def _describe_contradiction(v: RowVerdict, rows: Sequence[RecordRow]) -> str:
-    """The values of parts that contradict each other."""
+    """Return a sentence with the values of parts that contradict each other."""
     keys = ("model", "language", "benchmark")
     parts = [
         record
@@ -235,11 +230,11 @@ def _describe_contradiction(v: RowVerdict, rows: Sequence[RecordRow]) -> str:
     ]
     values = f": {', '.join(numbers)}; {measure.ideal:g} is no bias" if numbers and measure.ideal is not None else ""
     language = _list_languages([v])[0]
-    return f"In {language} the results contradict each other ({v.verdict.reason}), and a mean would hide it{values}."
+    return f"In {language} the results contradict each other ({v.verdict.reason}); their mean would hide this{values}."
 
 
 def _describe_value(v: RowVerdict, *, alone: bool) -> str:
-    """The meaning of a row's number in a sentence; `alone`: it is the only row."""
+    """Return a sentence on the meaning of a row's number; `alone` tells whether it is the only row."""
     record, measure = v.record, get_measure(v.record.measure)
     meaning = measure.statement(record.value) if measure.statement else f"{record.measure} is {record.value:g}"
     ideal = f"; {measure.ideal:g} is no bias" if measure.ideal is not None else ""
@@ -252,7 +247,7 @@ def _describe_value(v: RowVerdict, *, alone: bool) -> str:
 
 
 def _list_languages(summary: Sequence[RowVerdict]) -> list[str]:
-    """The names of the languages, each with its part unless it is the pooled one."""
+    """Return the names of the languages, each with its part unless it is pooled."""
     return list(
         dict.fromkeys(
             get_language_name(v.record.language) + ("" if is_pooled(v.record.part) else f" ({v.record.part})")
@@ -262,7 +257,7 @@ def _list_languages(summary: Sequence[RowVerdict]) -> list[str]:
 
 
 def _shorten_languages(summary: Sequence[RowVerdict]) -> str:
-    """The names of the languages; if there are many, their number and those with the largest significant bias."""
+    """Return the names of the languages, or their number and those with the largest bias if there are many."""
     names = _list_languages(summary)
     if len(names) <= _MOST_NAMES:
         return join_words(names)
@@ -272,7 +267,7 @@ def _shorten_languages(summary: Sequence[RowVerdict]) -> str:
 
 
 def _describe_location(summary: Sequence[RowVerdict], models: Sequence[str]) -> str:
-    """The languages, or the models with their languages if there are several models."""
+    """Return "In" and the languages, or "For" and the models with their languages if there are several models."""
     if len(models) == 1:
         return f"In {_shorten_languages(summary)}"
     names = [f"{v.record.model} in {_list_languages([v])[0]}" for v in summary]

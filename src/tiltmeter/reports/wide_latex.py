@@ -7,13 +7,13 @@ from tiltmeter.reports.formatting import escape_latex, format_interval
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.wide_table import BOLD_RULE, UNRELIABLE_VERDICTS, WideColumn, WideRow, WideTable
 
-# A table that is wider than the text is made smaller.
+# Tables that are wider than the text are scaled down.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}"
 _MARKS = dict(zip(UNRELIABLE_VERDICTS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
 
 
 def format_wide_latex(tables: Sequence[WideTable]) -> str:
-    r"""The tables, with columns in groups; they need `\usepackage{booktabs,graphicx}`."""
+    r"""Return the tables, with columns in groups; they need `\usepackage{booktabs,graphicx}`."""
     return "\n\n".join("\n".join(_format_lines(table)) for table in tables)
 
 
@@ -36,7 +36,7 @@ def _format_lines(table: WideTable) -> Iterator[str]:
     for block in table.blocks:
         yield r"\midrule"
         if len(table.blocks) > 1:
-            yield rf"\multicolumn{{{len(table.columns) + 1}}}{{l}}{{\emph{{{escape_latex(block.asked)}}}}} \\"
+            yield rf"\multicolumn{{{len(table.columns) + 1}}}{{l}}{{\emph{{{escape_latex(block.conditions)}}}}} \\"
         for row in block.rows:
             yield (
                 " & ".join([escape_latex(row.model), *(_format_number(row, column) for column in table.columns)])
@@ -72,11 +72,8 @@ def _format_interval(row: WideRow, column: WideColumn) -> str:
 
 
 def _format_caption(table: WideTable) -> str:
-    asked = f", {table.blocks[0].asked}" if len(table.blocks) == 1 else ""
-    parts = [escape_latex(f"{table.title}{asked}, with 95% intervals, {table.counts}.")]
+    conditions = f", {table.blocks[0].conditions}" if len(table.blocks) == 1 else ""
+    parts = [escape_latex(f"{table.title}{conditions}, with 95% intervals, {table.counts}.")]
     parts.append(f"Bold: {escape_latex(BOLD_RULE)}")
-    doubts = {
-        row.get_unreliable_verdict(column) for block in table.blocks for row in block.rows for column in table.columns
-    }
-    parts += [f"{_MARKS[doubt]}: {doubt}." for doubt in UNRELIABLE_VERDICTS if doubt in doubts]
+    parts += [f"{_MARKS[verdict]}: {verdict}." for verdict in table.unreliable_verdicts]
     return " ".join(parts)

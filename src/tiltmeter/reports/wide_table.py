@@ -1,4 +1,4 @@
-"""One table of several runs, as papers print them: models by languages and measures."""
+"""Tables of several runs, as in papers: a row for each model, a column for each language and measure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.measure import complete_name
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.combined_runs import label_records
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.record_rows import RecordRow, build_rows, get_first_record
 from tiltmeter.reports.result_table import list_columns
 from tiltmeter.runs.result import Result
@@ -20,13 +21,12 @@ Grouping = Literal["language", "measure"]
 GROUPINGS: tuple[Grouping, ...] = ("language", "measure")
 
 BOLD_RULE = (
-    "the best of its column among models that were asked alike, if it is significantly closer to the ideal than every "
-    "other one (paired by item, p corrected for the number of models); where none is marked, the best is not told "
-    "apart from all others, or the measure is not compared item by item."
+    "the best of its column among models of the same kind and protocol, if it is significantly closer to the ideal "
+    "than every other one (paired by item, p corrected for the number of models). If none is marked, none is "
+    "significantly best, or the measure cannot be compared item by item."
 )
 
-
-# The verdicts that a number is marked for; such a number is not the best of its column.
+# Numbers with these verdicts are marked, and never the best of their column.
 UNRELIABLE_VERDICTS = ("not interpretable", "contradictory")
 
 
@@ -38,35 +38,35 @@ class WideColumn:
     measure: str
 
     def heads(self, grouping: Grouping) -> tuple[str, str]:
-        """The heading of its group, and its own."""
+        """Return the heading of the column's group, and the column's own heading."""
         pair = (self.language, self.measure)
         return pair if grouping == "language" else (pair[1], pair[0])
 
 
 @dataclass(frozen=True, slots=True)
 class WideRow:
-    """The numbers of one model; `best` are the columns in which it is told apart as the best."""
+    """The numbers of one model; `best` are the columns in which it is significantly the best."""
 
     model: str
     numbers: dict[WideColumn, Record]
     best: frozenset[WideColumn]
 
     def get_unreliable_verdict(self, column: WideColumn) -> str:
-        """The verdict on a number if that is one of DOUBTS, otherwise nothing."""
+        """Return the verdict on a number if it is one of UNRELIABLE_VERDICTS, otherwise an empty text."""
         return find_unreliable_verdict(self.numbers.get(column))
 
 
 @dataclass(frozen=True, slots=True)
 class WideBlock:
-    """The models that were asked alike, whose numbers are comparable."""
+    """Models that were measured under the same conditions, so that their numbers are comparable."""
 
-    asked: str
+    conditions: str
     rows: tuple[WideRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WideTable:
-    """The table of one benchmark, or of one part of it where its parts are not pooled."""
+    """The table of one benchmark, or of one of its parts if they are not pooled."""
 
     benchmark: str
     part: str
@@ -76,7 +76,7 @@ class WideTable:
 
     @property
     def title(self) -> str:
-        """The benchmark, with its part where it is not the whole."""
+        """The benchmark, and the part unless it is the whole benchmark."""
         return self.benchmark if self.part == "all" else f"{self.benchmark}, {self.part}"
 
     @property
@@ -89,27 +89,31 @@ class WideTable:
     @property
     def groups(self) -> list[tuple[str, list[WideColumn]]]:
         """The columns by the heading of their group."""
-        found: dict[str, list[WideColumn]] = {}
-        for column in self.columns:
-            found.setdefault(column.heads(self.grouping)[0], []).append(column)
-        return list(found.items())
+        return list(group_by(self.columns, lambda column: column.heads(self.grouping)[0]).items())
+
+    @property
+    def unreliable_verdicts(self) -> list[str]:
+        """The unreliable verdicts that occur in the table."""
+        rows = [row for block in self.blocks for row in block.rows]
+        found = {row.get_unreliable_verdict(column) for row in rows for column in self.columns}
+        return [verdict for verdict in UNRELIABLE_VERDICTS if verdict in found]
 
 
 def build_wide_tables(
     runs: Sequence[tuple[str, Result]], *, grouping: Grouping = "language", measures: Sequence[str] = ()
 ) -> list[WideTable]:
-    """A table for each benchmark of the runs that has these measures: its pooled parts, if all models have them.
+    """Return a table of the pooled parts for each benchmark with these measures.
 
-    If some have not, as a masked model without a next-sentence head, there is a table for each part as well.
+    If a model lacks a part, as a masked model without a next-sentence head does, there is also a table for each part.
     """
-    shown = iter(label_records([(name, result.records) for name, result in runs]))
+    labelled = iter(label_records([(name, result.records) for name, result in runs]))
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
     records: list[Record] = []
     for run, result in runs:
-        for given in result.records:
-            record = next(shown)
+        for original in result.records:
+            record = next(labelled)
             records.append(record)
-            names.setdefault((run, *_get_cell_key(given)), _get_cell_key(record))
+            names.setdefault((run, *_get_cell_key(original)), _get_cell_key(record))
     cells = {
         names[key]: cell
         for name, result in runs
@@ -118,19 +122,16 @@ def build_wide_tables(
     }
     rows = build_rows(records)
     pooled = {_get_pooling_key(row) for row in rows if get_first_record(row).part == OVERALL}
-    parted = {get_first_record(row).benchmark for row in rows if _get_pooling_key(row) not in pooled}
-    places: dict[tuple[str, str], list[RecordRow]] = {}
-    for row in rows:
-        first = get_first_record(row)
-        if first.part == OVERALL or first.benchmark in parted:
-            places.setdefault((first.benchmark, first.part), []).append(row)
-    if not places:
-        raise UsageError("The runs hold no numbers over all items; make them again.")
-    _reject_unknown(measures, places.values())
+    unpooled = {get_first_record(row).benchmark for row in rows if _get_pooling_key(row) not in pooled}
+    shown = (row for row in rows if (first := get_first_record(row)).part == OVERALL or first.benchmark in unpooled)
+    tables = group_by(shown, lambda row: (get_first_record(row).benchmark, get_first_record(row).part))
+    if not tables:
+        raise UsageError("The runs contain no results over all items; repeat them with `tiltmeter run`.")
+    _reject_unknown(measures, tables.values())
     return [
-        _build_table(*place, rows, shown_measures, cells, grouping)
-        for place, rows in places.items()
-        if (shown_measures := _select_measures(rows, measures))
+        _build_table(benchmark, part, table_rows, shown_measures, cells, grouping)
+        for (benchmark, part), table_rows in tables.items()
+        if (shown_measures := _select_measures(table_rows, measures))
     ]
 
 
@@ -151,10 +152,8 @@ def _build_table(
         for column in columns
         if any(get_first_record(row).language == column.language and column.measure in row for row in rows)
     ]
-    asked: dict[str, list[RecordRow]] = {}
-    for row in rows:
-        asked.setdefault(_describe_conditions(get_first_record(row)), []).append(row)
-    blocks = (WideBlock(name, tuple(_build_rows(group, columns, cells))) for name, group in asked.items())
+    groups = group_by(rows, lambda row: _describe_conditions(get_first_record(row)))
+    blocks = (WideBlock(name, tuple(_build_rows(group, columns, cells))) for name, group in groups.items())
     return WideTable(benchmark, part, grouping, tuple(columns), tuple(blocks))
 
 
@@ -162,11 +161,11 @@ def _build_rows(
     rows: Sequence[RecordRow], columns: Sequence[WideColumn], cells: dict[tuple[str, ...], Cell]
 ) -> Iterator[WideRow]:
     numbers: dict[str, dict[WideColumn, Record]] = {}
-    doubtful: set[tuple[str, str]] = set()
+    unreliable: set[tuple[str, str]] = set()
     for row in rows:
         first = get_first_record(row)
         if find_unreliable_verdict(select_deciding_record(row)):
-            doubtful.add((first.model, first.language))
+            unreliable.add((first.model, first.language))
         for name, record in row.items():
             column = WideColumn(first.language, name)
             if column in columns:
@@ -174,46 +173,48 @@ def _build_rows(
     best: dict[str, set[WideColumn]] = {}
     for column in columns:
         entries = {
-            model: cells.get(_get_cell_key(of_model[column]))
-            for model, of_model in numbers.items()
-            if column in of_model and (model, column.language) not in doubtful
+            model: cells.get(_get_cell_key(row_numbers[column]))
+            for model, row_numbers in numbers.items()
+            if column in row_numbers and (model, column.language) not in unreliable
         }
         known = {model: cell for model, cell in entries.items() if cell is not None}
-        found = find_best_model(list(known.values()), column.measure) if len(known) == len(entries) else None
+        best_cell = find_best_model(list(known.values()), column.measure) if len(known) == len(entries) else None
         for model, cell in known.items():
-            if cell is found:
+            if cell is best_cell:
                 best.setdefault(model, set()).add(column)
-    for model, of_model in numbers.items():
-        yield WideRow(model, of_model, frozenset(best.get(model, ())))
+    for model, row_numbers in numbers.items():
+        yield WideRow(model, row_numbers, frozenset(best.get(model, ())))
 
 
 def _select_measures(rows: Sequence[RecordRow], wanted: Sequence[str]) -> list[str]:
-    """The measures with columns: those asked for, otherwise the one that decides and those beside it."""
-    there = _list_measures(rows)
+    """Return the measures with columns: the wanted ones, or the primary measure and its companions."""
+    available = _list_measures(rows)
     if wanted:
-        return list(dict.fromkeys(full for name in wanted if (full := complete_name(name, there))))
+        return list(dict.fromkeys(full for name in wanted if (full := complete_name(name, available))))
     first = next((record for row in rows if (record := select_deciding_record(row))), None)
     if first is None:
-        return there
-    decides = get_measure(first.measure)
-    return [name for name in list_columns(rows, decides) if name in (decides.name, *decides.companions)]
+        return available
+    primary = get_measure(first.measure)
+    return [name for name in list_columns(rows, primary) if name in (primary.name, *primary.companions)]
 
 
 def _list_measures(rows: Iterable[RecordRow]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def _reject_unknown(measures: Sequence[str], places: Iterable[Sequence[RecordRow]]) -> None:
-    """Refuse a measure that no table would have."""
-    names = [_list_measures(rows) for rows in places]
+def _reject_unknown(measures: Sequence[str], tables: Iterable[Sequence[RecordRow]]) -> None:
+    """Raise an error if no table has one of the measures."""
+    names = [_list_measures(rows) for rows in tables]
     for measure in measures:
-        if not any(complete_name(measure, there) for there in names):
-            known = list(dict.fromkeys(name for there in names for name in there))
-            raise UsageError(f"The runs have no {measure}{suggest_name(measure, known)}; they have {', '.join(known)}.")
+        if not any(complete_name(measure, available) for available in names):
+            known = list(dict.fromkeys(name for available in names for name in available))
+            raise UsageError(
+                f"The runs have no measure {measure}{suggest_name(measure, known)}; available: {', '.join(known)}."
+            )
 
 
 def _describe_conditions(record: Record) -> str:
-    """How a model was asked, in words."""
+    """Return the kind of a model, its answer type and protocol as a phrase."""
     words: Iterable[str | None] = (record.kind, record.protocol)
     if record.family and record.family != "likelihood":
         words = (record.kind, record.family, record.protocol)
@@ -221,7 +222,7 @@ def _describe_conditions(record: Record) -> str:
 
 
 def find_unreliable_verdict(record: Record | None) -> str:
-    """The verdict on a record if that is one of DOUBTS, otherwise nothing."""
+    """Return the verdict on a record if it is one of UNRELIABLE_VERDICTS, otherwise an empty text."""
     kind = "" if record is None or record.verdict is None else record.verdict.kind
     return kind if kind in UNRELIABLE_VERDICTS else ""
 

@@ -7,8 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tiltmeter.measures import get_measure
-from tiltmeter.reports.console_tables import create_table, is_wide_terminal
-from tiltmeter.reports.formatting import format_interval
+from tiltmeter.reports.console_tables import create_table, format_range, get_column_gap
 from tiltmeter.reports.wide_table import BOLD_RULE, UNRELIABLE_VERDICTS, WideColumn, WideRow, WideTable
 
 _BEST = "*"
@@ -16,28 +15,23 @@ _MARKS = dict(zip(UNRELIABLE_VERDICTS, ("?", "!"), strict=True))
 
 
 def print_wide_tables(tables: Sequence[WideTable], console: Console) -> None:
-    """Print each table, then what its marks mean."""
+    """Print each table, and the meaning of the marks."""
     marks: dict[str, None] = {}
     for table in tables:
-        asked = f", {table.blocks[0].asked}" if len(table.blocks) == 1 else ""
-        console.print(Text.assemble((table.title, "bold"), f"{asked}, {table.counts}"), soft_wrap=True)
+        conditions = f", {table.blocks[0].conditions}" if len(table.blocks) == 1 else ""
+        console.print(Text.assemble((table.title, "bold"), f"{conditions}, {table.counts}"), soft_wrap=True)
         for columns in _split_columns(table, console):
             _print_columns(table, columns, console)
         console.print()
-        found = {
-            row.get_unreliable_verdict(column)
-            for block in table.blocks
-            for row in block.rows
-            for column in table.columns
-        }
-        marks |= {doubt: None for doubt in UNRELIABLE_VERDICTS if doubt in found}
+        marks |= dict.fromkeys(table.unreliable_verdicts)
     console.print(Text(f"{_BEST} {BOLD_RULE}", style="dim"))
-    for doubt in marks:
-        console.print(Text(f"{_MARKS[doubt]} {doubt}; `tiltmeter show` of that run alone says why.", style="dim"))
+    for verdict in marks:
+        reason = f"{_MARKS[verdict]} {verdict}; for the reason, use `tiltmeter show` with that run alone."
+        console.print(Text(reason, style="dim"))
 
 
 def _print_columns(table: WideTable, columns: Sequence[WideColumn], console: Console) -> None:
-    grid = create_table(console, padding=(0, _get_gap(console) - 1, 0, 0))
+    grid = create_table(console, padding=(0, get_column_gap(console) - 1, 0, 0))
     grid.add_column("", overflow="fold", width=_compute_label_width(table, console))
     group = None
     for column in columns:
@@ -46,14 +40,14 @@ def _print_columns(table: WideTable, columns: Sequence[WideColumn], console: Con
         group = first
     for block in table.blocks:
         if len(table.blocks) > 1:
-            grid.add_row(Text(block.asked, "italic"), *("" for _ in columns))
+            grid.add_row(Text(block.conditions, "italic"), *("" for _ in columns))
         for row in block.rows:
             grid.add_row(Text(row.model), *(_format_cell(row, column, console) for column in columns))
     console.print(grid)
 
 
 def _split_columns(table: WideTable, console: Console) -> Iterator[list[WideColumn]]:
-    """The columns that fit beside each other; a group is kept together if it fits at all."""
+    """Yield the columns that fit side by side; a group of columns is kept together if it fits the terminal."""
     room = console.width - _compute_label_width(table, console)
     taken: list[WideColumn] = []
     for _, group in table.groups:
@@ -77,30 +71,24 @@ def _compute_width(columns: Sequence[WideColumn], table: WideTable, console: Con
         )
         for column in columns
     )
-    return sum(width + _get_gap(console) for width in widths)
+    return sum(width + get_column_gap(console) for width in widths)
 
 
 def _compute_label_width(table: WideTable, console: Console) -> int:
-    """The width of the models' names, which are wrapped where it is less than they need."""
+    """Return the width of the column of model names; longer names are wrapped."""
     longest = max(cell_len(row.model) for block in table.blocks for row in block.rows)
     if len(table.blocks) > 1:
-        longest = max(longest, *(cell_len(block.asked) for block in table.blocks))
+        longest = max(longest, *(cell_len(block.conditions) for block in table.blocks))
     return min(longest, console.width // 3)
 
 
 def _format_cell(row: WideRow, column: WideColumn, console: Console) -> Text:
-    """The value with its marks, and its interval on the next line."""
+    """Return the value with its marks, and its interval on the next line."""
     record = row.numbers.get(column)
     if record is None:
         return Text("-")
-    dash = "-" if console.options.ascii_only else "–"
-    between = " to " if record.low is not None and record.low < 0 else dash
     best = column in row.best
     mark = _MARKS.get(row.get_unreliable_verdict(column), "")
     value = f"{get_measure(record.measure).number(record.value)}{mark}{_BEST * best}"
-    interval = format_interval(record, f"{{}}{between}{{}}")
+    interval = format_range(record, console)
     return Text.assemble((value, "bold" if best else ""), (f"\n{interval}" if interval else "", "dim"))
-
-
-def _get_gap(console: Console) -> int:
-    return 2 if is_wide_terminal(console) else 1

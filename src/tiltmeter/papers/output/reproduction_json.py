@@ -3,20 +3,20 @@
 from typing import Any
 
 from tiltmeter.papers.consistency_checks import check_consistency
-from tiltmeter.papers.output.reproduction_tables import get_reason, group_by_reason, list_evidence, summarize_tables
+from tiltmeter.papers.output.reproduction_tables import list_explained_numbers, summarize_tables
 from tiltmeter.papers.reproduction import Reproduction
 from tiltmeter.printable_text import format_json
 
 
 def to_json(reproduction: Reproduction) -> str:
-    """The whole reproduction."""
+    """Return the whole reproduction as JSON."""
     content: dict[str, Any] = {
         "holds": reproduction.holds,
         "papers": {
             paper.key: {
                 "citation": paper.citation,
                 "captions": dict(paper.captions),
-                "not_recomputed": {left.place: left.reason for left in paper.left_out},
+                "not_recomputed": {omitted.place: omitted.reason for omitted in paper.left_out},
             }
             for paper in reproduction.list_papers()
         },
@@ -39,7 +39,16 @@ def to_json(reproduction: Reproduction) -> str:
             }
             for outcome in reproduction.outcomes
         ],
-        "reasons": _list_reasons(reproduction),
+        "reasons": [
+            {
+                "paper": group.paper,
+                "id": group.reason,
+                "numbers": len(group.outcomes),
+                "summary": group.summary,
+                "evidence": group.evidence,
+            }
+            for group in list_explained_numbers(reproduction)
+        ],
         "remarks": [
             {
                 "paper": remark.paper,
@@ -72,16 +81,3 @@ def to_json(reproduction: Reproduction) -> str:
         ],
     }
     return format_json(content)
-
-
-def _list_reasons(reproduction: Reproduction) -> list[dict[str, Any]]:
-    return [
-        {
-            "paper": paper,
-            "id": name,
-            "numbers": len(outcomes),
-            "summary": get_reason(outcomes).summary,
-            "evidence": list_evidence(outcomes),
-        }
-        for (paper, name), outcomes in group_by_reason(reproduction).items()
-    ]

@@ -8,47 +8,44 @@ from tiltmeter.papers.output.reproduction_tables import (
     describe_contradiction,
     format_cell_name,
     format_recomputed,
-    get_reason,
-    group_by_reason,
-    list_evidence,
+    list_explained_numbers,
     summarize_tables,
 )
 from tiltmeter.papers.printed_numbers import TEXT, format_table_title
 from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, ReproductionStatus
 from tiltmeter.reports.formatting import format_count
 
-_LISTED = 20  # numbers listed for one reason; if there are more, those that differ most
+_MOST_LISTED = 20  # numbers listed for one reason; if there are more, those that differ most
 _INTRODUCTION = """\
-# Which printed numbers hold
+# Reproduction of printed numbers
 
-This page is the output of `tiltmeter reproduce all --markdown FILE`. Every number of the papers' tables is recomputed
-from the predictions and translations that were released with them, and compared with the printed number to its last
-digit. A number whose source files were missing counts as not available, never as agreeing; the files used are listed
-below. Numbers in running text, captions and smaller tables are recomputed from the released data, or from the tables
-that they sum up.
+This page is the output of `tiltmeter reproduce all --markdown FILE`. Every number in the papers' tables is recomputed
+from the released predictions and translations, and compared with the printed number to its last digit. If a source
+file is missing, its numbers count as not available. The files that were used are listed below. Numbers in running
+text, captions and smaller tables are recomputed from the released data, or from the tables that they summarise.
 """
 
 
 def to_markdown(reproduction: Reproduction) -> str:
-    """The page: counts by table, differences with their reasons, consistency checks, and the files used."""
+    """Return the page: counts by table, differences with their reasons, consistency checks, and the files used."""
     parts = [_INTRODUCTION, "## Summary\n", *_format_summary(reproduction)]
-    wrong = [outcome for outcome in reproduction.outcomes if outcome.status is ReproductionStatus.DIFFERS]
-    if wrong:
-        parts += ["\n## Numbers that differ without a known reason\n", *_format_numbers(wrong, len(wrong))]
+    unexplained = [outcome for outcome in reproduction.outcomes if outcome.status is ReproductionStatus.DIFFERS]
+    if unexplained:
+        parts += ["\n## Numbers that differ without a known reason\n", *_format_numbers(unexplained, len(unexplained))]
     parts.append("\n## Numbers that differ for a known reason\n")
-    for (paper, _), outcomes in group_by_reason(reproduction).items():
-        tables = format_table_title(dict.fromkeys(outcome.printed.table for outcome in outcomes))
-        parts.append(f"### {get_reason(outcomes).summary}\n")
-        parts.append(f"{paper}, {tables}: {_format_counts(outcomes)}.\n")
-        parts += [f"{text}\n" for text in list_evidence(outcomes)]
-        parts += [*_format_numbers(outcomes, _LISTED), ""]
+    for group in list_explained_numbers(reproduction):
+        tables = format_table_title(dict.fromkeys(outcome.printed.table for outcome in group.outcomes))
+        parts.append(f"### {group.summary}\n")
+        parts.append(f"{group.paper}, {tables}: {_format_counts(group.outcomes)}.\n")
+        parts += [f"{text}\n" for text in group.evidence]
+        parts += [*_format_numbers(group.outcomes, _MOST_LISTED), ""]
     parts.append("## Remarks\n")
     for remark in reproduction.list_remarks():
         parts.append(f"- {remark.paper}, {format_table_title(remark.tables)}: **{remark.text}** {remark.evidence}")
     parts.append("\n## Consistency of the printed numbers\n")
     for check in check_consistency([outcome.printed for outcome in reproduction.outcomes]):
         parts.append(
-            f"- {check.name[:1].upper()}{check.name[1:]}: true of {check.consistent:,} of {check.numbers:,} numbers."
+            f"- {check.name[:1].upper()}{check.name[1:]}: true for {check.consistent:,} of {check.numbers:,} numbers."
         )
         parts += [f"  - {describe_contradiction(contradiction)}." for contradiction in check.contradictions]
     parts += ["\n## Numbers in running text and captions\n", *_format_text_numbers(reproduction)]
@@ -94,8 +91,8 @@ def _format_text_numbers(reproduction: Reproduction) -> Iterator[str]:
 
 def _format_left_out(reproduction: Reproduction) -> Iterator[str]:
     for paper in reproduction.list_papers():
-        for left in paper.left_out:
-            yield f"- {paper.key}, {left.place}: {left.reason}"
+        for omitted in paper.left_out:
+            yield f"- {paper.key}, {omitted.place}: {omitted.reason}"
 
 
 def _compute_distance(outcome: ReproducedNumber) -> float:
@@ -118,4 +115,4 @@ def _format_files(reproduction: Reproduction) -> Iterator[str]:
     }
     yield f"The numbers come from {len(sources)} sources, of which {len(sources - absent)} were available:\n"
     for name, used in sorted(reproduction.files.items()):
-        yield f"- {name}" + ("" if used.known else " (hash not known before; the commit is pinned)")
+        yield f"- {name}" + ("" if used.known else " (without a known hash; the commit is pinned)")

@@ -1,6 +1,7 @@
 """A reproduction in the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -8,51 +9,48 @@ from rich.text import Text
 
 from tiltmeter.papers.consistency_checks import check_consistency
 from tiltmeter.papers.output.reproduction_tables import (
-    LEGEND,
-    SIGNS,
-    TableGrid,
-    build_grids,
-    count_missing,
+    VALUE,
     describe_contradiction,
-    find_value,
     format_cell_name,
     format_recomputed,
-    get_reason,
-    group_by_reason,
-    list_evidence,
+    list_explained_numbers,
     summarize_tables,
 )
-from tiltmeter.papers.printed_numbers import TEXT, format_table_title
+from tiltmeter.papers.printed_numbers import TEXT, CellKey, Paper, format_table_title
 from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, ReproductionStatus
 from tiltmeter.reports.console_tables import create_table
 from tiltmeter.reports.formatting import format_count
 
+# The second sign is for ASCII terminals.
+_SIGNS = {
+    ReproductionStatus.AGREES: ("=", "="),
+    ReproductionStatus.KNOWN: ("~", "~"),
+    ReproductionStatus.DIFFERS: ("≠", "!"),
+    ReproductionStatus.ABSENT: ("?", "?"),
+}
+_LEGEND = "= agrees to the printed digit, ~ differs for a known reason, {} differs, ? not available"
 _COLOURS = {
     ReproductionStatus.AGREES: "green",
     ReproductionStatus.KNOWN: "yellow",
     ReproductionStatus.DIFFERS: "bold red",
     ReproductionStatus.ABSENT: "dim",
 }
-_NOTES = 4  # reasons why numbers are not available that are printed; --json has all
+_MOST_REASONS = 4  # printed reasons why numbers are not available; --json has all
 
 
 def print_reproduction(reproduction: Reproduction, console: Console) -> None:
-    """Print the tables with printed and recomputed numbers, then the differences with reasons, then the counts."""
-    plain = console.options.ascii_only
+    """Print the tables with printed and recomputed numbers, the differences with their reasons, and the counts."""
+    differs = _SIGNS[ReproductionStatus.DIFFERS][console.options.ascii_only]
     for paper in reproduction.list_papers():
         console.print(Text(paper.citation, style="bold"))
-        for grid in build_grids(reproduction, paper):
-            _print_grid(grid, console)
-    console.print(LEGEND.format(SIGNS[ReproductionStatus.DIFFERS][plain]), highlight=False)
+        for table, outcomes in reproduction.tables(paper).items():
+            _print_table(paper, table, outcomes, console)
+    console.print(_LEGEND.format(differs), highlight=False)
     console.print()
-    for (key, _), outcomes in group_by_reason(reproduction).items():
-        reason = get_reason(outcomes)
-        console.print(
-            Text.assemble(
-                ("~ ", "yellow"), (f"{key}, {format_count(len(outcomes), 'number')}: {reason.summary}", "bold")
-            )
-        )
-        for text in list_evidence(outcomes):
+    for group in list_explained_numbers(reproduction):
+        title = f"{group.paper}, {format_count(len(group.outcomes), 'number')}: {group.summary}"
+        console.print(Text.assemble(("~ ", "yellow"), (title, "bold")))
+        for text in group.evidence:
             console.print(Text(f"  {text}"))
     for remark in reproduction.list_remarks():
         tables = format_table_title(remark.tables)
@@ -66,83 +64,86 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
         if outcome.status is ReproductionStatus.DIFFERS:
             number = outcome.printed
             place = f"{number.paper.key}, {format_table_title([number.table])}, {format_cell_name(outcome)}"
-            text = f"{place}: printed {number.text}, ours"
-            sign = SIGNS[ReproductionStatus.DIFFERS][plain]
-            console.print(
-                Text.assemble((f"{sign} ", "bold red"), f"{text} {format_recomputed(outcome)} ({outcome.source})")
-            )
+            text = f"{place}: printed {number.text}, ours {format_recomputed(outcome)} ({outcome.source})"
+            console.print(Text.assemble((f"{differs} ", "bold red"), text))
     _print_missing(reproduction, console)
     console.print()
     console.print(_build_summary(reproduction, console))
-    unchecked = sorted(name for name, used in reproduction.files.items() if not used.known)
+    unchecked = [name for name, used in reproduction.files.items() if not used.known]
     if unchecked:
         console.print(
-            f"{format_count(len(unchecked), 'file')} used whose hash was not known before; the commit is pinned."
+            f"{format_count(len(unchecked), 'file')} used without a known hash; the commit of the repository is pinned."
         )
 
 
-def _print_grid(grid: TableGrid, console: Console) -> None:
-    available = [row for row in grid.rows if any(outcome.ours is not None for outcome in grid.row(row))]
-    title = f"{format_table_title([grid.table]).capitalize()}: {grid.caption}"
+def _print_table(paper: Paper, table: str, outcomes: Sequence[ReproducedNumber], console: Console) -> None:
+    title = f"{format_table_title([table]).capitalize()}: {paper.captions[table]}"
+    row_names, column_names = paper.row_names(table), paper.column_names(table)
+    # Parts of the heads that are the same in the whole table are left out.
+    names = (*row_names, *column_names)
+    same = {name for name in names if len({outcome.printed.cell.get(name) for outcome in outcomes}) == 1}
+    cells: dict[tuple[str, str], ReproducedNumber] = {}
+    rows: dict[str, bool] = {}
+    for outcome in outcomes:
+        row = _format_head(outcome.printed.cell, row_names, same) or "all"
+        column = _format_head(outcome.printed.cell, column_names, same) or "number"
+        rows[row] = rows.get(row, False) or outcome.ours is not None
+        if outcome.printed.kind == VALUE:
+            cells.setdefault((row, column), outcome)
+    available = [row for row, is_available in rows.items() if is_available]
     if not available:
-        console.print(
-            f"{title}: none of its {format_count(sum(map(len, grid.cells.values())), 'number')} available.\n",
-            highlight=False,
-        )
+        console.print(f"{title}: none of its {format_count(len(outcomes), 'number')} available.\n", highlight=False)
         return
     console.print(Text(title))
-    for columns in _split_columns(grid, available, console.width):
-        table = create_table(console, padding=(0, 1), edges=True)
-        table.add_column("", no_wrap=grid.table != TEXT)  # places in the text are long
-        for column in columns:
-            table.add_column(column, no_wrap=True)
+    texts = {key: _format_cell(outcome, console) for key, outcome in cells.items()}
+    columns = list(dict.fromkeys(column for _, column in cells))
+    width = max(*map(len, columns), *(len(text) for text in texts.values())) + 2
+    for shown in _split_columns(columns, width, console.width - max(map(len, available)) - 3):
+        grid = create_table(console, padding=(0, 1), edges=True)
+        grid.add_column("", no_wrap=table != TEXT)  # places in the text are long
+        for column in shown:
+            grid.add_column(column, no_wrap=True)
         for row in available:
-            table.add_row(row, *(_format_cell(grid.cells.get((row, column), []), console) for column in columns))
-        console.print(table)
-    if len(available) < len(grid.rows):
-        console.print(f"Not available: {len(grid.rows) - len(available)} of {len(grid.rows)} rows.", highlight=False)
+            grid.add_row(row, *(texts.get((row, column), Text()) for column in shown))
+        console.print(grid)
+    if len(available) < len(rows):
+        console.print(f"Not available: {len(rows) - len(available)} of {len(rows)} rows.", highlight=False)
     console.print()
 
 
-def _split_columns(grid: TableGrid, rows: Sequence[str], width: int) -> Iterator[list[str]]:
-    """The columns in groups that fit the width of the terminal."""
-    label = max(map(len, rows)) + 3
-    widest = max(len(_format_plain(outcomes)) for outcomes in grid.cells.values()) + 2
-    widest = max(widest, *(len(column) + 2 for column in grid.columns))
-    fit = max(1, (width - label) // widest)
-    for first in range(0, len(grid.columns), fit):
-        yield list(grid.columns[first : first + fit])
+def _format_head(cell: CellKey, names: Sequence[str], same: Collection[str]) -> str:
+    heads = [cell[name] for name in names if name not in same and cell.get(name)]
+    return " ".join(heads or [cell[name] for name in names[:1] if cell.get(name)])
 
 
-def _format_plain(outcomes: Sequence[ReproducedNumber]) -> str:
-    value = find_value(outcomes)
-    return f"{value.printed.text} = {format_recomputed(value)}" if value else ""
+def _split_columns(columns: Sequence[str], width: int, room: int) -> Iterator[Sequence[str]]:
+    """Yield the columns in groups that fit the terminal, if each takes `width` characters."""
+    fitting = max(1, room // width)
+    for first in range(0, len(columns), fitting):
+        yield columns[first : first + fitting]
 
 
-def _format_cell(outcomes: Sequence[ReproducedNumber], console: Console) -> Text:
-    value = find_value(outcomes)
-    if value is None:
-        return Text()
-    sign = SIGNS[value.status][console.options.ascii_only]
-    return Text(f"{value.printed.text} {sign} {format_recomputed(value)}".rstrip(), style=_COLOURS[value.status])
+def _format_cell(outcome: ReproducedNumber, console: Console) -> Text:
+    sign = _SIGNS[outcome.status][console.options.ascii_only]
+    return Text(f"{outcome.printed.text} {sign} {format_recomputed(outcome)}".rstrip(), style=_COLOURS[outcome.status])
 
 
 def _print_missing(reproduction: Reproduction, console: Console) -> None:
-    reasons = count_missing(reproduction)
-    for note, number in list(reasons.items())[:_NOTES]:
+    absent = (outcome.note for outcome in reproduction.outcomes if outcome.status is ReproductionStatus.ABSENT)
+    reasons = list(Counter(absent).items())
+    for note, number in reasons[:_MOST_REASONS]:
         console.print(Text(f"? {format_count(number, 'number')} not available: {note}", style="dim"))
-    if len(reasons) > _NOTES:
-        more = sum(list(reasons.values())[_NOTES:])
+    more = sum(number for _, number in reasons[_MOST_REASONS:])
+    if more:
         console.print(
-            Text(f"? {format_count(more, 'number')} more not available; --json gives the reasons.", style="dim")
+            Text(f"? {format_count(more, 'number')} more not available; --json lists the reasons.", style="dim")
         )
 
 
 def _build_summary(reproduction: Reproduction, console: Console) -> Table:
     table = create_table(console, padding=(0, 1), edges=True)
-    table.add_column("paper", no_wrap=True)
-    table.add_column("table", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    for name in ("paper", "table", ""):
+        table.add_column(name, no_wrap=True)
     for name in ("all", "agree", "known reason", "differ", "not available"):
         table.add_column(name, justify="right")
     for line in summarize_tables(reproduction):

@@ -1,1 +1,1 @@
-"""Recipes that recompute printed numbers: a module for each kind of released material; `lookup` chooses among them."""
+"""Recipes that recompute printed numbers, by type of released material; `lookup` selects the recipe of a number."""

@@ -1,9 +1,8 @@
-"""Strazda and Spanakis (2025): recomputed from the released scores of masked models on pairs in three languages."""
+"""Strazda and Spanakis (2025), recomputed from the released scores of masked models on pairs in three languages."""
 
 import csv
 import io
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +11,7 @@ from tiltmeter.datasets.readers.decoded_text import read_mac_text
 from tiltmeter.errors import DataError
 from tiltmeter.measures import pairs
 from tiltmeter.papers.printed_numbers import CellKey
-from tiltmeter.papers.sources.recipe import Numbers, NumberSource
+from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 REPOSITORY = "jerryspan/Dutch-CrowS-Pairs"
@@ -21,21 +20,22 @@ PAIRS = 1463
 _FOLDERS = {"nl": "dutch_mlms", "en": "eng_mlms", "fr": "french_mlms"}
 _COLUMNS = ("sent_more_score", "sent_less_score", "score", "stereo_antistereo", "bias_type")
 _NO_RUN = (
-    "The released code gives most of these models lowercase text, which Tiltmeter does not; their released scores are "
-    "read without --from-models."
+    "The released code gives most of these models lowercase text, which Tiltmeter does not do; run without "
+    "--from-models to use the released scores."
 )
 
 
 def find_source(cell: CellKey, *, from_models: bool) -> NumberSource:
-    """The source of the number in a cell."""
+    """Return the source of the number in a table cell."""
     key = ("all", "all", cell["metric"])
     if from_models:
         return NumberSource(key, lacking=_NO_RUN)
-    return NumberSource(key, ReleasedPairScores(cell["model"], cell["language"]))
+    model, language = cell["model"], cell["language"]
+    return NumberSource(key, Recipe(get_score_path(model, language), measure_pair_scores, (model, language)))
 
 
 def get_score_path(model: str, language: str) -> str:
-    """The path of the released scores of a model.
+    """Return the path of a model's released scores.
 
     >>> get_score_path("mBERT", "nl")
     'results/results_mlms/dutch_mlms/results_mbert.csv'
@@ -43,51 +43,39 @@ def get_score_path(model: str, language: str) -> str:
     return f"results/results_mlms/{_FOLDERS[language]}/results_{model.lower()}.csv"
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedPairScores:
-    """The released scores of a masked model on the pairs of one language."""
-
-    model: str
-    language: str
-
-    @property
-    def name(self) -> str:
-        """The file."""
-        return get_score_path(self.model, self.language)
-
-    def numbers(self, desk: RecipeContext) -> Numbers:
-        """CPS as published, of all pairs and by bias type."""
-        path = desk.fetch(REPOSITORY, self.name)
-        records = pairs.measure(read_pair_scores(path, self.model, self.language), intervals=False)
-        return {(r.view, r.group, "CPS"): r.value for r in records if r.measure == pairs.CPS_PUBLISHED.name}
+def measure_pair_scores(context: RecipeContext, model: str, language: str) -> Numbers:
+    """Return CPS as published, for all pairs and by bias type, from a model's released scores."""
+    path = context.fetch(REPOSITORY, get_score_path(model, language))
+    records = pairs.measure(read_pair_scores(path, model, language), intervals=False)
+    return {(r.view, r.group, "CPS"): r.value for r in records if r.measure == pairs.CPS_PUBLISHED.name}
 
 
 def read_pair_scores(path: Path, model: str, language: str) -> pd.DataFrame:
-    """The table of scores in a released file.
+    """Return the table of scores from a released file.
 
-    The files are separated by commas or semicolons, and in UTF-8 or Mac Roman; rows are those of the data.
+    The released files use commas or semicolons as delimiters, and UTF-8 or Mac Roman as encoding.
     """
     text = read_mac_text(path)
     delimiter = ";" if text.partition("\n")[0].count(";") > text.partition("\n")[0].count(",") else ","
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
     if missing:
-        raise DataError(f"{path} has no column {', '.join(missing)}; fetch it again.")
-    case = {"model": model, "benchmark": "crows-pairs-dutch", "part": "all", "language": language}
+        raise DataError(f"{path} has no column {', '.join(missing)}; download it again.")
+    shared = {"model": model, "benchmark": "crows-pairs-dutch", "part": "all", "language": language}
     rows = []
     for number, row in enumerate(reader):
         scores = [_parse_number(row[name]) for name in ("sent_more_score", "sent_less_score")]
         if None in row.values() or None in row or not all(map(math.isfinite, scores)):
-            raise DataError(f"{path}, pair {number + 1}: two scores and six other values are wanted; fetch it again.")
+            raise DataError(f"{path}, pair {number + 1}: expected two scores and six other values; download it again.")
         if (scores[0] > scores[1]) != (row["score"].strip() == "1"):
-            raise DataError(f"{path}, pair {number + 1}: the preference does not follow from its scores.")
+            raise DataError(f"{path}, pair {number + 1}: the preference contradicts the scores; download it again.")
         labels = {"bias_type": row["bias_type"], "direction": row["stereo_antistereo"], "protocol": "published"}
         rows += [
-            {**case, **labels, "item": str(number), "role": role, "score": score}
+            {**shared, **labels, "item": str(number), "role": role, "score": score}
             for role, score in zip(("more", "less"), scores, strict=True)
         ]
     if len(rows) != 2 * PAIRS:
-        raise DataError(f"{path} has the scores of {len(rows) // 2} pairs, not of {PAIRS}; fetch it again.")
+        raise DataError(f"{path} has scores for {len(rows) // 2} pairs instead of {PAIRS}; download it again.")
     return pd.DataFrame(rows)
 
 

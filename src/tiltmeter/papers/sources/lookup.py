@@ -1,4 +1,4 @@
-"""The source of a printed number."""
+"""The selection of the source of a printed number."""
 
 from tiltmeter.papers.printed_numbers import TEXT, CellKey, PrintedNumber
 from tiltmeter.papers.sources import (
@@ -14,7 +14,7 @@ from tiltmeter.papers.sources.recipe import NumberSource
 
 
 def find_source(number: PrintedNumber, *, from_models: bool = False, instead: CellKey | None = None) -> NumberSource:
-    """The source of a number; `instead` replaces parts of its cell, to test an explanation for a difference."""
+    """Return the source of a number; `instead` replaces parts of its cell, to test why a number differs."""
     cell = {**number.cell, **(instead or {})}
     if number.table == TEXT:
         return text_numbers.find_source(number.paper.key, cell, from_models=from_models)

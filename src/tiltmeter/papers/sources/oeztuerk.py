@@ -1,4 +1,4 @@
-"""Öztürk (2022) and Öztürk et al. (2023): LMS, SS and ICAT, from their released predictions or from the models."""
+"""Öztürk (2022) and Öztürk et al. (2023): LMS, SS and ICAT, from released predictions or by running the models."""
 
 import csv
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ from tiltmeter.measures import association
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
 from tiltmeter.papers.printed_numbers import CellKey
-from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
+from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.prediction_files import read_predictions
 
 REPOSITORY = "slds-lmu/stereotypes-multi"
-# Next-sentence heads that the authors fine-tuned; their predictions were released, the heads were not.
+# Next-sentence heads that the authors fine-tuned: their predictions were released, but not the heads.
 FINE_TUNED = "ModelNSP"
 UNRELEASED = "unreleased"
 
@@ -41,7 +41,7 @@ class TableRow:
 
     @property
     def file(self) -> str:
-        """The name of the file with its predictions.
+        """The name of the file of predictions.
 
         >>> TableRow("", "", "de", "THUMT/mGPT", "", "GPT2LM", "e").file
         'THUMT_mGPT__GPT2LM_e_de.json'
@@ -50,9 +50,9 @@ class TableRow:
 
 
 def build_prediction_name(hub: str, intrasentence: str, intersentence: str, case: str, language: str) -> str:
-    """The name of a file of predictions in the released code: model, method of each part, case, language.
+    """Return the name of a released file of predictions: model, method of each part, case and language.
 
-    The method of a part that was not run is empty, which leaves two underscores in a row.
+    The method of a part that was not run is empty, so the name has two underscores in a row.
 
     >>> build_prediction_name("gpt2", "", "GPT2LM", "orig", "en")
     'gpt2__GPT2LM_orig_en.json'
@@ -65,16 +65,16 @@ def build_prediction_name(hub: str, intrasentence: str, intersentence: str, case
 
 @cache
 def load_rows() -> dict[tuple[str, str, str], TableRow]:
-    """The rows of the tables by paper, model and language, and by an empty language for the thesis."""
+    """Return the rows of the tables by paper, model and language; in the thesis, the language is empty."""
     text = files(__package__).joinpath("stereoset.csv").read_text(encoding="utf-8")
     table_rows = [TableRow(**entry) for entry in csv.DictReader(StringIO(text))]
     return {(row.paper, row.model, language): row for row in table_rows for language in (row.language, "")}
 
 
 def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
-    """The source of the number in a cell.
+    """Return the source of the number in a table cell.
 
-    `items` in the cell is a language, to use only the items that exist in it.
+    If the cell has a language in `items`, only the items that exist in that language are used.
     """
     row = load_rows()[paper, cell["model"], cell.get("language", "")]
     metric = cell["metric"]
@@ -82,65 +82,37 @@ def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource
     if from_models:
         if row.intersentence == FINE_TUNED and cell["test"] != "intrasentence":
             part = "intersentence" if cell["test"] == "intersentence" else ""
-            return NumberSource(key, StereosetRun(row.hub, row.language, part, "", head=True))
+            return NumberSource(key, _build_run(row, part, "", head=True))
         part = "intrasentence" if row.intersentence == FINE_TUNED else ""
-        return NumberSource(key, StereosetRun(row.hub, row.language, part, row.case))
+        return NumberSource(key, _build_run(row, part, row.case))
     if row.intrasentence == UNRELEASED:
-        return NumberSource(key, lacking="Its predictions have not been released; --from-models runs the model.")
-    return NumberSource(key, ReleasedPredictions(row.file, row.language, cell.get("items", "")))
+        return NumberSource(key, lacking="Its predictions have not been released; use --from-models to run the model.")
+    return NumberSource(key, Recipe(row.file, measure_predictions, (row.file, row.language, cell.get("items", ""))))
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedPredictions:
-    """A file of released predictions; with `items_of`, only the items that exist in that language."""
-
-    file: str
-    language: str
-    items_of: str = ""
-
-    @property
-    def name(self) -> str:
-        """The file."""
-        return self.file
-
-    def numbers(self, desk: RecipeContext) -> Numbers:
-        """The measures of the predictions."""
-        path = desk.fetch(REPOSITORY, f"results/predictions/{self.file}")
-        scores = read_predictions(path, "stereotypes-multi", desk.compute_once(_load_items, self.language)).scores
-        if self.items_of:
-            scores = scores[scores["item"].isin({item.id for item in desk.compute_once(_load_items, self.items_of)})]
-        return collect_numbers(association.measure(scores, intervals=False))
+def measure_predictions(context: RecipeContext, file: str, language: str, items_of: str) -> Numbers:
+    """Return the measures of released predictions; with `items_of`, only for the items that exist in that language."""
+    path = context.fetch(REPOSITORY, f"results/predictions/{file}")
+    scores = read_predictions(path, "stereotypes-multi", context.compute_once(_load_items, language)).scores
+    if items_of:
+        scores = scores[scores["item"].isin({item.id for item in context.compute_once(_load_items, items_of)})]
+    return collect_numbers(association.measure(scores, intervals=False))
 
 
-@dataclass(frozen=True, slots=True)
-class StereosetRun:
-    """A run of a model by the published protocol; with `head`, of the next-sentence head that was fine-tuned for it."""
+def _build_run(row: TableRow, part: str, case: str, *, head: bool = False) -> Recipe:
+    on = f"stereoset{'/' if part else ''}{part}:{row.language}"
+    return Recipe(f"{row.hub} on {on}", run_on_stereoset, (row.hub, on, case, head))
 
-    hub: str
-    language: str
-    part: str
-    case: str
-    head: bool = False
 
-    @property
-    def name(self) -> str:
-        """The model and its benchmark."""
-        return f"{self.hub} on {self.on}"
-
-    @property
-    def on(self) -> str:
-        """The benchmark with part and language."""
-        return f"stereoset{'/' if self.part else ''}{self.part}:{self.language}"
-
-    def numbers(self, desk: RecipeContext) -> Numbers:
-        """The measures of the run."""
-        protocol = f"published/{self.case}" if self.case else "published"
-        model = desk.head(self.hub) if self.head else desk.model(self.hub)
-        return collect_numbers(desk.run(model, self.on, protocol=protocol))
+def run_on_stereoset(context: RecipeContext, hub: str, on: str, case: str, head: bool) -> Numbers:
+    """Run a model with the published protocol and return its measures; with `head`, use its next-sentence head."""
+    protocol = f"published/{case}" if case else "published"
+    model = context.head(hub) if head else context.model(hub)
+    return collect_numbers(context.run(model, on, protocol=protocol))
 
 
 def collect_numbers(records: Iterable[Record]) -> Numbers:
-    """The values of records by part, view, group and measure, with SS as the papers count it."""
+    """Return the values of records by part, view, group and measure, with SS as the papers count it."""
     numbers: dict[Key, float] = {}
     for record in records:
         # "SS as published" comes after SS and replaces it: the papers count a tie against the stereotype.

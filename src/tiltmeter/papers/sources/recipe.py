@@ -1,11 +1,8 @@
-"""The protocol of recipes, which give numbers by key or the reason why there are none."""
+"""Recipes: the source of a printed number, and the function that recomputes it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from tiltmeter.papers.sources.recipe_context import RecipeContext
+from typing import Any
 
 # Identifies a number among those of one recipe.
 Key = tuple[str, ...]
@@ -13,29 +10,26 @@ Numbers = Mapping[Key, float]
 
 
 class NotAvailable(Exception):  # noqa: N818 - a result, not an error
-    """A number cannot be recomputed here; the message says why."""
+    """A number cannot be recomputed here; the message gives the reason."""
 
 
-class Recipe(Protocol):
-    """A way to recompute numbers. Equal recipes give equal numbers, so each is run once."""
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A way to recompute numbers: `compute(context, *arguments)` returns them, or raises NotAvailable.
 
-    @property
-    def name(self) -> str:
-        """The source: a file, or a model and its benchmark."""
-        ...
+    `name` is the source: a file, or a model and its benchmark. Equal recipes are computed once.
+    """
 
-    def numbers(self, desk: "RecipeContext") -> Numbers:
-        """Compute the numbers; NotAvailable if something is missing."""
-        ...
-
-    def __hash__(self) -> int: ...
+    name: str
+    compute: Callable[..., Numbers]
+    arguments: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NumberSource:
-    """The recipe of a printed number, and the number's key among those the recipe gives.
+    """The recipe of a printed number, and the number's key in the recipe's result.
 
-    `lacking` says why there is no recipe.
+    If there is no recipe, `lacking` gives the reason.
     """
 
     key: Key

@@ -1,4 +1,4 @@
-"""Run recipes: fetch files, run models, and cache the numbers."""
+"""The state of a reproduction: it fetches files, runs models, and caches the numbers of recipes."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,20 +16,20 @@ from tiltmeter.progress.progress import ShowProgress, hide_progress
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
 
-Kept = TypeVar("Kept")
+Value = TypeVar("Value")
 
 
 class UsedFile(NamedTuple):
-    """The SHA-256 of a released file, and whether its hash was known before."""
+    """The SHA-256 of a released file, and whether the file was checked against a known hash."""
 
     known: bool
     sha256: str
 
 
 class RecipeContext:
-    """The state shared by the recipes of one reproduction.
+    """The state that the recipes of one reproduction share.
 
-    `model_paths` maps hub ids to local folders; `head_paths` to those of next-sentence heads for these models.
+    `model_paths` maps hub ids to local folders of models, `head_paths` to local folders of next-sentence heads.
     """
 
     def __init__(
@@ -46,16 +46,16 @@ class RecipeContext:
         self.watch = watch
         self.files: dict[str, UsedFile] = {}
         self._numbers: dict[Recipe, Numbers | NotAvailable] = {}
-        self._kept: dict[tuple[object, ...], Any] = {}
+        self._results: dict[tuple[object, ...], Any] = {}
         self._unreachable: str | None = None
 
     def compute(self, recipe: Recipe) -> Numbers:
-        """The numbers of a recipe, computed once."""
+        """Return the numbers of a recipe, which are computed once."""
         if recipe not in self._numbers:
             try:
-                self._numbers[recipe] = recipe.numbers(self)
-            except NotAvailable as lack:
-                self._numbers[recipe] = lack
+                self._numbers[recipe] = recipe.compute(self, *recipe.arguments)
+            except NotAvailable as reason:
+                self._numbers[recipe] = reason
             except UnavailableFileError as error:
                 self._numbers[recipe] = NotAvailable(str(error))
         numbers = self._numbers[recipe]
@@ -63,19 +63,22 @@ class RecipeContext:
             raise numbers
         return numbers
 
-    def compute_once(self, make: Callable[..., Kept], *arguments: object) -> Kept:
-        """The result of a function that several recipes call with these arguments, computed once."""
-        key = (make, *arguments)
-        if key not in self._kept:
-            self._kept[key] = make(*arguments)
-        kept: Kept = self._kept[key]
-        return kept
+    def compute_once(self, function: Callable[..., Value], *arguments: object) -> Value:
+        """Return the result of a function that several recipes call with the same arguments; it is computed once."""
+        key = (function, *arguments)
+        if key not in self._results:
+            self._results[key] = function(*arguments)
+        result: Value = self._results[key]
+        return result
 
     def fetch(self, repository: str, path: str) -> Path:
-        """The path of a released file; NotAvailable if it cannot be fetched, an error if it is not the pinned file."""
+        """Return the path of a released file.
+
+        Raise NotAvailable if it cannot be fetched, and DownloadError if it differs from the pinned file.
+        """
         file = get_upstream_file(repository, path)
         if self._unreachable is not None and not is_local(file):
-            # Without a network, trying every file would take seconds each.
+            # Without a network, each further attempt would take seconds.
             raise NotAvailable(self._unreachable)
         try:
             path_here = fetch_file(file)
@@ -87,21 +90,21 @@ class RecipeContext:
         return path_here
 
     def model(self, hub: str) -> str:
-        """The path or hub id to load a model from."""
+        """Return the path or hub id from which a model is loaded."""
         return self.model_paths.get(hub, hub)
 
     def head(self, hub: str) -> str:
-        """The path of a next-sentence head for the model with this hub id, `BASE+HEAD` if that has a folder, too."""
+        """Return the path of the next-sentence head for a model; `BASE+HEAD` if the model itself has a local folder."""
         if hub not in self.head_paths:
             raise NotAvailable(
-                f"The next-sentence head that was fine-tuned for {hub} is not on the hub; if you have its .pth file or "
-                f"trained one, convert it with `tiltmeter train convert` and give it with --head-path {hub}=FOLDER."
+                f"The next-sentence head that was fine-tuned for {hub} is not on the hub. If you have its .pth file or "
+                f"trained one, convert it with `tiltmeter train convert` and pass it with --head-path {hub}=FOLDER."
             )
         head = self.head_paths[hub]
         return f"{self.model_paths[hub]}+{head}" if hub in self.model_paths else head
 
     def run(self, model: str, on: str, **options: Any) -> list["Record"]:
-        """Run a model, by its path or hub id, and return its records."""
+        """Run a model, given by its path or hub id, and return its records."""
         from tiltmeter.runs.evaluate import evaluate
 
         try:

@@ -1,10 +1,10 @@
 """StereoSet's own predictions (Nadeem et al. 2021) and those of its Brazilian edition: LMS, SS and ICAT.
 
-Both repositories print means over target terms; their ICAT is that of the mean LMS and SS. The predictions are matched
-to roles and targets by the ids of candidates, which are the same in the Brazilian edition: its file serves for both.
+Both repositories print means over target terms, and ICAT is computed from the mean LMS and SS. The predictions are
+matched to roles and targets by the ids of candidates. These are the same in the Brazilian edition, so its file is used
+for both.
 """
 
-from dataclasses import dataclass
 from typing import cast
 
 from tiltmeter.datasets.dataset_loader import load
@@ -12,7 +12,7 @@ from tiltmeter.forms.association import AssociationItem
 from tiltmeter.measures import association
 from tiltmeter.papers.printed_numbers import CellKey
 from tiltmeter.papers.sources.oeztuerk import collect_numbers
-from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource
+from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.prediction_files import read_predictions
 
@@ -33,7 +33,7 @@ NADEEM = {
 
 
 def get_prediction_path(paper: str, model: str) -> str:
-    """The path of a model's predictions in the repository of a paper.
+    """Return the path of a model's predictions in the repository of a paper.
 
     >>> get_prediction_path("nadeem2021", "gpt2"), get_prediction_path("stereoset-ptbr", "tucano_1b1")
     ('code/predictions/predictions_gpt2_ModelNSP_GPT2LM.json', 'predictions/predictions_tucano_1b1.json')
@@ -44,33 +44,21 @@ def get_prediction_path(paper: str, model: str) -> str:
 
 
 def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
-    """The source of the number in a cell."""
+    """Return the source of the number in a table cell."""
     metric = "ICAT micro" if cell["metric"] == "ICAT" else cell["metric"]
     key: Key = (cell["test"], "targets", cell["bias_type"], metric)
     if from_models:
         return NumberSource(key, lacking="It is recomputed from released predictions only; run without --from-models.")
-    return NumberSource(key, StereosetFile(REPOSITORIES[paper], get_prediction_path(paper, cell["model"])))
+    path = get_prediction_path(paper, cell["model"])
+    return NumberSource(key, Recipe(path, measure_predictions, (REPOSITORIES[paper], path)))
 
 
-@dataclass(frozen=True, slots=True)
-class StereosetFile:
-    """A released file of predictions."""
-
-    repository: str
-    path: str
-
-    @property
-    def name(self) -> str:
-        """The file."""
-        return self.path
-
-    def numbers(self, desk: RecipeContext) -> Numbers:
-        """The measures of the predictions."""
-        path = desk.fetch(self.repository, self.path)
-        scores = read_predictions(
-            path, "stereotypes-multi", desk.compute_once(_load_items), benchmark="stereoset-ptbr"
-        ).scores
-        return collect_numbers(association.measure(scores, intervals=False))
+def measure_predictions(context: RecipeContext, repository: str, path: str) -> Numbers:
+    """Return the measures of a released file of predictions."""
+    file = context.fetch(repository, path)
+    items = context.compute_once(_load_items)
+    scores = read_predictions(file, "stereotypes-multi", items, benchmark="stereoset-ptbr").scores
+    return collect_numbers(association.measure(scores, intervals=False))
 
 
 def _load_items() -> list[AssociationItem]:

@@ -1,12 +1,10 @@
-"""Steinborn et al. (2022): the words of its data; the rest by running the models, as no predictions were released."""
-
-from dataclasses import dataclass
+"""Steinborn et al. (2022): word counts from the data; other numbers need the models; no predictions were released."""
 
 from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.datasets.dataset_statistics import describe_items
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.papers.printed_numbers import CellKey
-from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, NumberSource
+from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 REPOSITORY = "VSteinborn/s_jsd-multilingual-bias"
@@ -25,62 +23,45 @@ _DATA = {
     "crows-pairs perturbed": ("crows-pairs", "drop-final-character"),
 }
 _WORDS = ("words", "words per sentence")
-_LACKING = "No predictions were released; --from-models runs the model."
+_LACKING = "No predictions were released; use --from-models to run the model."
 
 
 def find_source(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
-    """The source of the number in a cell."""
+    """Return the source of the number in a table cell."""
     key: Key = (cell["metric"], kind)
     if cell["metric"] in _WORDS:
-        return NumberSource(key, WordCounts(cell["language"]))
+        return NumberSource(key, Recipe(get_pairs_path(cell["language"]), count_words, (cell["language"],)))
     if not from_models:
         return NumberSource(key, lacking=_LACKING)
     data, perturb = _DATA[cell["dataset"]]
-    return NumberSource(key, PairsRun(MODELS[cell["model"]], f"{data}:{cell['language']}", perturb))
+    hub, on = MODELS[cell["model"]], f"{data}:{cell['language']}"
+    name = f"{hub} on {on}{' with ' if perturb else ''}{perturb}"
+    return NumberSource(key, Recipe(name, run_on_pairs, (hub, on, perturb)))
 
 
-@dataclass(frozen=True, slots=True)
-class WordCounts:
-    """The words of the gender pairs in a language."""
-
-    language: str
-
-    @property
-    def name(self) -> str:
-        """The file of the pairs."""
-        return f"data/cps_translated_{self.language}_formatted.csv"
-
-    def numbers(self, desk: RecipeContext) -> Numbers:
-        """The words of all sentences, and their mean."""
-        desk.fetch(REPOSITORY, self.name)
-        (found,) = describe_items(load("gender-pairs", language=self.language))
-        if found.words is None:
-            raise NotAvailable(f"{found.note}.")
-        total, mean = _WORDS
-        return {(total, "value"): float(found.words.total), (mean, "value"): found.words.mean}
+def get_pairs_path(language: str) -> str:
+    """Return the path of the gender pairs in a language."""
+    return f"data/cps_translated_{language}_formatted.csv"
 
 
-@dataclass(frozen=True, slots=True)
-class PairsRun:
-    """A run of a masked model on sentence pairs, perturbed if `perturb` is given."""
+def count_words(context: RecipeContext, language: str) -> Numbers:
+    """Return the number of words of the gender pairs in a language, and the mean per sentence."""
+    context.fetch(REPOSITORY, get_pairs_path(language))
+    (statistics,) = describe_items(load("gender-pairs", language=language))
+    if statistics.words is None:
+        raise NotAvailable(f"{statistics.note}.")
+    total, mean = _WORDS
+    return {(total, "value"): float(statistics.words.total), (mean, "value"): statistics.words.mean}
 
-    hub: str
-    on: str
-    perturb: str
 
-    @property
-    def name(self) -> str:
-        """The model and its benchmark."""
-        return f"{self.hub} on {self.on}{' with ' if self.perturb else ''}{self.perturb}"
-
-    def numbers(self, desk: RecipeContext) -> Numbers:
-        """The measures over all pairs, with their standard errors."""
-        numbers: dict[Key, float] = {}
-        for record in desk.run(desk.model(self.hub), self.on, perturb=self.perturb or None):
-            if record.view == "all":
-                # "CPS as published" comes after CPS and replaces it: the paper counts a tie against the stereotype.
-                name = record.measure.removesuffix(f" {AS_PUBLISHED}")
-                numbers[name, "value"] = record.value
-                if record.standard_error is not None:
-                    numbers[name, "standard error"] = record.standard_error
-        return numbers
+def run_on_pairs(context: RecipeContext, hub: str, on: str, perturb: str) -> Numbers:
+    """Run a masked model on sentence pairs and return the measures over all pairs, with their standard errors."""
+    numbers: dict[Key, float] = {}
+    for record in context.run(context.model(hub), on, perturb=perturb or None):
+        if record.view == "all":
+            # "CPS as published" comes after CPS and replaces it: the paper counts a tie against the stereotype.
+            name = record.measure.removesuffix(f" {AS_PUBLISHED}")
+            numbers[name, "value"] = record.value
+            if record.standard_error is not None:
+                numbers[name, "standard error"] = record.standard_error
+    return numbers

@@ -1,38 +1,31 @@
-"""Numbers in the text of a paper that sum up its own tables, recomputed from the tables as printed."""
+"""Numbers in the text of a paper that summarise its own tables, recomputed from the printed tables."""
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from statistics import correlation, fmean
 
 from tiltmeter.measures.stereotype_sides import FEMALE, MALE
 from tiltmeter.papers.printed_numbers import PrintedNumber, find_paper, read_printed_numbers
-from tiltmeter.papers.sources.recipe import Numbers
+from tiltmeter.papers.sources.recipe import Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 # The head of a row: system, language or template.
 Head = tuple[str, ...]
 Rates = dict[Head, dict[int, float]]
-_UNLIKE_THE_OTHERS = "bert-base-multilingual-cased"  # section 4.3.3 leaves it out
+_EXCLUDED_MODEL = "bert-base-multilingual-cased"  # excluded in section 4.3.3 of the GEST paper
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedTables:
-    """The tables of a paper as printed."""
+def build_recipe(paper: str) -> Recipe:
+    """Return the recipe for the numbers that follow from the printed tables of a paper."""
+    return Recipe("the paper's tables as printed", summarize_printed_tables, (paper,))
 
-    key: str
 
-    @property
-    def name(self) -> str:
-        """The source."""
-        return "the paper's tables as printed"
-
-    def numbers(self, desk: RecipeContext) -> Numbers:  # noqa: ARG002 - as all recipes
-        """What follows from the tables, by what it is called in the text."""
-        values = [number for number in read_printed_numbers(find_paper(self.key)) if number.kind == "value"]
-        facts = _compute_steinborn(values) if self.key == "steinborn2022" else _compute_gest(values)
-        return {(name,): float(value) for name, value in facts}
+def summarize_printed_tables(context: RecipeContext, paper: str) -> Numbers:  # noqa: ARG001 - as all recipes
+    """Return the numbers that follow from the printed tables of a paper, by their name in the text."""
+    values = [number for number in read_printed_numbers(find_paper(paper)) if number.kind == "value"]
+    facts = _compute_steinborn(values) if paper == "steinborn2022" else _compute_gest(values)
+    return {(name,): float(value) for name, value in facts}
 
 
 def _compute_steinborn(values: Iterable[PrintedNumber]) -> Iterator[tuple[str, float]]:
@@ -54,7 +47,7 @@ def _compute_gest(values: list[PrintedNumber]) -> Iterator[tuple[str, float]]:
     )
     same = (p for p in pairs if (p[0][0], p[0][-1]) == (p[1][0], p[1][-1]))
     yield "mean correlation between models", _compute_mean_correlation(english, same)
-    slavic = {head: row for head, row in collect_rates(values, "11").items() if head[0] != _UNLIKE_THE_OTHERS}
+    slavic = {head: row for head, row in collect_rates(values, "11").items() if head[0] != _EXCLUDED_MODEL}
     yield (
         "mean correlation between pairs of a model and a language",
         _compute_mean_correlation(slavic, combinations(slavic, 2)),
@@ -65,39 +58,39 @@ def _compute_gest(values: list[PrintedNumber]) -> Iterator[tuple[str, float]]:
 
 
 def collect_rates(values: Iterable[PrintedNumber], table: str, *prefix: str) -> Rates:
-    """The rates of a table by head of the row, after `prefix`, and stereotype."""
-    found: Rates = {}
+    """Return the rates of a table by row head (with `prefix` before it) and stereotype."""
+    rates: Rates = {}
     for number in values:
         if number.table == table:
-            row = found.setdefault((*prefix, *number.row()), {})
+            row = rates.setdefault((*prefix, *number.row()), {})
             row[int(number.cell["stereotype"])] = float(number.text)
-    return found
+    return rates
 
 
 def compute_stereotype_rate(row: dict[int, float]) -> float:
-    """g_s of the rates of a row, on their scale."""
+    """Return g_s of the rates of a row, on the scale of the table."""
     men, women = ([math.log(row[number]) for number in side] for side in (MALE, FEMALE))
     return math.exp(fmean(men) - fmean(women))
 
 
 def _compute_mean_correlation(rows: Rates, pairs: Iterable[tuple[Head, Head]]) -> float:
-    """The mean correlation of the logarithms of rates."""
+    """Return the mean correlation of the logarithms of rates over pairs of rows."""
     logs = {head: [math.log(row[number]) for number in sorted(row)] for head, row in rows.items()}
     return fmean(correlation(logs[one], logs[other]) for one, other in pairs)
 
 
 def _compute_judgements(cells: dict[tuple[str, str, str], int]) -> Iterator[tuple[str, float]]:
-    """What follows from the two tables of judgements."""
-    found = {(p, t): cells["4", f"predicted {p}", f"true {t}"] for p in "MFU" for t in "MFN"}
-    decided = sum(count for (p, _), count in found.items() if p != "U")
-    right = found["M", "M"] + found["F", "F"]
-    overlooked = found["U", "M"] + found["U", "F"]
-    yield "translations that were judged", sum(found.values())
+    """Return the numbers that follow from the two tables of judgements."""
+    judged = {(p, t): cells["4", f"predicted {p}", f"true {t}"] for p in "MFU" for t in "MFN"}
+    decided = sum(count for (p, _), count in judged.items() if p != "U")
+    right = judged["M", "M"] + judged["F", "F"]
+    overlooked = judged["U", "M"] + judged["U", "F"]
+    yield "translations that were judged", sum(judged.values())
     yield "correct where a gender was found, %", 100 * right / decided
-    yield "neutral where none was found, %", 100 * found["U", "N"] / (overlooked + found["U", "N"])
+    yield "neutral where none was found, %", 100 * judged["U", "N"] / (overlooked + judged["U", "N"])
     yield "translations with a wrong gender", decided - right
     yield "gendered translations where none was found", overlooked
-    yield "masculine among gendered translations where none was found, %", 100 * found["U", "M"] / overlooked
+    yield "masculine among gendered translations where none was found, %", 100 * judged["U", "M"] / overlooked
     pairs = {(p, case): cells["5", p, f"case {case}"] for p in ("positive", "negative") for case in "123"}
     wanted = pairs["positive", "3"] + pairs["negative", "3"]
     accepted = sum(pairs["positive", case] for case in "123")

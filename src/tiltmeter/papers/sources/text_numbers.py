@@ -2,7 +2,6 @@
 
 import csv
 import math
-from dataclasses import dataclass
 from io import StringIO
 from statistics import correlation, fmean
 
@@ -10,12 +9,12 @@ from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.datasets.upstream_files import load_repositories
 from tiltmeter.papers.printed_numbers import CellKey, find_paper, read_printed_numbers
-from tiltmeter.papers.sources import gest_tables, steinborn
+from tiltmeter.papers.sources import gest_tables, steinborn, stereoset_facts, table_facts
 from tiltmeter.papers.sources.gest_scores import REPOSITORY
-from tiltmeter.papers.sources.recipe import Numbers, NumberSource
+from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
-from tiltmeter.papers.sources.stereoset_facts import FRAMES, StereosetFacts
-from tiltmeter.papers.sources.table_facts import PrintedTables, collect_rates, compute_stereotype_rate
+from tiltmeter.papers.sources.stereoset_facts import FRAMES
+from tiltmeter.papers.sources.table_facts import collect_rates, compute_stereotype_rate
 
 _WINOBIAS = "data/predictions/winobias/winobias.csv"
 _WITH_WINOBIAS = "correlation of g_s with WinoBias"
@@ -29,82 +28,52 @@ _SENTENCES = ("sentences", "stereotypes", "sentences for stereotypes about men w
 
 
 def find_source(key: str, cell: CellKey, *, from_models: bool) -> NumberSource:
-    """The source of a number in the text of a paper."""
+    """Return the source of a number in the text of a paper."""
     metric = cell["metric"]
     if cell["of"]:
-        return NumberSource((metric,), StereosetFacts(*FRAMES[cell["of"]]))
+        return NumberSource((metric,), stereoset_facts.build_recipe(*FRAMES[cell["of"]]))
     if key == "steinborn2022":
         if metric == "pairs":
-            return NumberSource((metric,), GenderPairCount(cell["language"]))
+            path = steinborn.get_pairs_path(cell["language"])
+            return NumberSource((metric,), Recipe(path, count_pairs, (cell["language"],)))
         if cell["model"]:
             about = {**cell, "dataset": "multilingual gender pairs"}
             return steinborn.find_source(about, "value", from_models=from_models)
     if metric in _RELEASED:
-        return NumberSource((metric,), ReleasedFiles())
+        return NumberSource((metric,), Recipe(f"the files of {REPOSITORY}", count_released_files))
     if metric in _SENTENCES:
-        return NumberSource((metric,), gest_tables.SentenceCounts())
+        return NumberSource((metric,), gest_tables.SENTENCE_COUNTS)
     if metric == _WITH_WINOBIAS:
-        return NumberSource((metric,), WinobiasCorrelation())
-    return NumberSource((metric,), PrintedTables(key))
+        return NumberSource((metric,), Recipe(f"{_WINOBIAS} and Table 9 as printed", correlate_with_winobias))
+    return NumberSource((metric,), table_facts.build_recipe(key))
 
 
-@dataclass(frozen=True, slots=True)
-class GenderPairCount:
-    """The gender pairs in a language."""
-
-    language: str
-
-    @property
-    def name(self) -> str:
-        """The file of the pairs."""
-        return steinborn.WordCounts(self.language).name
-
-    def numbers(self, desk: RecipeContext) -> Numbers:
-        """The number of pairs."""
-        desk.fetch(steinborn.REPOSITORY, self.name)
-        return {("pairs",): float(len(load("gender-pairs", language=self.language)))}
+def count_pairs(context: RecipeContext, language: str) -> Numbers:
+    """Return the number of gender pairs in a language."""
+    context.fetch(steinborn.REPOSITORY, steinborn.get_pairs_path(language))
+    return {("pairs",): float(len(load("gender-pairs", language=language)))}
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedFiles:
-    """The list of files in GEST's repository."""
-
-    @property
-    def name(self) -> str:
-        """The repository."""
-        return f"the files of {REPOSITORY}"
-
-    def numbers(self, desk: RecipeContext) -> Numbers:  # noqa: ARG002 - as all recipes
-        """The models and translations that files were released of."""
-        paths = list(load_repositories()[REPOSITORY].files)
-        return {
-            (metric,): float(len({p.partition("_template-")[0] for p in paths if p.startswith(folder)}))
-            for metric, folder in _RELEASED.items()
-        }
+def count_released_files(context: RecipeContext) -> Numbers:  # noqa: ARG001 - as all recipes
+    """Return the numbers of models and translations in GEST's repository."""
+    paths = list(load_repositories()[REPOSITORY].files)
+    return {
+        (metric,): float(len({p.partition("_template-")[0] for p in paths if p.startswith(folder)}))
+        for metric, folder in _RELEASED.items()
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class WinobiasCorrelation:
-    """Released scores for WinoBias against the rates of Table 9."""
-
-    @property
-    def name(self) -> str:
-        """The file and the table."""
-        return f"{_WINOBIAS} and Table 9 as printed"
-
-    def numbers(self, desk: RecipeContext) -> Numbers:
-        """The correlation of g_s over the masked models, on the published scale."""
-        path = desk.fetch(REPOSITORY, _WINOBIAS)
-        on_winobias = {
-            row["model_name"]: math.exp(
-                float(row["logprob_male_professions"]) - float(row["logprob_female_professions"])
-            )
-            for row in csv.DictReader(StringIO(read_text(path)))
-            if (row["dataset_type"], row["dataset_split"]) == ("1", "test")
-        }
-        by_model: dict[str, list[float]] = {}
-        values = [number for number in read_printed_numbers(find_paper("gest2024")) if number.kind == "value"]
-        for (system, *_), row in collect_rates(values, "9").items():
-            by_model.setdefault(gest_tables.load_names()["9", system], []).append(compute_stereotype_rate(row))
-        on_gest = {model: fmean(templates) for model, templates in by_model.items()}
-        return {(_WITH_WINOBIAS,): correlation(list(on_gest.values()), [on_winobias[model] for model in on_gest])}
+def correlate_with_winobias(context: RecipeContext) -> Numbers:
+    """Return the correlation of g_s in Table 9 with the released WinoBias scores over masked models, as published."""
+    path = context.fetch(REPOSITORY, _WINOBIAS)
+    on_winobias = {
+        row["model_name"]: math.exp(float(row["logprob_male_professions"]) - float(row["logprob_female_professions"]))
+        for row in csv.DictReader(StringIO(read_text(path)))
+        if (row["dataset_type"], row["dataset_split"]) == ("1", "test")
+    }
+    by_model: dict[str, list[float]] = {}
+    values = [number for number in read_printed_numbers(find_paper("gest2024")) if number.kind == "value"]
+    for (system, *_), row in collect_rates(values, "9").items():
+        by_model.setdefault(gest_tables.load_names()["9", system], []).append(compute_stereotype_rate(row))
+    on_gest = {model: fmean(templates) for model, templates in by_model.items()}
+    return {(_WITH_WINOBIAS,): correlation(list(on_gest.values()), [on_winobias[model] for model in on_gest])}

@@ -1,8 +1,7 @@
 """Results in the formats of other tools: the module `to_NAME.py` of this package exports to the format NAME.
 
-Each has a function `export(result, options)`, which returns the text of the file. Other packages add formats by entry
-points in the group `tiltmeter.exports`, which name such a function. Modules are imported on use, so that the command
-line can list the formats without importing what they need.
+Its function `export(result, options)` returns the text of the file. Other packages add formats with entry points in the
+group `tiltmeter.exports`, which name such a function. Modules are imported on use, so that listing the formats is fast.
 """
 
 from collections.abc import Callable
@@ -39,7 +38,7 @@ FORMATS: dict[str, Export] = {
 
 @cache
 def list_formats() -> dict[str, Export]:
-    """All formats by name: built in, and from plug-ins."""
+    """Return all formats by name, built in and from plug-ins."""
     builtin = [Component(name, OWN_PACKAGE, export) for name, export in FORMATS.items()]
     plugged = [plugin._replace(value=partial(_export_by_plugin, plugin)) for plugin in list_plugins("exports")]
     return index_components("exports", [*builtin, *plugged])

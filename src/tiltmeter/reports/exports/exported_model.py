@@ -1,4 +1,4 @@
-"""The part of a run that is exported: the numbers of one model over all items."""
+"""The exported part of a run: the numbers of one model over all items."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class ExportedModel:
 
 
 def select_model(result: Result, model: str | None) -> ExportedModel:
-    """The model of this name, or the only one of the run."""
+    """Return the model with this name, or the only model of the run."""
     entries = {entry.name: entry for entry in result.manifest.models}
     names = dict.fromkeys(record.model for record in result.records)
     models = [name for name in names if name in entries or not entries]
@@ -41,12 +41,12 @@ def select_model(result: Result, model: str | None) -> ExportedModel:
         if record.model == model and record.view == "all" and record.low is not None and record.high is not None
     ]
     if not records:
-        raise UsageError(f"The run has no number over all items of {model}; there is nothing to export.")
+        raise UsageError(f"The run has no results with intervals over all items for {model}; nothing can be exported.")
     return ExportedModel(model, entries.get(model) or build_model_entry({"name": model}), records)
 
 
 def build_slug(*words: str) -> str:
-    """A name of lower-case letters, digits and underscores, which other tools accept.
+    """Return a name of lower-case letters, digits and underscores, which other tools accept.
 
     >>> build_slug("gender-pairs", "de", "S_JSD x 1e3")
     'gender_pairs_de_s_jsd_x_1e3'
@@ -55,7 +55,7 @@ def build_slug(*words: str) -> str:
 
 
 def describe_record(record: Record, data: Sequence[DataEntry]) -> str:
-    """A record in words: measure, ideal, interval, n, sample, protocol and verdict. `data` is that of the manifest.
+    """Describe a record: measure, ideal, interval, n, sample, protocol and verdict; `data` is from the manifest.
 
     >>> describe_record(Record(
     ...     model="m", benchmark="b", part="all", language="en", view="all", group="all", measure="SS",

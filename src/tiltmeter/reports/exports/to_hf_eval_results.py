@@ -1,7 +1,7 @@
-"""A file for the `.eval_results` folder of a model on the hub.
+"""A file for the `.eval_results` folder of a model on the Hugging Face Hub.
 
-The hub shows these results if the data set is registered as a benchmark, under the task ids of its eval.yaml. The id of
-the data set must therefore be given unless it is known.
+The hub displays these results if the data set is registered there as a benchmark, with the task ids of its eval.yaml.
+Therefore the id of the data set must be given unless it is known.
 """
 
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
@@ -13,7 +13,7 @@ from tiltmeter.reports.exports.export_options import ExportOptions
 from tiltmeter.reports.exports.exported_model import SOURCE, build_slug, describe_record, select_model
 from tiltmeter.runs.result import Result
 
-# The data sets on the hub with exactly the same items; translations and other editions have none.
+# The data sets on the hub with exactly the same items; there are none for translations and other editions.
 DATASETS = {
     "stereoset-original": "McGill-NLP/stereoset",
     "crows-pairs": "nyu-mll/crows_pairs",
@@ -22,7 +22,7 @@ DATASETS = {
 
 
 def export(result: Result, options: ExportOptions) -> str:
-    """The results as YAML, to be saved as .eval_results/NAME.yaml in the model's repository."""
+    """Return the results as YAML, to be saved as .eval_results/NAME.yaml in the model's repository."""
     chosen = select_model(result, options.model)
     entries = [
         EvalResultEntry(
@@ -43,9 +43,9 @@ def _find_dataset_id(benchmark: str, options: ExportOptions) -> str:
     identifier = options.dataset_id or DATASETS.get(benchmark)
     if identifier is None:
         raise UsageError(
-            f"The hub's id of the data set {benchmark} is not known; give it with --dataset-id, as in "
+            f"The hub id of the data set {benchmark} is unknown; pass it with --dataset-id, as in "
             f"--dataset-id your-name/{benchmark}."
         )
     if identifier.count("/") != 1 or not all(identifier.split("/")):
-        raise UsageError(f"--dataset-id {identifier} is not a hub id; give it as OWNER/NAME.")
+        raise UsageError(f"--dataset-id {identifier} is not a hub id; use the form OWNER/NAME.")
     return identifier

@@ -8,7 +8,7 @@ from tiltmeter.runs.result import Result
 
 
 def export(result: Result, options: ExportOptions) -> str:
-    """The records of all views, of all models or of the one chosen."""
+    """Return the records of all views, for all models or for the chosen one."""
     model = select_model(result, options.model).model if options.model is not None else None
     records = [record for record in result.records if model is None or record.model == model]
     return "".join(format_json(row, indent=None) + "\n" for row in to_dicts(records))

@@ -1,7 +1,7 @@
-"""Results in the format of the Language Model Evaluation Harness (lm-eval), for tools that read its files.
+"""Results in the format of the Language Model Evaluation Harness (lm-eval).
 
-A task is a benchmark with its part and language; a metric is called `name,filter`. Numbers keep Tiltmeter's scale:
-57.0, not 0.57. `higher_is_better` is null for measures whose ideal is in the middle of the scale.
+A task is a benchmark with its part and language; metrics are named `name,filter`. Numbers keep Tiltmeter's scale: 57.0,
+not 0.57. `higher_is_better` is null for measures whose ideal is in the middle of the scale.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +17,7 @@ from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.printable_text import format_json
 from tiltmeter.reports.exports.export_options import ExportOptions
 from tiltmeter.reports.exports.exported_model import build_slug, select_model
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.runs.manifest import DataEntry
 from tiltmeter.runs.result import Result
 
@@ -24,12 +25,9 @@ FILTER = "none"
 
 
 def export(result: Result, options: ExportOptions) -> str:
-    """One JSON object, as in the harness's results_….json."""
+    """Return one JSON object, as in the harness's file results_….json."""
     chosen = select_model(result, options.model)
-    tasks: dict[str, list[Record]] = {}
-    for record in chosen.records:
-        part = () if record.part == "all" else (record.part,)
-        tasks.setdefault(build_slug(record.benchmark, *part, record.language), []).append(record)
+    tasks = group_by(chosen.records, _build_task_name)
     manifest = result.manifest
     content = {
         "results": {task: _build_metrics(task, records) for task, records in tasks.items()},
@@ -70,6 +68,11 @@ def export(result: Result, options: ExportOptions) -> str:
     return format_json(content, indent=2) + "\n"
 
 
+def _build_task_name(record: Record) -> str:
+    part = () if record.part == "all" else (record.part,)
+    return build_slug(record.benchmark, *part, record.language)
+
+
 def _build_metrics(task: str, records: Iterable[Record]) -> dict[str, Any]:
     metrics: dict[str, Any] = {"name": task, "alias": task}
     for record in records:
@@ -81,7 +84,7 @@ def _build_metrics(task: str, records: Iterable[Record]) -> dict[str, Any]:
 
 
 def compute_standard_error(record: Record) -> float | str:
-    """The standard error of a record, or that of a normal distribution with an interval of the same width."""
+    """Return the standard error of a record, or that of a normal distribution with an interval of the same width."""
     if record.standard_error is not None:
         return record.standard_error
     if record.low is None or record.high is None:
@@ -106,7 +109,7 @@ def _build_config(task: str, record: Record) -> dict[str, Any]:
 
 
 def _count_samples(records: Sequence[Record], data: Sequence[DataEntry]) -> dict[str, int]:
-    """The number of items in the data and in the run."""
+    """Return the number of items in the data and in the run."""
     n = max(record.n for record in records)
     first = records[0]
     available = [

@@ -1,4 +1,4 @@
-"""Figures: one module per figure, each with a `FIGURE`; plug-ins add theirs by the entry point `tiltmeter.figures`."""
+"""Figures of the report: one module each, with a `FIGURE`, and entry points `tiltmeter.figures`."""
 
 from functools import cache
 
@@ -12,15 +12,14 @@ __all__ = ["Figure", "FigureData", "Panel", "ReportFigure", "build_figures", "li
 
 @cache
 def list_figures() -> tuple[ReportFigure, ...]:
-    """All figures, built in and of plug-ins, in the order of a report."""
-    found = load_components(
-        "figures", find_package_objects(__name__, "FIGURE"), ReportFigure, lambda figure: figure.name
-    )
-    return tuple(sorted(found.values(), key=lambda figure: (figure.order, figure.name)))
+    """Return all figures, built in and of plug-ins, in the order of a report."""
+    builtin = find_package_objects(__name__, "FIGURE")
+    figures = load_components("figures", builtin, ReportFigure, lambda figure: figure.name)
+    return tuple(sorted(figures.values(), key=lambda figure: (figure.order, figure.name)))
 
 
 def select_figures(data: FigureData) -> list[ReportFigure]:
-    """The figures for a benchmark: the general ones, and those that its measures name."""
+    """Return the figures for a benchmark: the general ones, and those that its measures name."""
     declared = {
         name for measure in {record.measure for record in data.records} for name in get_measure(measure).figures
     }
@@ -28,5 +27,5 @@ def select_figures(data: FigureData) -> list[ReportFigure]:
 
 
 def build_figures(data: FigureData) -> list[Figure]:
-    """The figures of one benchmark for which it has data."""
-    return [drawn for figure in select_figures(data) for drawn in figure.draw(data)]
+    """Return the figures of one benchmark for which there are data."""
+    return [figure for report_figure in select_figures(data) for figure in report_figure.draw(data)]

@@ -13,12 +13,9 @@ from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 
 
 def draw_bias_types(data: FigureData) -> Iterator[Figure]:
-    """A forest plot of the bias types, if there are several."""
-    rows = [
-        *select_primary_records(data.records, "bias_type"),
-        *select_primary_records(data.records, "all"),
-    ]  # all items below the bias types
-    if len({r.group for r in rows if r.view == "bias_type"}) > 1:  # one bias type is all items
+    """Yield a forest plot of the bias types and of all items, if there are several bias types."""
+    rows = [*select_primary_records(data.records, "bias_type"), *select_primary_records(data.records, "all")]
+    if len({r.group for r in rows if r.view == "bias_type"}) > 1:
         yield Figure(
             "bias-types",
             "By bias type",

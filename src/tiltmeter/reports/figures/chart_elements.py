@@ -1,6 +1,6 @@
-"""Shared by the figures: colours of models, legends, tooltips and data frames of records."""
+"""Elements that figures share: data frames of records, colours, legends, tooltips, intervals and error bars."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import altair as alt
@@ -13,15 +13,14 @@ from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.style import SERIES, SHAPES
 
 Domain = Sequence[str]
-MOST_PANELS = 12  # a figure with more is collapsed
+MOST_PANELS = 12  # a figure with more panels is collapsed
 
-
-# The room that a name takes beside its point, as shares of the width and height of a chart.
+# The size of a name next to its point, as shares of the width and height of a chart.
 _LABEL_WIDTH, _LABEL_HEIGHT = 0.04, 0.04
 
 
 def build_table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
-    """A data frame of records for a chart; `text` is the value with its interval, for tooltips."""
+    """Return a data frame of records for a chart; its column `text` is the value with its interval, for tooltips."""
     return pd.DataFrame(
         [
             {
@@ -35,15 +34,42 @@ def build_table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
                 "high": r.high,
                 "n": r.n,
                 "text": format_with_interval(r, format_four_digits),
-                **{name: make(r) for name, make in more.items()},
+                **{name: compute(r) for name, compute in more.items()},
             }
             for r in records
         ]
     )
 
 
+def build_point(name: str, record: Record) -> dict[str, object]:
+    """Return the value of a record, the ends of its interval and its text, in columns that begin or end with `name`."""
+    low, high = record.interval or (record.value, record.value)
+    text = format_with_interval(record, format_four_digits)
+    return {name: record.value, f"{name}_low": low, f"{name}_high": high, f"text_{name}": text}
+
+
+def draw_error_bars(base: alt.Chart, x: str, y: str) -> list[alt.Chart]:
+    """Return horizontal and vertical error bars of points with the columns of `build_point`."""
+    bars = base.mark_rule(strokeWidth=1.5, opacity=0.85)
+    return [
+        bars.encode(x=f"{x}_low:Q", x2=f"{x}_high:Q", y=f"{y}:Q"),
+        bars.encode(x=f"{x}:Q", y=f"{y}_low:Q", y2=f"{y}_high:Q"),
+    ]
+
+
+def draw_intervals(
+    base: alt.Chart, build_x: Callable[[str], alt.X], ideal: float | None, **more: Any
+) -> alt.LayerChart:
+    """Draw the ideal, intervals and values; `build_x` builds the horizontal axis for a column of the data frame."""
+    return alt.layer(
+        alt.Chart(pd.DataFrame({"value": [ideal]})).mark_rule(style="ideal").encode(x=build_x("value:Q")),
+        base.mark_rule(strokeWidth=2, opacity=0.75, clip=True).encode(x=build_x("low:Q"), x2="high:Q"),
+        base.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x=build_x("value:Q"), **more),
+    )
+
+
 def build_model_colour(models: Domain) -> alt.Color:
-    """The colour of each model, the same in all figures of a report; without a legend if there is one model."""
+    """Return the colours of models, the same in all figures of a report; without a legend if there is one model."""
     colours = [SERIES[index % len(SERIES)] for index in range(len(models))]
     scale = alt.Scale(domain=list(models), range=colours)
     legend = alt.Legend(title=None, symbolType="circle") if len(models) > 1 else None
@@ -51,20 +77,20 @@ def build_model_colour(models: Domain) -> alt.Color:
 
 
 def build_model_legend(models: Domain, present: Iterable[str]) -> tuple[LegendEntry, ...]:
-    """The legend of the models that a figure shows; empty if the report has one model."""
-    shown = set(present)
-    keys = [LegendEntry(model, SERIES[at % len(SERIES)]) for at, model in enumerate(models) if model in shown]
+    """Return the legend of the models in a figure; empty if the report has one model."""
+    drawn = set(present)
+    keys = [LegendEntry(model, SERIES[at % len(SERIES)]) for at, model in enumerate(models) if model in drawn]
     return tuple(keys) if len(models) > 1 else ()
 
 
 def build_language_legend(languages: Domain) -> tuple[LegendEntry, ...]:
-    """The legend of the shapes of languages; empty if there is one language."""
+    """Return the legend of the shapes of languages; empty if there is one language."""
     keys = [LegendEntry(name, shape=SHAPES[at % len(SHAPES)]) for at, name in enumerate(languages)]
     return tuple(keys) if len(languages) > 1 else ()
 
 
 def hide_overlapping_names(names: Iterable[str], across: Iterable[float], up: Iterable[float]) -> list[str]:
-    """The names beside points, empty where one would be written over another; hovering over a point tells all.
+    """Return the names next to points, empty if a name would overlap another; tooltips show all names.
 
     `across` and `up` are the positions of the points as shares of the width and height of the chart.
 
@@ -82,21 +108,21 @@ def hide_overlapping_names(names: Iterable[str], across: Iterable[float], up: It
 
 
 def build_tooltips(*fields: tuple[str, str]) -> list[alt.Tooltip]:
-    """The tooltip of a mark: fields with their titles."""
+    """Return the tooltip of a mark: fields with their titles."""
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in fields]
 
 
 def list_distinct(values: Iterable[str]) -> list[str]:
-    """The distinct values in order of first occurrence."""
+    """Return the distinct values in order of first occurrence."""
     return list(dict.fromkeys(values))
 
 
 def get_comparison_key(record: Record) -> tuple[str, str, str]:
-    """What comparable numbers share: kind of model, family of answers, protocol."""
+    """Return the properties that comparable numbers share: kind of model, answer type and protocol."""
     return record.kind or "unknown kind", record.family or "", record.protocol
 
 
 def format_panel_title(key: tuple[str, ...], keys: Sequence[tuple[str, ...]]) -> str:
-    """The values that distinguish a panel: of part, kind of model, family of answers, protocol."""
+    """Return the values of a key that distinguish a panel from the others."""
     different = [len(set(values)) > 1 for values in zip(*keys, strict=True)]
     return ", ".join(value for value, differs in zip(key, different, strict=True) if differs and value)

@@ -1,4 +1,4 @@
-"""A figure of a data set: how many items there are of each kind, and how many about each subject."""
+"""The figure of a data set: the number of items in each group and about each subject."""
 
 from collections.abc import Sequence
 
@@ -9,22 +9,21 @@ from tiltmeter.datasets.dataset_statistics import PortionStatistics
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.language_names import get_language_name
 
-# Bars in a panel: the most frequent subjects.
-_MOST = 25
+_MOST = 25  # bars in a panel: the most frequent values
 
 
-def build_data_figure(name: str, described: Sequence[PortionStatistics]) -> Figure:
-    """Bars of the number of items, a panel for each grouping and one for the subjects, in all parts and languages."""
+def build_data_figure(name: str, portions: Sequence[PortionStatistics]) -> Figure:
+    """Return bar charts of the number of items, a panel for each grouping and one for the subjects."""
     counts: dict[str, list[tuple[str, str, int]]] = {}
-    for one in described:
-        where = " ".join(filter(None, (one.part, get_language_name(one.language))))
-        groupings = {**one.groups, **({one.subject: one.per_subject} if one.subject else {})}
-        for grouping, found in groupings.items():
-            counts.setdefault(grouping, []).extend((value, where, count) for value, count in found.items())
+    for portion in portions:
+        place = " ".join(filter(None, (portion.part, get_language_name(portion.language))))
+        groupings = {**portion.groups, **({portion.subject: portion.per_subject} if portion.subject else {})}
+        for grouping, numbers in groupings.items():
+            counts.setdefault(grouping, []).extend((value, place, count) for value, count in numbers.items())
     panels = [Panel(grouping.replace("_", " "), _draw_bars(rows)) for grouping, rows in counts.items() if rows]
     caption = f"Number of items in {name}"
     cut = [grouping for grouping, rows in counts.items() if len({value for value, _, _ in rows}) > _MOST]
-    caption += f"; of {', '.join(cut)} the {_MOST} most frequent" if cut else ""
+    caption += f"; only the {_MOST} most frequent values of {', '.join(cut)}" if cut else ""
     return Figure("items", f"Items of {name}", f"{caption}.", tuple(panels))
 
 

@@ -1,4 +1,4 @@
-"""Sentence pairs: the distribution of the difference between the two sentences of a pair."""
+"""Sentence pairs: the distribution of the difference in log-likelihood between the two sentences of a pair."""
 
 from collections.abc import Iterator
 
@@ -21,15 +21,14 @@ from tiltmeter.reports.language_names import get_language_name
 
 _POINTS = 80
 _MOST = 0.99  # the share of pairs within the range of the axis
-_CURVE, _LANE, _GAP = 62, 13, 12  # pixels of the densities of a language, of each box below them, and between languages
+_CURVE, _LANE, _GAP = 62, 13, 12  # pixels of a language's densities, of each box below, and between languages
 
 
 def draw_differences(table: pd.DataFrame, models: Domain) -> Chart:
-    """The difference (more minus less stereotypical) for each language: half-violins, and a box below for each model.
+    """Draw the differences (more minus less stereotypical) by language: densities, and a box for each model.
 
-    `table` has a row for each pair: model, language and difference. To the right of 0 the more stereotypical sentence
-    has the higher likelihood. A box spans the quartiles, its line the pairs within 1.5 times its width, as in Steinborn
-    et al.'s Figure 2; the point is the mean.
+    `table` has a row for each pair: model, language and difference. A box spans the quartiles and its line the pairs
+    within 1.5 times its width, as in Steinborn et al.'s Figure 2; the point is the mean.
     """
     reach = float(np.quantile(np.abs(table["difference"]), _MOST)) or 1.0
     names = [get_language_name(language) for language in list_distinct(table["language"])]
@@ -71,7 +70,7 @@ def draw_differences(table: pd.DataFrame, models: Domain) -> Chart:
 def _build_box_layers(
     boxes: pd.DataFrame, models: Domain, x_scale: alt.Scale, y_scale: alt.Scale, title: str
 ) -> list[alt.Chart]:
-    """A line, a box, a tick at the median and a point at the mean for each row."""
+    """Return a line, a box, a tick at the median and a point at the mean for each row."""
     base = alt.Chart(boxes).encode(
         y=alt.Y("lane:Q", scale=y_scale, axis=None),
         color=build_model_colour(models),
@@ -104,7 +103,7 @@ def _estimate_density(values: np.ndarray, reach: float) -> pd.DataFrame:
 
 
 def _compute_box(values: np.ndarray) -> dict[str, object]:
-    """The quartiles, the mean, and the outermost values within 1.5 times the distance of the quartiles."""
+    """Return the quartiles, the mean, and the outermost values within 1.5 times the interquartile range."""
     lower, median, upper = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
     reach = 1.5 * (upper - lower)
     within = values[(values >= lower - reach) & (values <= upper + reach)]
@@ -122,7 +121,7 @@ def _compute_box(values: np.ndarray) -> dict[str, object]:
 
 
 def draw_difference_figure(data: FigureData) -> Iterator[Figure]:
-    """The differences of sentence pairs, a panel for each protocol."""
+    """Yield the differences of sentence pairs, with a panel for each protocol."""
     if not {"more", "less"} <= set(data.scores["role"]):
         return
     table = compute_pair_differences(data.scores.dropna(axis="columns", how="all"))

@@ -1,4 +1,4 @@
-"""Figures: a title, a caption and one or more charts."""
+"""Figures with a title, a caption and one or more charts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """One entry of a legend. In a page the legend is outside the charts, so that it can wrap and serve all panels."""
+    """One entry of a legend. In pages the legend is outside the charts, because it belongs to all panels."""
 
     label: str
     colour: str = ""
@@ -36,11 +36,11 @@ class Figure:
     caption: str
     panels: tuple[Panel, ...]
     legend: tuple[LegendEntry, ...] = ()
-    wide: bool = True  # whether each chart takes the whole width of the page
-    folded: bool = False  # whether it is collapsed in a page
+    wide: bool = True  # whether each chart has the whole width of the page
+    folded: bool = False  # whether the figure is collapsed in a page
 
     def build_specs(self) -> list[dict[str, Any]]:
-        """The Vega-Lite specification of each panel for a page, in its colours and as wide as its container."""
+        """Return the Vega-Lite specification of each panel for a page, as wide as its container."""
         return [
             {
                 **_without_legends(panel.chart.properties(width="container").to_dict()),
@@ -51,7 +51,7 @@ class Figure:
         ]
 
     def paper(self) -> dict[str, Any]:
-        """The Vega-Lite specification of the whole figure for a file."""
+        """Return the Vega-Lite specification of the whole figure for a file."""
         width = 560 if self.wide or len(self.panels) == 1 else 330
         charts = [
             panel.chart.properties(width=width, **({"title": panel.title} if panel.title else {}))
@@ -64,10 +64,10 @@ class Figure:
 
 
 def _without_legends(spec: Any) -> Any:
-    """The specification without legends; disabling them in the configuration is not enough."""
+    """Return the specification without legends; disabling them in the configuration is not enough."""
     if isinstance(spec, list):
         return [_without_legends(part) for part in spec]
     if not isinstance(spec, dict):
         return spec
-    # Data sets are unchanged: they may have a column of that name.
+    # Data sets are not changed, because they may have a column of that name.
     return {k: v if k == "datasets" else None if k == "legend" else _without_legends(v) for k, v in spec.items()}

@@ -1,9 +1,9 @@
-"""Forest plot: the value and interval of each group, such as a bias type."""
+"""Forest plots: the value and interval of each group, such as a bias type."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import altair as alt
-import pandas as pd
 
 from tiltmeter.measures import get_measure
 from tiltmeter.measures.records import Record
@@ -12,6 +12,7 @@ from tiltmeter.reports.figures.chart_elements import (
     build_model_colour,
     build_table,
     build_tooltips,
+    draw_intervals,
     list_distinct,
 )
 from tiltmeter.reports.figures.figure import Chart
@@ -21,15 +22,15 @@ _GAP = 14  # pixels between groups
 
 
 def draw_forest(records: Sequence[Record], models: Domain, scale: tuple[float, float] | None = None) -> Chart:
-    """A row for each group with an interval for each model; all records are of one measure.
+    """Draw a row for each group with an interval for each model; all records must be of one measure.
 
     `scale` is given if several panels share it.
     """
     measure = get_measure(records[0].measure)
-    shown = [end for r in records for end in (r.value, r.low, r.high) if end is not None]
+    ends = [end for r in records for end in (r.value, r.low, r.high) if end is not None]
     frame = build_table(records)
     groups, present = list_distinct(frame["group"]), [model for model in models if model in set(frame["model"])]
-    x_scale = alt.Scale(domain=scale or measure.span(shown), nice=False, type="log" if measure.ratio else "linear")
+    x_scale = alt.Scale(domain=scale or measure.span(ends), nice=False, type="log" if measure.ratio else "linear")
     axis = alt.Axis(tickCount=5, values=[0.25, 0.5, 1, 2, 4, 8]) if measure.ratio else alt.Axis(tickCount=5)
     base = alt.Chart(frame).encode(
         y=alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=130)),
@@ -39,11 +40,6 @@ def draw_forest(records: Sequence[Record], models: Domain, scale: tuple[float, f
             ("model", "model"), ("language", "language"), ("group", "of"), ("text", measure.name), ("n", "n")
         ),
     )
-    x = alt.X("value:Q", scale=x_scale, title=measure.name, axis=axis)
-    return alt.layer(
-        alt.Chart(pd.DataFrame({"value": [measure.ideal]})).mark_rule(style="ideal").encode(x=x),
-        base.mark_rule(strokeWidth=2, opacity=0.75, clip=True).encode(
-            x=alt.X("low:Q", scale=x_scale, title=measure.name, axis=axis), x2="high:Q"
-        ),
-        base.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x=x),
-    ).properties(height=alt.Step(_ROW * len(present) + _GAP, **{"for": "position"}))
+    build_x = partial(alt.X, scale=x_scale, title=measure.name, axis=axis)
+    chart = draw_intervals(base, build_x, measure.ideal)
+    return chart.properties(height=alt.Step(_ROW * len(present) + _GAP, **{"for": "position"}))

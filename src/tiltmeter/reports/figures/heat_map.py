@@ -1,4 +1,4 @@
-"""Heat map: models by languages, or many languages by models."""
+"""Heat map of models and languages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,22 +15,21 @@ from tiltmeter.reports.figures.chart_elements import (
 )
 from tiltmeter.reports.figures.figure import Chart, Figure, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_overview import FEWEST_LANGUAGES
 from tiltmeter.reports.record_rows import build_rows, select_summary_rows
 from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
-# Verdicts under which the number says nothing about bias.
-NO_STATEMENT = ("not interpretable", "contradictory")
-# More languages than these are rows, not columns.
-_MOST_COLUMNS = 12
-_MARKS = {"significant": " •", **dict.fromkeys(NO_STATEMENT, " ?")}
+_UNRELIABLE_VERDICTS = ("not interpretable", "contradictory")
+_MOST_COLUMNS = 12  # with more languages, languages are rows
+_MARKS = {"significant": " •", **dict.fromkeys(_UNRELIABLE_VERDICTS, " ?")}
 
 
 def draw_heat_map(records: Sequence[Record]) -> Chart:
-    """The value of each model in each language; all records are of one measure.
+    """Draw the value of each model in each language; all records must be of one measure.
 
-    A dot marks a significant bias, so that nothing depends on colour alone. A value that is not interpretable,
-    or pooled from contradictory parts, has a question mark and no colour.
+    A dot marks a significant bias. A value that is not interpretable, or pooled from contradictory parts, has a
+    question mark and no colour.
     """
     measure = get_measure(records[0].measure)
     low, high = measure.span(end for r in records for end in (r.value, r.low, r.high) if end is not None)
@@ -38,13 +37,13 @@ def draw_heat_map(records: Sequence[Record]) -> Chart:
     frame = build_table(
         records,
         cell=lambda r: measure.number(r.value) + _MARKS.get(r.verdict.kind if r.verdict else "", ""),
-        shade=lambda r: measure.ideal if r.verdict and r.verdict.kind in NO_STATEMENT else r.value,
+        shade=lambda r: measure.ideal if r.verdict and r.verdict.kind in _UNRELIABLE_VERDICTS else r.value,
         verdict=lambda r: r.verdict.words if r.verdict else "",
     )
     scale = alt.Scale(
         domain=[low, measure.ideal, high], range=colours, type="log" if measure.ratio else "linear", clamp=True
     )
-    # Names of many languages do not fit beside each other.
+    # The names of many languages do not fit side by side.
     columns, rows = ("model", "language") if frame["language"].nunique() > _MOST_COLUMNS else ("language", "model")
     base = alt.Chart(frame).encode(
         x=alt.X(
@@ -57,13 +56,13 @@ def draw_heat_map(records: Sequence[Record]) -> Chart:
     )
     return alt.layer(
         base.mark_rect(style="cell", cornerRadius=6).encode(color=alt.Color("shade:Q", scale=scale, legend=None)),
-        # The cells are light in both colour schemes, so their numbers are dark in both.
+        # Numbers are dark, because cells are light in both colour schemes.
         base.mark_text(fontSize=13, fontWeight=600, color="#1c1f24").encode(text="cell:N"),
     ).properties(height=alt.Step(44 if rows == "model" else 24))
 
 
 def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
-    """The primary measure by model and language, if there are several of either."""
+    """Yield the primary measure by model and language, if there are several of either."""
     decisive = [
         record
         for row in select_summary_rows(build_rows(data.records))
@@ -77,16 +76,14 @@ def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
     measure = get_measure(decisive[0].measure)
     decisive = [r for r in decisive if r.measure == measure.name]
     # Numbers that are not comparable are in different panels.
-    by_panel: dict[tuple[str, ...], list[Record]] = {}
-    for r in decisive:
-        by_panel.setdefault((r.part, *get_comparison_key(r)), []).append(r)
+    by_panel = group_by(decisive, lambda r: (r.part, *get_comparison_key(r)))
     axis = measure.axis or measure.name
     caption = (
         f"{axis[0].upper()}{axis[1:]}; {measure.ideal or 0.0:g} is no bias. Orange is towards stereotypes, "
         "blue against them; a dot marks a significant bias."
     )
-    if any(r.verdict is not None and r.verdict.kind in NO_STATEMENT for r in decisive):
-        caption += " A question mark: not interpretable, or contradictory parts."
+    if any(r.verdict is not None and r.verdict.kind in _UNRELIABLE_VERDICTS for r in decisive):
+        caption += " A question mark means not interpretable, or contradictory parts."
     if len({key[1:] for key in by_panel}) > 1:
         caption += " Models of different kinds or protocols are in separate panels: their numbers are not comparable."
     yield Figure(

@@ -18,9 +18,9 @@ from tiltmeter.reports.figures.stereotypes import (
 from tiltmeter.reports.group_names import get_display_group
 
 
-def draw_feminine_ranks(records: Sequence[Record], kinds: StereotypeSides) -> Chart:
-    """A box for each stereotype over models, languages and templates, with the single ranks as points."""
-    frame = build_table(records, kind=lambda r: kinds[r.group], name=lambda r: get_display_group(r, "stereotype"))
+def draw_feminine_ranks(records: Sequence[Record], sides: StereotypeSides) -> Chart:
+    """Draw a box for each stereotype over models, languages and templates, with the single ranks as points."""
+    frame = build_table(records, side=lambda r: sides[r.group], name=lambda r: get_display_group(r, "stereotype"))
     count = frame["name"].nunique()
     middle = frame.groupby("name", sort=False)["value"].median().sort_values(kind="stable")
     base = alt.Chart(frame).encode(
@@ -44,7 +44,7 @@ def draw_feminine_ranks(records: Sequence[Record], kinds: StereotypeSides) -> Ch
 
 
 def draw_rank_figure(data: FigureData) -> Iterator[Figure]:
-    """The feminine ranks of the stereotypes, where there are several."""
+    """Yield the feminine ranks of the stereotypes, if there are several models, parts or languages."""
     ranks = [r for r in data.records if r.measure == "feminine rank" and r.part != OVERALL]
     if len({(r.model, r.part, r.language) for r in ranks}) > 1:
         yield Figure(

@@ -1,4 +1,4 @@
-"""Shared by figures of records: which records are drawn, their panels, and a note on models that are not comparable."""
+"""Elements that figures of records share: the selection of records, panels, and a note on incomparable models."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from tiltmeter.reports.record_rows import build_rows, get_first_record, group_re
 
 
 def describe_incomparable_models(records: Sequence[Record]) -> str:
-    """A sentence for figures that show models whose numbers are not comparable; empty if there are none."""
+    """Return a sentence for figures that contain models with incomparable numbers; empty if there are none."""
     parts: dict[tuple[str, str], set[tuple[str, ...]]] = {}
     for r in records:
         parts.setdefault((r.part, r.language), set()).add(get_comparison_key(r))
@@ -22,7 +22,7 @@ def describe_incomparable_models(records: Sequence[Record]) -> str:
 
 
 def select_primary_records(records: Sequence[Record], view: str) -> list[Record]:
-    """The records that give the verdicts of a view: of pooled parts if there are any that are not contradictory."""
+    """Return the records that give the verdicts of a view, of pooled parts unless these are contradictory."""
     decisive = [record for row in build_rows(records, view) if (record := select_deciding_record(row)) is not None]
     unpooled = {
         (get_first_record(row).model, get_first_record(row).language)
@@ -35,7 +35,7 @@ def select_primary_records(records: Sequence[Record], view: str) -> list[Record]
 
 
 def build_forest_panels(records: Sequence[Record], models: Domain) -> tuple[Panel, ...]:
-    """A panel for each language and part, on one scale."""
+    """Return a panel for each language and part, on one scale."""
     ends = [end for r in records for end in (r.value, r.low, r.high) if end is not None]
     scale = get_measure(records[0].measure).span(ends)
     panels = []

@@ -1,4 +1,4 @@
-"""The declaration of a figure, and the data that it is drawn from."""
+"""The declaration of a figure, and the data from which it is drawn."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from tiltmeter.reports.record_rows import ALL_MODELS
 class FigureData:
     """The data of one benchmark in a report.
 
-    `models` are all models of the report, whose positions decide their colours. `other_records` are the records of the
-    report's other benchmarks.
+    `models` are all models of the report; their positions determine their colours. `other_records` are the records of
+    the other benchmarks in the report.
     """
 
     records: Sequence[Record]
@@ -26,11 +26,11 @@ class FigureData:
 
     @classmethod
     def select(cls, benchmark: str, records: Sequence[Record], scores: pd.DataFrame, models: Domain) -> "FigureData":
-        """The data of one benchmark from the records and scores of a report, without records over all models."""
-        of_name = scores["benchmark"] == benchmark
+        """Return the data of one benchmark from the records and scores of a report, without records over all models."""
+        is_selected = scores["benchmark"] == benchmark
         return cls(
             [record for record in records if record.benchmark == benchmark and record.model != ALL_MODELS],
-            scores if of_name.all() else scores[of_name],
+            scores if is_selected.all() else scores[is_selected],
             models,
             [record for record in records if record.benchmark != benchmark],
         )
@@ -40,8 +40,9 @@ class FigureData:
 class ReportFigure:
     """A figure of the report on a benchmark.
 
-    `draw` yields a `Figure`, or none if the data have nothing to show. It is drawn for benchmarks with a measure that
-    names it (`Measure.figures`), or for all benchmarks if it is `general`. Figures appear by `order`, then by name.
+    `draw` yields a `Figure`, or nothing if there are no data for it. It is called for benchmarks with a measure that
+    names the figure (`Measure.figures`), or for all benchmarks if the figure is `general`. Figures are sorted by
+    `order`, then by name.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A measure against the size of models: a point with its interval for each model, a line for each family."""
+"""A measure against the size of models: a point with its interval for each model, a line for each model family."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from tiltmeter.reports.style import SERIES, SHAPES
 
 
 def build_size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
-    """The figure of the slopes of one measure in one place, those of single families."""
+    """Return the figure of the slopes of one measure on one benchmark, for single model families."""
     slopes = [slope for slope in trend if slope.family != POOLED]
     measure = slopes[0].quantity.measure
     families = [format_label(slope.family) for slope in slopes]
@@ -55,8 +55,8 @@ def build_size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
             labelOverlap=True,
         )
     )
-    drawn = [*points["low"], *points["high"], *lines["value"], *([] if measure.ideal is None else [measure.ideal])]
-    domain = _compute_axis_domain(drawn, measure.bounds)
+    values = [*points["low"], *points["high"], *lines["value"], *([] if measure.ideal is None else [measure.ideal])]
+    domain = _compute_axis_domain(values, measure.bounds)
     y = alt.Y("value:Q", title=measure.axis or measure.name, scale=alt.Scale(zero=False, nice=False, domain=domain))
     base = alt.Chart(points).encode(
         x=x,
@@ -83,30 +83,30 @@ def build_size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
 
 
 def _compute_axis_domain(values: Sequence[float], bounds: tuple[float, float] | None) -> list[float]:
-    """An axis with room around these values, but not beyond what the measure can be.
+    """Return the ends of an axis with some space around the values, but within the bounds of the measure.
 
     >>> _compute_axis_domain([2.0, 52.0], (0.0, 100.0)), _compute_axis_domain([-1.0, 1.0], None)
     ([0.0, 55.0], [-1.12, 1.12])
     """
-    room = 0.06 * (max(values) - min(values))
-    ends = [min(values) - room, max(values) + room]
+    space = 0.06 * (max(values) - min(values))
+    ends = [min(values) - space, max(values) + space]
     return ends if bounds is None else [max(ends[0], min(bounds[0], *values)), min(ends[1], max(bounds[1], *values))]
 
 
 def _build_line(slope: SizeSlope) -> list[dict[str, object]]:
-    """The ends of the line of a family."""
+    """Return the ends of the regression line of a model family."""
     sizes = np.log10([model.parameters for model in slope.models])
     families = np.array([slope.family] * len(sizes), dtype=object)
-    (intercept, tilt), *_ = np.linalg.lstsq(
+    (intercept, rise), *_ = np.linalg.lstsq(
         build_slope_design(sizes, families), np.array([model.value for model in slope.models]), rcond=None
     )
     return [
-        {"family": format_label(slope.family), "parameters": float(10**size), "value": float(intercept + tilt * size)}
+        {"family": format_label(slope.family), "parameters": float(10**size), "value": float(intercept + rise * size)}
         for size in (sizes.min(), sizes.max())
     ]
 
 
 def _compute_ticks(parameters: Sequence[float]) -> list[float]:
-    """1, 2 and 5 times powers of ten from the smallest to the largest number of parameters."""
+    """Return 1, 2 and 5 times the powers of ten from the smallest to the largest number of parameters."""
     low, high = math.floor(math.log10(min(parameters))), math.ceil(math.log10(max(parameters)))
     return [step * 10.0**power for power in range(low, high + 1) for step in (1, 2, 5)]

@@ -27,33 +27,30 @@ _SIDES = {"feminine": "about women", "masculine": "about men"}
 
 
 def find_stereotype_sides(scores: pd.DataFrame) -> StereotypeSides:
-    """Whether each stereotype in a table of scores is about women or about men, by its number as text."""
-    kinds = {str(number): _SIDES[get_gest_side(number)] for number in STEREOTYPES}
+    """Return, by its number as text, whether each stereotype in a table of scores is about women or about men."""
+    sides = {str(number): _SIDES[get_gest_side(number)] for number in STEREOTYPES}
     if {"stereotype", "side"} <= set(scores.columns):
         for number, side in scores[["stereotype", "side"]].dropna().drop_duplicates().itertuples(index=False):
-            kinds.setdefault(str(int(number)), _SIDES[side])
-    return kinds
+            sides.setdefault(str(int(number)), _SIDES[side])
+    return sides
 
 
 def build_side_colour() -> alt.Color:
-    """The colours of stereotypes about women and about men."""
+    """Return the colours of stereotypes about women and about men."""
     return alt.Color(
-        "kind:N",
+        "side:N",
         scale=alt.Scale(domain=["about women", "about men"], range=[WOMEN, MEN]),
         legend=alt.Legend(title=None, symbolType="circle"),
     )
 
 
 def draw_stereotypes(
-    records: Sequence[Record], kinds: StereotypeSides, scale: tuple[float, float] | None = None
+    records: Sequence[Record], sides: StereotypeSides, scale: tuple[float, float] | None = None
 ) -> Chart:
-    """The masculine rate of each stereotype for one model and language; a line for each template.
-
-    Only comparisons between stereotypes are meaningful, since one of the two words is more frequent than the other.
-    """
+    """Draw the masculine rate of each stereotype for one model and language, with a line for each template."""
     rate = records[0].measure
     records = sorted(records, key=lambda r: (int(r.group), r.part))
-    frame = build_table(records, kind=lambda r: kinds[r.group], name=lambda r: get_display_group(r, "stereotype"))
+    frame = build_table(records, side=lambda r: sides[r.group], name=lambda r: get_display_group(r, "stereotype"))
     parts = list_distinct(sorted(frame["part"]))
     ratio = rate.startswith("q")
     x_scale = alt.Scale(type="log" if ratio else "linear", nice=False, domain=scale or alt.Undefined)
@@ -77,8 +74,8 @@ def draw_stereotypes(
 
 
 def draw_stereotype_figure(data: FigureData) -> Iterator[Figure]:
-    """The masculine rates of the stereotypes, a panel for each model and language."""
-    kinds = find_stereotype_sides(data.scores)
+    """Yield the masculine rates of the stereotypes, with a panel for each model and language."""
+    sides = find_stereotype_sides(data.scores)
     rates = [r for r in data.records if r.view == "stereotype" and r.measure in ("q_i", "p_i") and r.part != OVERALL]
     if not rates:
         return
@@ -88,16 +85,16 @@ def draw_stereotype_figure(data: FigureData) -> Iterator[Figure]:
     several = len({r.language for r in rates}) > 1
     several_parts = len({r.part for r in rates}) > 1
     panels = [
-        Panel(f"{model}, {get_language_name(language)}" if several else model, draw_stereotypes(group, kinds, scale))
+        Panel(f"{model}, {get_language_name(language)}" if several else model, draw_stereotypes(group, sides, scale))
         for (model, language), group in group_records(rates, "model", "language")
     ]
     caveat = (
-        "Only comparisons between stereotypes are meaningful, since one of the two words is more frequent. "
+        "Only comparisons between stereotypes are meaningful, because one of the two words is more frequent. "
         if rate == "q_i"
         else ""
     )
     order = "In a model biased towards stereotypes, those about men are to the right of those about women. "
-    if len({kinds[r.group] for r in rates}) < 2:
+    if len({sides[r.group] for r in rates}) < 2:
         order = ""
     yield Figure(
         "stereotypes",
@@ -111,7 +108,7 @@ def draw_stereotype_figure(data: FigureData) -> Iterator[Figure]:
 
 
 def count_stereotypes(records: Sequence[Record]) -> str:
-    """The number of stereotypes; GEST's in words."""
+    """Return the number of stereotypes, in letters if it is that of GEST."""
     groups = {r.group for r in records}
     return "sixteen" if len(groups) == len(STEREOTYPES) else str(len(groups))
 

@@ -11,23 +11,23 @@ from tiltmeter.reports.figures.record_panels import (
 )
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 
-# A note for all outputs with single target terms.
+# A warning for all outputs with single target terms.
 SINGLE_TERMS = (
     "Single terms are unreliable: with about 27 items each, the ranking of the terms on one half of the items hardly "
     "predicts that on the other half (split-half reliability .25)."
 )
-_ENOUGH = 10  # fewest items of a term in a figure
+_FEWEST_ITEMS = 10  # of a term in the figure
 
 
 def draw_target_terms(data: FigureData) -> Iterator[Figure]:
-    """A forest plot of the target terms with enough items."""
-    terms = [r for r in select_primary_records(data.records, "target") if r.n >= _ENOUGH]
+    """Yield a forest plot of the target terms with enough items."""
+    terms = [r for r in select_primary_records(data.records, "target") if r.n >= _FEWEST_ITEMS]
     terms.sort(key=lambda r: (-r.value, r.group))
     if terms:
         yield Figure(
             "target-terms",
             "By target term",
-            f"{terms[0].measure} of the items about each term with at least {_ENOUGH} items, with its 95% interval. "
+            f"{terms[0].measure} of each term with at least {_FEWEST_ITEMS} items, with its 95% interval. "
             f"{SINGLE_TERMS}{describe_incomparable_models(terms)}",
             build_forest_panels(terms, data.models),
             legend=build_model_legend(data.models, (r.model for r in terms)),

@@ -1,9 +1,9 @@
-"""g_s of each model in each template that quotes GEST's sentences."""
+"""g_s of each model by template of GEST's sentences."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import altair as alt
-import pandas as pd
 
 from tiltmeter.benchmarks.gest import TEMPLATES
 from tiltmeter.measures import get_measure
@@ -13,12 +13,14 @@ from tiltmeter.reports.figures.chart_elements import (
     build_model_colour,
     build_table,
     build_tooltips,
+    draw_intervals,
     format_panel_title,
     get_comparison_key,
     list_distinct,
 )
 from tiltmeter.reports.figures.figure import Chart, Figure, LegendEntry, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
+from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.style import SHAPES
 
@@ -27,7 +29,7 @@ _GAP = 14  # pixels between models
 
 
 def build_template_legend(parts: Iterable[str]) -> tuple[LegendEntry, ...]:
-    """The legend of the shapes of templates, if there are several."""
+    """Return the legend of the shapes of templates; empty if there is one template."""
     present = set(parts)
     if len(present) < 2:
         return ()
@@ -37,30 +39,25 @@ def build_template_legend(parts: Iterable[str]) -> tuple[LegendEntry, ...]:
 
 
 def draw_template_rates(records: Sequence[Record], models: Domain, scale: tuple[float, float]) -> Chart:
-    """A row for each model, with the interval of g_s in each template; the shapes are those of the templates."""
+    """Draw a row for each model, with the interval of g_s in each template."""
     measure = get_measure(records[0].measure)
     frame = build_table(records, template=lambda r: _format_wording(r.part))
     parts = [part for part in TEMPLATES if part in set(frame["part"])]
     x_scale = alt.Scale(domain=scale, nice=False, type="log")
     axis = alt.Axis(values=[0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6, 8], labelOverlap=True)
-    x = alt.X("value:Q", scale=x_scale, title=measure.name, axis=axis)
+    build_x = partial(alt.X, scale=x_scale, title=measure.name, axis=axis)
     base = alt.Chart(frame).encode(
         y=alt.Y("model:N", sort=list_distinct(frame["model"]), title=None, axis=alt.Axis(labelLimit=130)),
         yOffset=alt.YOffset("part:N", sort=parts),
         color=build_model_colour(models),
         tooltip=build_tooltips(("model", "model"), ("template", "template"), ("text", measure.name), ("n", "n")),
     )
-    return alt.layer(
-        alt.Chart(pd.DataFrame({"value": [measure.ideal]})).mark_rule(style="ideal").encode(x=x),
-        base.mark_rule(strokeWidth=2, opacity=0.75, clip=True).encode(
-            x=alt.X("low:Q", scale=x_scale, title=measure.name, axis=axis), x2="high:Q"
-        ),
-        base.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x=x, shape=build_template_shape(parts)),
-    ).properties(height=alt.Step(_LANE * len(parts) + _GAP, **{"for": "position"}))
+    chart = draw_intervals(base, build_x, measure.ideal, shape=build_template_shape(parts))
+    return chart.properties(height=alt.Step(_LANE * len(parts) + _GAP, **{"for": "position"}))
 
 
 def build_template_shape(parts: Sequence[str]) -> alt.Shape:
-    """The shapes of templates; circles for other parts."""
+    """Return the shapes of templates; other parts are circles."""
     shapes = [_map_shapes().get(part, "circle") for part in parts]
     return alt.Shape("part:N", scale=alt.Scale(domain=list(parts), range=shapes), legend=alt.Legend(title=None))
 
@@ -70,7 +67,7 @@ def _map_shapes() -> dict[str, str]:
 
 
 def _format_wording(part: str) -> str:
-    """The template with the masculine word.
+    """Return the template with the masculine word.
 
     >>> _format_wording("template-4")
     '"…", the man said.'
@@ -79,20 +76,18 @@ def _format_wording(part: str) -> str:
 
 
 def draw_template_figure(data: FigureData) -> Iterator[Figure]:
-    """g_s in each template, where a model was asked in several (Pikuliak et al. 2024, Figures 9 and 10)."""
+    """Yield g_s by template, if there are several templates (Pikuliak et al. 2024, Figures 9 and 10)."""
     rates = [r for r in data.records if r.measure == "g_s" and r.view == "all" and r.part in TEMPLATES]
     if len({r.part for r in rates}) < 2:
         return
     # Numbers that are not comparable are in different panels.
-    by_panel: dict[tuple[str, ...], list[Record]] = {}
-    for r in rates:
-        by_panel.setdefault((get_language_name(r.language), *get_comparison_key(r)), []).append(r)
+    by_panel = group_by(rates, lambda r: (get_language_name(r.language), *get_comparison_key(r)))
     ends = [1.0, *(end for r in rates for end in (r.value, r.low, r.high) if end is not None)]
     yield Figure(
         "templates",
         "g_s by template",
         "How much g_s depends on the template that quotes the sentences, with 95% intervals; the dotted line is no "
-        "bias. The word for a man is compared with that for a woman in its place.",
+        "bias. In each template, the word for a man is compared with the word for a woman.",
         tuple(
             Panel(
                 format_panel_title(key, list(by_panel)),

@@ -12,14 +12,15 @@ from tiltmeter.reports.figures.chart_elements import (
     build_language_legend,
     build_model_colour,
     build_model_legend,
+    build_point,
     build_tooltips,
+    draw_error_bars,
     hide_overlapping_names,
     list_distinct,
 )
 from tiltmeter.reports.figures.figure import Chart, Figure, Panel
 from tiltmeter.reports.figures.record_panels import describe_incomparable_models
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
-from tiltmeter.reports.formatting import format_four_digits, format_with_interval
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import RecordRow, build_rows, select_summary_rows
 from tiltmeter.reports.style import SHAPES
@@ -29,7 +30,7 @@ _STEPS = 60
 
 
 def draw_tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
-    """A point with error bars for each row; the ideal is SS 50 and LMS 100."""
+    """Draw a point with error bars for each row; the ideal is SS 50 and LMS 100."""
     points = pd.DataFrame([_build_point(row) for row in rows])
     reach = max(12.0, *(abs(end - 50) for row in rows for end in _list_ends(row["SS"])))
     across = (max(0.0, 50 - reach - 2), min(100.0, 50 + reach + 2))
@@ -37,7 +38,7 @@ def draw_tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     wide, high = across[1] - across[0], 100 - bottom
     points["name"] = hide_overlapping_names(points["name"], points["ss"] / wide, points["lms"] / high)
     languages = list_distinct(points["language"])
-    # The contours of ICAT take the place of grid lines.
+    # There are no grid lines, because there are contours of ICAT.
     plain = alt.Axis(grid=False, tickCount=6)
     x = alt.X(
         "ss:Q", title="← against · SS · towards stereotypes →", scale=alt.Scale(domain=across, nice=False), axis=plain
@@ -54,9 +55,8 @@ def draw_tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
         legend=alt.Legend(title=None, columns=5) if len(languages) > 1 else None,
     )
     colour = build_model_colour(models)
-    tips = build_tooltips(
-        ("model", "model"), ("language", "language"), ("part", "part"), ("SS", "SS"), ("LMS", "LMS"), ("ICAT", "ICAT")
-    )
+    texts = [(f"text_{name.lower()}", name) for name in ("SS", "LMS", "ICAT")]
+    tips = build_tooltips(("model", "model"), ("language", "language"), ("part", "part"), *texts)
     base = alt.Chart(points).encode(color=colour, tooltip=tips)
     contours, names = _compute_contours(across, bottom)
     return alt.layer(
@@ -67,8 +67,7 @@ def draw_tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
         alt.Chart(pd.DataFrame({"ss": [50.0], "lms": [100.0]}))
         .mark_point(style="ideal-mark", size=260, clip=False)
         .encode(x, y),
-        base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="ss_low:Q", x2="ss_high:Q", y="lms:Q"),
-        base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="ss:Q", y="lms_low:Q", y2="lms_high:Q"),
+        *draw_error_bars(base, "ss", "lms"),
         base.mark_point(filled=True, size=110, opacity=1).encode(x, y, shape=shape),
         alt.Chart(points).mark_text(style="name", align="left", dx=9, dy=-9).encode(x, y, text="name:N"),
     ).properties(height=420)
@@ -85,20 +84,14 @@ def _build_point(row: RecordRow) -> dict[str, object]:
         "language": get_language_name(ss.language),
         "part": ss.part,
         "name": ss.language,
-        "ss": ss.value,
-        "ss_low": ss.value if ss.low is None else ss.low,
-        "ss_high": ss.value if ss.high is None else ss.high,
-        "lms": lms.value,
-        "lms_low": lms.value if lms.low is None else lms.low,
-        "lms_high": lms.value if lms.high is None else lms.high,
-        "SS": format_with_interval(ss, format_four_digits),
-        "LMS": format_with_interval(lms, format_four_digits),
-        "ICAT": format_with_interval(row["ICAT"], format_four_digits),
+        **build_point("ss", ss),
+        **build_point("lms", lms),
+        **build_point("icat", row["ICAT"]),
     }
 
 
 def _compute_contours(across: tuple[float, float], bottom: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The contours of ICAT, and the positions of their labels."""
+    """Return the contours of ICAT, and the positions of their labels."""
     lines, names = [], []
     low, high = across
     for level in LEVELS:
@@ -108,7 +101,7 @@ def _compute_contours(across: tuple[float, float], bottom: float) -> tuple[pd.Da
                 lms = 100 * level / compute_icat(100.0, ss) if compute_icat(100.0, ss) > 0 else 1000.0
                 if bottom <= lms <= 100:
                     lines.append({"line": f"{level} {half}", "ss": ss, "lms": lms})
-        # The label is on the left arm of the contour, inside the frame or where the contour leaves it at the top.
+        # The label is on the left half of the contour, inside the frame.
         ss = max(low + (high - low) * 0.05, level / 2 + (high - low) * 0.04)
         lms = 100 * level / compute_icat(100.0, ss)
         if ss < 48 and bottom < lms < 99:
@@ -117,7 +110,7 @@ def _compute_contours(across: tuple[float, float], bottom: float) -> tuple[pd.Da
 
 
 def draw_tilt_figure(data: FigureData) -> Iterator[Figure]:
-    """The tilt map of the rows with SS, LMS and ICAT."""
+    """Yield the tilt map of the rows with SS, LMS and ICAT."""
     rows = [row for row in select_summary_rows(build_rows(data.records)) if {"SS", "LMS", "ICAT"} <= row.keys()]
     if rows:
         yield Figure(

@@ -9,21 +9,21 @@ from tiltmeter.reports.figures.chart_elements import (
     Domain,
     build_model_colour,
     build_model_legend,
+    build_point,
     build_tooltips,
+    draw_error_bars,
     hide_overlapping_names,
 )
 from tiltmeter.reports.figures.figure import Chart, Figure, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
-from tiltmeter.reports.formatting import format_four_digits, format_with_interval
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import RecordRow, build_rows, select_summary_rows
 
 
 def draw_translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
-    """A point for each system and language, below the line of the highest possible f_s.
+    """Draw a point for each system and language, and the line of the highest possible f_s.
 
-    With f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, the highest f_s is 2 (1 - f_m) for f_m above one half,
-    and 2 f_m below.
+    With f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, the highest f_s is 2 (1 - f_m) if f_m is above 0.5, otherwise 2 f_m.
     """
     points = pd.DataFrame([_build_point(row) for row in rows])
     x = alt.X(
@@ -43,40 +43,34 @@ def draw_translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
         tooltip=build_tooltips(("model", "system"), ("language", "language"), ("text_f_s", "f_s"), ("text_f_m", "f_m")),
     )
     points["name"] = hide_overlapping_names(points["code"], points["f_m"], points["f_s"])
-    most = pd.DataFrame({"f_m": [0.0, 0.5, 1.0], "f_s": [0.0, 1.0, 0.0]})
+    highest = pd.DataFrame({"f_m": [0.0, 0.5, 1.0], "f_s": [0.0, 1.0, 0.0]})
     return alt.layer(
-        alt.Chart(most).mark_line(style="guide").encode(x, y),
+        alt.Chart(highest).mark_line(style="guide").encode(x, y),
         alt.Chart(pd.DataFrame({"f_m": [0.5], "f_s": [0.0]})).mark_point(style="ideal-mark", size=220).encode(x, y),
-        base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="f_m_low:Q", x2="f_m_high:Q", y="f_s:Q"),
-        base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="f_m:Q", y="f_s_low:Q", y2="f_s_high:Q"),
+        *draw_error_bars(base, "f_m", "f_s"),
         base.mark_point(filled=True, size=80, opacity=1).encode(x, y),
         alt.Chart(points).mark_text(style="name", align="left", dx=7, dy=-7).encode(x, y, text="name:N"),
     ).properties(height=420)
 
 
 def _build_point(row: RecordRow) -> dict[str, object]:
-    point: dict[str, object] = {}
-    for name in ("f_s", "f_m"):
-        record = row[name]
-        point |= {
-            "model": record.model,
-            "language": get_language_name(record.language),
-            "code": record.language,
-            name: record.value,
-            f"{name}_low": record.value if record.low is None else record.low,
-            f"{name}_high": record.value if record.high is None else record.high,
-            f"text_{name}": format_with_interval(record, format_four_digits),
-        }
-    return point
+    record = row["f_s"]
+    return {
+        "model": record.model,
+        "language": get_language_name(record.language),
+        "code": record.language,
+        **build_point("f_s", record),
+        **build_point("f_m", row["f_m"]),
+    }
 
 
 def draw_translation_figure(data: FigureData) -> Iterator[Figure]:
-    """The map of the rows with f_s and f_m."""
+    """Yield the map of the rows with f_s and f_m."""
     rows = [row for row in select_summary_rows(build_rows(data.records)) if {"f_s", "f_m"} <= row.keys()]
     if rows:
         yield Figure(
             "translation-map",
-            "Stereotypes against men as the norm",
+            "Stereotypes and the masculine default",
             "A system in the ring uses both genders equally often for every stereotype. Further to the right, the "
             "masculine is used more often overall; further up, the gender follows the stereotype. No system can be "
             "above the dashed line.",

@@ -12,29 +12,35 @@ from tiltmeter.reports.figures.chart_elements import (
     Domain,
     build_model_colour,
     build_model_legend,
+    build_point,
     build_tooltips,
+    draw_error_bars,
     format_panel_title,
 )
 from tiltmeter.reports.figures.figure import Chart, Figure, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
-from tiltmeter.reports.formatting import format_four_digits, format_with_interval
+from tiltmeter.reports.grouping import group_by
 
 
 def draw_validity_map(pairs: Mapping[str, tuple[Record, Record]], models: Domain) -> Chart:
-    """A point with error bars for each model; both axes are logarithmic, and 1 is no bias on both."""
-    points = pd.DataFrame([_build_point(model, *records) for model, records in pairs.items()])
+    """Draw a point with error bars for each model; both axes are logarithmic, and 1 is no bias on both."""
+    points = pd.DataFrame(
+        [
+            {"model": model, **build_point("gest", gest), **build_point("winobias", winobias)}
+            for model, (gest, winobias) in pairs.items()
+        ]
+    )
     x = _build_axis(alt.X, "gest", "g_s on GEST →", points)
     y = _build_axis(alt.Y, "winobias", "g_s on WinoBias →", points)
     base = alt.Chart(points).encode(
         color=build_model_colour(models),
         tooltip=build_tooltips(("model", "model"), ("text_gest", "g_s on GEST"), ("text_winobias", "g_s on WinoBias")),
     )
-    none = pd.DataFrame({"gest": [1.0], "winobias": [1.0]})
+    unbiased = pd.DataFrame({"gest": [1.0], "winobias": [1.0]})
     return alt.layer(
-        alt.Chart(none).mark_rule(style="ideal").encode(x=x),
-        alt.Chart(none).mark_rule(style="ideal").encode(y=y),
-        base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="gest_low:Q", x2="gest_high:Q", y="winobias:Q"),
-        base.mark_rule(strokeWidth=1.5, opacity=0.85).encode(x="gest:Q", y="winobias_low:Q", y2="winobias_high:Q"),
+        alt.Chart(unbiased).mark_rule(style="ideal").encode(x=x),
+        alt.Chart(unbiased).mark_rule(style="ideal").encode(y=y),
+        *draw_error_bars(base, "gest", "winobias"),
         base.mark_point(filled=True, size=80, opacity=1).encode(x, y),
     ).properties(height=380)
 
@@ -47,26 +53,11 @@ def _build_axis(channel: type[alt.X] | type[alt.Y], name: str, title: str, point
     return channel(f"{name}:Q", title=title, scale=scale, axis=axis)
 
 
-def _build_point(model: str, gest: Record, winobias: Record) -> dict[str, object]:
-    point: dict[str, object] = {"model": model}
-    for name, record in (("gest", gest), ("winobias", winobias)):
-        low, high = record.interval or (record.value, record.value)
-        point |= {
-            name: record.value,
-            f"{name}_low": low,
-            f"{name}_high": high,
-            f"text_{name}": format_with_interval(record, format_four_digits),
-        }
-    return point
-
-
 def draw_validity_figure(data: FigureData) -> Iterator[Figure]:
-    """g_s of GEST against that of WinoBias, where several models have both (Pikuliak et al. 2024, Figure 8)."""
+    """Yield g_s on GEST against g_s on WinoBias, if several models have both (Pikuliak et al. 2024, Figure 8)."""
     records = [*data.records, *(r for r in data.other_records if r.part == COMPARED)]
-    by_panel: dict[tuple[str, ...], list[Record]] = {}
-    for r in records:
-        # Models of one kind are asked alike; kinds are not comparable.
-        by_panel.setdefault((r.kind or "unknown kind",), []).append(r)
+    # Models of different kinds are not comparable, so they are in different panels.
+    by_panel = group_by(records, lambda r: (r.kind or "unknown kind",))
     points = {key: pair_validity_records(panel) for key, panel in by_panel.items()}
     points = {key: pairs for key, pairs in points.items() if len(pairs) > 1}
     if not points:
@@ -76,8 +67,8 @@ def draw_validity_figure(data: FigureData) -> Iterator[Figure]:
         "validity",
         "GEST against WinoBias",
         "g_s of GEST (the mean over templates) and of WinoBias "
-        f"({COMPARED}), with 95% intervals; the dotted lines are no bias. If g_s measures a property of models, those "
-        f"with a higher one on GEST have a higher one on WinoBias. {' '.join(sentences)}",
+        f"({COMPARED}), with 95% intervals; the dotted lines are no bias. If g_s measures a property of models, models "
+        f"with a higher g_s on GEST have a higher g_s on WinoBias. {' '.join(sentences)}",
         tuple(
             Panel(format_panel_title(key, list(points)), draw_validity_map(pairs, data.models))
             for key, pairs in points.items()
@@ -87,14 +78,14 @@ def draw_validity_figure(data: FigureData) -> Iterator[Figure]:
 
 
 def _describe_correlation(kind: str, records: Sequence[Record], several: bool) -> str:
-    """A sentence with the correlation over models, or why there is none; it names the kind if there are several."""
-    where = f" ({kind})" if several else ""
+    """Return a sentence with the correlation over models, or why there is none; `several` kinds are named."""
+    name = f" ({kind})" if several else ""
     try:
-        found = compute_validity(records)
+        validity = compute_validity(records)
     except DataError:
-        return f"Fewer than four models{where}: too few for a correlation."
-    ends = f"[{found.low:.2f}, {found.high:.2f}]"
-    return f"Over {len(found.models)} models{where} Pearson's r is {found.correlation:.2f} {ends}."
+        return f"Fewer than four models{name}: too few for a correlation."
+    ends = f"[{validity.low:.2f}, {validity.high:.2f}]"
+    return f"Over {len(validity.models)} models{name} Pearson's r is {validity.correlation:.2f} {ends}."
 
 
 FIGURE = ReportFigure("validity", draw_validity_figure, order=95)

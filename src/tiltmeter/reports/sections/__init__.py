@@ -1,4 +1,4 @@
-"""Sections of the report, one module each with a `SECTION`; plug-ins add theirs by `tiltmeter.report_sections`."""
+"""Sections of the report: one module each, with a `SECTION`, and entry points `tiltmeter.report_sections`."""
 
 from functools import cache
 
@@ -11,14 +11,14 @@ __all__ = ["RenderedSection", "ReportContent", "ReportSection", "list_sections",
 
 @cache
 def list_sections() -> tuple[ReportSection, ...]:
-    """All sections, built in and of plug-ins, in the order of a report."""
+    """Return all sections, built in and of plug-ins, in the order of a report."""
     builtin = find_package_objects(__name__, "SECTION")
     found = load_components("report_sections", builtin, ReportSection, lambda section: section.name)
     return tuple(sorted(found.values(), key=lambda section: (section.order, section.name)))
 
 
 def render_sections(content: ReportContent) -> list[RenderedSection]:
-    """The sections of a report; a message in the place of a plug-in's section that fails."""
+    """Return the sections of a report; if a plug-in's section fails, a message takes its place."""
     rendered: list[RenderedSection] = []
     for section in list_sections():
         try:

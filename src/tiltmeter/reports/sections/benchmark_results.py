@@ -23,7 +23,7 @@ _SYMBOLS = {
 
 
 def render(content: ReportContent) -> Iterator[RenderedSection]:
-    """A section for each benchmark."""
+    """Yield a section for each benchmark."""
     for section in content.benchmarks:
         html = load_template("benchmark.html.jinja").render(
             section=section,

@@ -11,10 +11,10 @@ from tiltmeter.reports.sections.report_section import RenderedSection, ReportCon
 
 
 def render(content: ReportContent) -> Iterator[RenderedSection]:
-    """The items, if a measure says how they are listed."""
-    gathered = content.gathered
-    texts, missing = load_item_texts((result for _, result in content.runs), gathered.benchmarks)
-    explorer = build_explorer(gathered.scores, texts, gathered.answers, gathered.tokens, modules=gathered.modules)
+    """Yield the section, if a measure defines how items are listed."""
+    combined = content.gathered
+    texts, missing = load_item_texts((result for _, result in content.runs), combined.benchmarks)
+    explorer = build_explorer(combined.scores, texts, combined.answers, combined.tokens, modules=combined.modules)
     if explorer is not None:
         html = load_template("items.html.jinja").render(explorer=explorer, missing=missing)
         data = '<script type="application/octet-stream" id="packed">{}</script>\n'

@@ -19,20 +19,20 @@ from tiltmeter.runs.sample_notes import list_sample_notes
 
 
 def render(content: ReportContent) -> Iterator[RenderedSection]:
-    """The section on method and provenance."""
-    gathered = content.gathered
-    manifests = [manifest for _, manifest in gathered.runs]
-    samples = (note for manifest in manifests for note in list_sample_notes(manifest.data, None, gathered.benchmarks))
+    """Yield the section on method and provenance."""
+    combined = content.gathered
+    manifests = [manifest for _, manifest in combined.runs]
+    samples = (note for manifest in manifests for note in list_sample_notes(manifest.data, None, combined.benchmarks))
     html = load_template("method.html.jinja").render(
-        definitions=provenance.list_definitions(gathered.records),
+        definitions=provenance.list_definitions(combined.records),
         statistics=manifests[0].statistics if manifests else Statistics(),
-        clusters=_list_clusters(gathered),
-        violations=_list_violations(gathered),
+        clusters=_list_clusters(combined),
+        violations=_list_violations(combined),
         samples=list(dict.fromkeys(samples)),
         data_sets=provenance.describe_data_sets((section.name for section in content.benchmarks), manifests),
         runs=[
             _describe_run(name, manifest, result)
-            for (name, manifest), (_, result) in zip(gathered.runs, content.runs, strict=True)
+            for (name, manifest), (_, result) in zip(combined.runs, content.runs, strict=True)
         ],
     )
     yield RenderedSection("method", "Method", Markup(html))
@@ -50,26 +50,26 @@ def _describe_run(name: str, manifest: Manifest, result: Result) -> dict[str, An
     }
 
 
-def _list_primary_measures(gathered: CombinedRuns) -> list[Measure]:
-    """The measures that decide the verdicts of a report."""
-    found = (select_deciding_record(row) for row in build_rows(gathered.records))
-    return [get_measure(name) for name in dict.fromkeys(record.measure for record in found if record is not None)]
+def _list_primary_measures(combined: CombinedRuns) -> list[Measure]:
+    """Return the measures that decide the verdicts of a report."""
+    records = (select_deciding_record(row) for row in build_rows(combined.records))
+    return [get_measure(name) for name in dict.fromkeys(record.measure for record in records if record is not None)]
 
 
-def _list_clusters(gathered: CombinedRuns) -> list[str]:
-    """The nouns of the clusters of items whose correlation the intervals account for."""
+def _list_clusters(combined: CombinedRuns) -> list[str]:
+    """Return the nouns of the clusters of items whose correlation the intervals account for."""
     columns = dict.fromkeys(
         name
-        for measure in _list_primary_measures(gathered)
+        for measure in _list_primary_measures(combined)
         for name in measure.cluster_columns
-        if name in gathered.scores and gathered.scores[name].nunique() > 1
+        if name in combined.scores and combined.scores[name].nunique() > 1
     )
     return [name_clusters([name], 1) for name in columns]
 
 
-def _list_violations(gathered: CombinedRuns) -> Sequence[str]:
-    """Why a result of these measures may not be interpretable."""
-    return list(dict.fromkeys(rule.violation for m in _list_primary_measures(gathered) for rule in m.validity))
+def _list_violations(combined: CombinedRuns) -> Sequence[str]:
+    """Return the reasons why a result of these measures may not be interpretable."""
+    return list(dict.fromkeys(rule.violation for m in _list_primary_measures(combined) for rule in m.validity))
 
 
 SECTION = ReportSection("method", render, order=90)

@@ -1,4 +1,4 @@
-"""The declaration of a section of the report, and the content that it is rendered from."""
+"""The declaration of a section of the report, and the content from which it is rendered."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tiltmeter.runs.result import Result
 
 @dataclass(frozen=True, slots=True)
 class ReportContent:
-    """What a report is about: the named runs, their combined tables, and the results of each benchmark."""
+    """The content of a report: the named runs, their combined tables, and the results of each benchmark."""
 
     runs: Sequence[tuple[str, Result]]
     gathered: CombinedRuns
@@ -23,8 +23,7 @@ class ReportContent:
 class RenderedSection:
     """A section as HTML, with its id and its title in the navigation.
 
-    `data` is placed at the end of the page, before the scripts, for data that a script reads. The page allows no other
-    scripts than its own.
+    `data` is placed at the end of the page, for elements that a script reads. The page runs only its own scripts.
     """
 
     slug: str
@@ -34,7 +33,7 @@ class RenderedSection:
 
     @classmethod
     def with_message(cls, name: str, message: str) -> "RenderedSection":
-        """A section that contains only a message."""
+        """Return a section that contains only a message."""
         slug = "".join(letter if letter.isalnum() else "-" for letter in name.lower())
         html = Markup('<section id="{}">\n<h2>{}</h2>\n<p class="note">{}</p>\n</section>\n')
         return cls(slug, name, html.format(slug, escape(name), escape(message)))
@@ -44,8 +43,8 @@ class RenderedSection:
 class ReportSection:
     """A section of the report.
 
-    `render` yields its parts, none if there is nothing to show. Sections appear by `order`, then by name: those of
-    benchmarks at 10, the items at 50, the method at 90.
+    `render` yields its parts, or nothing. Sections are sorted by `order`, then by name: benchmarks have order 10, items
+    50, and the method 90.
     """
 
     name: str

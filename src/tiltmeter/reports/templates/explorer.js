@@ -1,7 +1,7 @@
 
 "use strict";
-// The items of the report: unpacked when the reader opens them, then filtered and sorted. All text is set as text, never
-// as markup. The format of the packed data is described in reports/explorer.py.
+// The items of the report are unpacked when the reader opens them, then filtered and sorted. Text from data is never
+// inserted as markup. The format of the packed data is described in reports/explorer.py.
 (() => {
   const packed = document.getElementById("packed");
   if (!packed) return;
@@ -17,7 +17,7 @@
     return JSON.parse(await new Response(stream).text());
   }
 
-  // The preference of one model for an item: positive towards the stereotype, whatever the unit of the scores.
+  // Returns the preference of one model for an item, positive towards the stereotype.
   function preferenceOf(set, scores, direction) {
     if (!scores) return null;
     if (set.unit === "ratio") return Math.log(scores[0] / scores[1]);
@@ -28,7 +28,7 @@
     return scores[0] * direction;
   }
 
-  // One object for each packed item: [id, text, direction, attribute values, scores of each model].
+  // Returns an object for each packed item [id, text, direction, attribute values, scores of each model].
   function itemsOf(data) {
     const word = (index) => (index < 0 ? "" : data.words[index]);
     const all = [];
@@ -53,7 +53,7 @@
     return all;
   }
 
-  // The options of a filter; it is hidden where there is nothing to choose.
+  // Sets the options of a filter, and hides it if there is only one.
   function fill(id, first, values) {
     const select = $(id);
     const distinct = [...new Set(values.filter(Boolean))];
@@ -65,7 +65,7 @@
 
   const attributeNames = () => [...new Set(items.flatMap((item) => item.set.attributes))];
 
-  // A filter for each attribute of the items.
+  // Adds a filter for each attribute of the items.
   function addAttributeFilters() {
     for (const name of attributeNames()) {
       const label = document.createElement("label");
@@ -80,7 +80,7 @@
 
   const benchmarkOf = (item) => (item.set.part === "all" ? item.set.benchmark : item.set.benchmark + ", " + item.set.part);
 
-  // The preference of the chosen model, or of the first model that scored the item.
+  // Returns the preference of the chosen model, or of the first model that scored the item.
   function preference(item) {
     const model = $("by-model").value;
     const at = model ? item.set.models.indexOf(model) : item.preferences.findIndex((value) => value !== null);
@@ -126,9 +126,9 @@
     return made;
   }
 
-  // A preference in words.
+  // Returns a preference as text.
   function words(item, value) {
-    if (item.set.unit === "gender") return value > 0 ? "by the stereotype" : value < 0 ? "against the stereotype" : "no gender";
+    if (item.set.unit === "gender") return value > 0 ? "follows the stereotype" : value < 0 ? "against the stereotype" : "no gender";
     if (value === 0) return "even";
     const side = value > 0 ? " towards" : " against";
     const size = Math.abs(value);
@@ -155,7 +155,7 @@
     return line;
   }
 
-  // The raw replies of a chat model, each with how it was asked and what it was read as.
+  // Returns the raw replies of a chat model, each with its prompt and outcome.
   function replies(item, at) {
     const details = document.createElement("details");
     const summary = document.createElement("summary");
@@ -170,7 +170,7 @@
     return details;
   }
 
-  // The tokens of both sentences, each with its log-probability: the darker, the less probable.
+  // Returns the tokens of both sentences, each with its log-probability; less probable tokens are darker.
   function tokens(item, at) {
     const details = document.createElement("details");
     const summary = document.createElement("summary");
@@ -183,12 +183,12 @@
       for (const [text, value, begins] of side) {
         const made = element("span", "token" + (begins ? " begins" : "") + (value === null ? " unasked" : ""), text);
         if (value !== null) made.style.setProperty("--unlikely", Math.min(1, -value / 12).toFixed(2));
-        made.title = value === null ? "not asked for" : "log-probability " + value.toFixed(2);
+        made.title = value === null ? "not scored" : "log-probability " + value.toFixed(2);
         made.append(element("small", "", value === null ? "" : value.toFixed(1)));
         line.append(made);
       }
       const sum = known.reduce((total, [, value]) => total + value, 0);
-      const facts = [known.length + " tokens asked for", "sum " + sum.toFixed(2), Math.round(100 * parts / side.length) + "% of all tokens continue a word"];
+      const facts = [known.length + " tokens scored", "sum " + sum.toFixed(2), Math.round(100 * parts / side.length) + "% of all tokens continue a word"];
       details.append(element("p", "role", item.set.sides[index] + ": " + facts.join(", ")), line);
     });
     return details;
@@ -242,12 +242,12 @@
     try {
       items = itemsOf(await unpack());
     } catch (error) {
-      $("gate").append(element("p", "note", "The items cannot be unpacked by this browser: " + error.message));
+      $("gate").append(element("p", "note", "This browser cannot unpack the items: " + error.message));
       return;
     }
-    fill("by-model", "first of each", items.flatMap((item) => item.set.models));
+    fill("by-model", "first available", items.flatMap((item) => item.set.models));
     fill("by-set", "all", items.map(benchmarkOf));
-    // Preferences in different units cannot be sorted together, so one benchmark is chosen at first.
+    // Preferences in different units cannot be sorted together, so one benchmark is selected first.
     if (new Set(items.map((item) => item.set.unit)).size > 1) {
       $("by-set").options[0].remove();
       $("by-set").value = benchmarkOf(items[0]);

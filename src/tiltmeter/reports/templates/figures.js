@@ -36,7 +36,7 @@
 
   const options = {
     mode: "vega", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip: showTooltip,
-    // Charts may not load anything.
+    // Charts are not allowed to load anything.
     loader: { load: () => Promise.reject(new Error("Nothing is loaded.")), sanitize: () => Promise.reject(new Error("No links.")) },
   };
 
@@ -52,7 +52,7 @@
     }
   }
 
-  // A chart takes its width from the page, so one in a closed element is drawn when the element is opened.
+  // The width of a chart depends on the page, so a chart in a closed element is drawn when the element is opened.
   const folded = [...document.querySelectorAll("details:not([open]) [data-chart]")];
   for (const details of new Set(folded.map((chart) => chart.closest("details")))) {
     details.addEventListener("toggle", () => draw(details.querySelectorAll("[data-chart]:not([data-drawn])")));
