@@ -114,7 +114,7 @@ def test_ctrl_c_ends_the_jobs_and_says_so(causal: str, tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "the same command goes on from what is stored" in told
+    assert "run the same command again" in told
     assert not (folder / "lock").exists()
 
 

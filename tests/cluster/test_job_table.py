@@ -23,7 +23,7 @@ def test_the_status_follows_the_plan(
     assert command(monkeypatch, "matrix", str(plan), *words) == 0
     told, notes = capsys.readouterr()
     assert "0 of 2 cells complete, 0 failed; models: 1 waiting." in told
-    assert "is not there: no job of this plan was started yet" in notes
+    assert f"{tmp_path / 'out'} does not exist" in notes
     entry = only(make_matrix(read_plan(plan), tmp_path / "out"))
     write_job(entry)
     assert run_job(entry.folder)["failed"] == {}

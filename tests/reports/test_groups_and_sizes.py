@@ -144,12 +144,12 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -
     assert [slope["family"] for slope in json.loads(out.out)["slopes"]] == ["a"] * 3
     assert len(list(figures.iterdir())) == 9
     for wrong, words in (
-        (("--figures", str(figures)), "--figures is for --size"),
-        (("--size", "--group", "big"), "leave out --by and --group"),
+        (("--figures", str(figures)), "--figures needs --size"),
+        (("--size", "--group", "big"), "--size cannot be combined with --group"),
         (("--group", "big", "--baseline", "a-1e+07"), "leave it out with --group and --size"),
         (("--group", "bigg", *options), "did you mean big?"),
-        (("--group", "big", *options, "--all"), "--all is for comparisons of single models"),
-        (("--size", *options, "--items", "3"), "--items is for comparisons of single models"),
+        (("--group", "big", *options, "--all"), "--all cannot be combined with --group"),
+        (("--size", *options, "--items", "3"), "--items cannot be combined with --group"),
     ):
         assert command(monkeypatch, "compare", *folders, *wrong) == 2
         assert words in capsys.readouterr().err

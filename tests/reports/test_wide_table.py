@@ -234,15 +234,15 @@ def test_show_takes_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (("--top", "3"), "--top is for one run"),
         (("--measure", "LSM"), "The runs have no LSM (did you mean LMS?)"),
         (("--columns", "model"), "choose language, measure"),
-        (("--measure", "SS", "--csv"), "--measure is for tables; --csv has all numbers"),
-        (("--columns", "measure", "--json"), "--columns is for tables; --json has all numbers"),
+        (("--measure", "SS", "--csv"), "--csv has all values; leave out --measure"),
+        (("--columns", "measure", "--json"), "--json has all values; leave out --columns"),
     ):
         assert command(monkeypatch, "show", *folders, *wrong) == 2
         assert words in capsys.readouterr().err
     assert command(monkeypatch, "show", folders[0], "--measure", "SS") == 2
-    assert "give two or more" in capsys.readouterr().err
+    assert "name two or more" in capsys.readouterr().err
     assert command(monkeypatch, "show", folders[0], "--by", "target", "--latex") == 2
-    assert "--by is for the table in the terminal" in capsys.readouterr().err
+    assert "--by cannot be combined with --latex" in capsys.readouterr().err
 
 
 def test_runs_without_numbers_are_said_to_be_empty() -> None:

@@ -208,7 +208,7 @@ def test_the_command(
     (tmp_path / "runs" / "torn" / "manifest.json").write_text("{", encoding="utf-8")
     assert command(monkeypatch, "board", str(runs), str(tmp_path / "runs"), "--out", str(tmp_path / "site")) == 0
     told = capsys.readouterr().err
-    assert f"Not shown: {tmp_path.name}/runs/torn." in told
+    assert f"Omitted: {tmp_path.name}/runs/torn." in told
     assert "6 models in" in told
     assert command(monkeypatch, "board", str(runs), "--out", str(runs.parent)) == 2
     assert "holds the runs themselves" in capsys.readouterr().err
