@@ -159,7 +159,7 @@ def test_a_full_disk_leaves_no_empty_lock(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(job_lock.os, "fdopen", full)
-    with pytest.raises(UsageError, match="No space left on device; choose another place, or make room there"):
+    with pytest.raises(UsageError, match="No space left on device; choose another folder, or free disk space"):
         JobLock(tmp_path).__enter__()
     assert not (tmp_path / LOCK).exists()
 

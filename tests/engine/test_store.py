@@ -125,7 +125,7 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
     with AnswerStore(path) as store:
         (pages,) = store._db.execute("PRAGMA page_count").fetchone()
         store._db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(TiltmeterError, match=r"full.*make room on its disk and run the same command again"):
+        with pytest.raises(TiltmeterError, match=r"full.*free disk space and run the same command again"):
             store.put("model", {digest(i): np.ones(900, dtype=np.float32) for i in range(100, 400)})
         assert len(store.get("model", answers)) == 50
         store.get("model", [digest(200)])

@@ -146,7 +146,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -
     for wrong, words in (
         (("--figures", str(figures)), "--figures needs --size"),
         (("--size", "--group", "big"), "--size cannot be combined with --group"),
-        (("--group", "big", "--baseline", "a-1e+07"), "leave it out with --group and --size"),
+        (("--group", "big", "--baseline", "a-1e+07"), "--baseline cannot be combined"),
         (("--group", "bigg", *options), "did you mean big?"),
         (("--group", "big", *options, "--all"), "--all cannot be combined with --group"),
         (("--size", *options, "--items", "3"), "--items cannot be combined with --group"),
