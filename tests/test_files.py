@@ -226,7 +226,7 @@ def test_the_home_of_an_unknown_user_is_not_created(tmp_path: Path, monkeypatch:
         files.create_folder,
         lambda path: write_text(path, "x"),
     ):
-        with raises_mentioning(UsageError, "~nobody-of-this-name/x", "unknown user"):
+        with raises_mentioning(UsageError, "~nobody-of-this-name", "unknown user"):
             write(Path("~nobody-of-this-name/x"))
     assert not names(tmp_path)
     Path(tmp_path / "~mine").mkdir()

@@ -189,8 +189,8 @@ def test_two_components_of_one_name_are_an_error_that_names_both_packages(tmp_pa
         expected.append((f"of_{group}", name, group))
     install(tmp_path, "of_measures", MEASURES, "[tiltmeter.measures]\npairs = of_measures")
     statements += [
-        "import tiltmeter.measures as m; m.measures_for('pairs')",
-        "import tiltmeter.measures as m; m.measures()",
+        "import tiltmeter.measures as m; m.get_measure_function('pairs')",
+        "import tiltmeter.measures as m; m.list_measures()",
     ]
     expected += [("of_measures", "pairs", "measures"), ("of_measures", "SS", "measures")]
     done = python(tmp_path, "-c", LOOK_UP, *statements)

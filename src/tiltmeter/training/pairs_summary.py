@@ -58,7 +58,7 @@ class PairsSummary:
     warnings: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
-        """The summary as JSON."""
+        """Return the summary as JSON."""
         versions = {"tiltmeter": tiltmeter.__version__, **{name: version(name) for name in _PACKAGES}}
         return json.dumps({**asdict(self), "versions": versions}, ensure_ascii=False, indent=1) + "\n"
 
