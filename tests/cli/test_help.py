@@ -4,29 +4,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
-import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
+from tests.examples.written import COMMANDS
 from tests.support.command import command
 from tests.support.messages import raises_mentioning
-from tiltmeter.cli import app
-
-
-def commands(group: TyperGroup, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
-    """Yield all commands of a group with the words that call them."""
-    for name, inner in group.commands.items():
-        if isinstance(inner, TyperGroup):
-            yield from commands(inner, (*words, name))
-        elif isinstance(inner, TyperCommand):
-            yield (*words, name), inner
-
-
-ROOT = typer.main.get_command(app)
-assert isinstance(ROOT, TyperGroup)
-COMMANDS = dict(commands(ROOT))
 
 
 def examples(command: TyperCommand) -> list[list[str]]:
