@@ -59,7 +59,8 @@ def check(
     markdown: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write a summary in Markdown to this file, and to $GITHUB_STEP_SUMMARY if that is set."
+            metavar="FILE",
+            help="Write a summary in Markdown to this file; $GITHUB_STEP_SUMMARY always gets it if it is set.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
