@@ -1,1 +1,1 @@
-"""How fast Tiltmeter is, beside the way the papers' released code works; `README.md` tells how to run it."""
+"""Measurements of speed, memory and correctness; see `README.md`."""

@@ -1,4 +1,4 @@
-"""The share of the matrix rate reached while answering: from planned batches to numbers, without tokenization.
+"""The share of the matrix rate while answering: from planned batches to answers, without tokenization.
 
 python -m perf.answering --workload stereoset-intra --model bert-29k --device cuda --dtype bfloat16
 """
@@ -50,7 +50,7 @@ def _answer(answerer: BatchAnswerer, batches: Sequence[Batch]) -> None:
 
 
 def _tokens(batches: Sequence[Batch]) -> int:
-    """The number of tokens sent without padding; a source counts once per batch."""
+    """Return the number of tokens without padding; a source counts once per batch."""
     return sum(
         sum(len(row.ids) for row in batch) + sum(map(len, {source for row in batch for source in row.sources}))
         for batch in batches

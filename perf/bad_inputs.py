@@ -1,13 +1,12 @@
-"""Run the real command on more than a thousand kinds of bad input, and count how it ends, by class.
+"""Run the command on thousands of bad inputs, and count the outcomes by class.
 
     python -m perf.bad_inputs
     python -m perf.bad_inputs --classes "model folders,servers" --share 0.2 --show
 
-Each kind is a call of the command line in a forked process with bounded memory, in an empty folder. It may not end
-with a traceback, a fault that nobody expected, or a crash; nor silently with other numbers: exit code 0 is right only
-with the clean run's scores and numbers, or with the change reported. A call that takes over `--seconds` is a hang; on a
-machine where more processes want to run than there are cores, its time counts in proportion, and its CPU time always.
-`--processes N` runs N of the kinds as `python -m tiltmeter` as well.
+Each bad input is passed to the command line in a forked process with limited memory, in an empty folder. The command
+must not end with a traceback, an internal error or a crash. Exit code 0 is correct only with the scores and values of
+the clean run, or with a note about the change. A call that takes more than `--seconds` of CPU time is a hang; the limit
+of wall time increases with the load of the machine. `--processes N` also runs N of them as `python -m tiltmeter`.
 """
 
 import argparse
@@ -24,7 +23,7 @@ from contextlib import suppress
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-# No threads in the process that forks: not of torch, and not of the allocator of Arrow.
+# No threads in the process that forks, neither of torch nor of the allocator of Arrow.
 os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ[name] = "1"
@@ -40,7 +39,7 @@ from tiltmeter.reports import report_page  # noqa: E402
 
 
 def classes(scene: Scene, address: str) -> dict[str, Callable[[], Iterator[Case]]]:
-    """The classes of bad input."""
+    """Return the classes of bad input."""
     return {
         "options": lambda: options.cases(scene),
         "data files": lambda: data.cases(scene),
@@ -57,9 +56,9 @@ def classes(scene: Scene, address: str) -> dict[str, Callable[[], Iterator[Case]
 
 
 def prepared(root: Path, *, many: bool) -> Scene:
-    """The scene, with a project and a warm cache; waits between attempts are cut short.
+    """Prepare the scene with a project and a filled cache, and shorten the pauses between retries.
 
-    For many calls, everything that they import is imported before, which takes as long as a dozen of them.
+    For many calls, all modules are imported in advance, which takes as long as a dozen calls.
     """
     os.environ.update(TILTMETER_CACHE=str(root / "cache"), HF_HUB_OFFLINE="1", COLUMNS="200")
     retries.PAUSES = (0.01,)
@@ -71,7 +70,7 @@ def prepared(root: Path, *, many: bool) -> Scene:
     if not many:
         return scene
     import_what_it_imports(lambda: _use(scene))
-    # The scripts of reports are the same for all; getting them starts threads.
+    # The scripts of reports are the same for all reports; loading them starts threads.
     scripts = in_fork(report_page._bundle_vega)
     report_page._bundle_vega = lambda: scripts  # type: ignore[assignment]
     return scene
@@ -82,7 +81,7 @@ def _make_project(scene: Scene) -> None:
 
 
 def _use(scene: Scene) -> None:
-    """Import what the commands import, by using them."""
+    """Import the modules of the commands by using them."""
     from tiltmeter.cli import main as tiltmeter
 
     os.chdir(scene.root)
@@ -94,7 +93,7 @@ def _use(scene: Scene) -> None:
 
 
 def served() -> tuple[int, str]:
-    """Start the odd server in a process of its own; returns the process and the server's address."""
+    """Start the misbehaving server in a separate process, and return the process and the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), servers.OddServer)
     child = os.fork()
     if not child:
@@ -105,7 +104,7 @@ def served() -> tuple[int, str]:
 
 
 def as_process(scene: Scene, case: Case, folder: Path, seconds: float) -> str:
-    """How `python -m tiltmeter` ends; importing takes most of its time, so it gets more of it."""
+    """Return the outcome of `python -m tiltmeter`; it gets more time, because importing takes most of it."""
     folder.mkdir()
     in_fork(lambda: case.prepare(folder))
     words = [sys.executable, "-m", "tiltmeter", *case.words]
@@ -121,7 +120,7 @@ def as_process(scene: Scene, case: Case, folder: Path, seconds: float) -> str:
 
 
 def main() -> int:
-    """Run them, and print the counts; the exit code is 1 if one fails."""
+    """Run all cases and print the counts; exit with code 1 if one fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--classes", default="", help="only these, separated by commas")
     parser.add_argument("--share", type=float, default=1.0, help="a random part of the kinds of each class")
@@ -144,7 +143,7 @@ def main() -> int:
 
 
 def counted(scene: Scene, address: str, given: argparse.Namespace) -> int:
-    """Print a line for each class; returns the number of failures."""
+    """Print a line for each class, and return the number of failures."""
     chance = random.Random(given.seed)
     total: Counter[str] = Counter()
     everything: list[Case] = []

@@ -1,10 +1,10 @@
-"""The board at scale: made runs of many models, languages and benchmarks; how long it takes to write, open and sort it.
+"""The time to write, open and sort a board of synthetic runs of many models, languages and benchmarks.
 
     python -m perf.board_scale --models 200 --languages 40 --benchmarks 5
 
-Runs are written as a matrix writes them, one folder for each model, benchmark and language. Their scores are random;
-models share a few of them, so that writing 40,000 runs takes minutes and not hours. All models are of one kind, so that
-one table holds them all. The page is opened in Chromium from disk.
+Runs are written like those of a matrix, with a folder for each model, benchmark and language. Their scores are random,
+and models share a few tables of scores, so that writing 40,000 runs takes only minutes. All models are of one kind, so
+they are in one table. The page is opened in Chromium from disk.
 """
 
 import argparse
@@ -29,14 +29,14 @@ from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.measurement import measure_scores
 from tiltmeter.runs.typed_json import to_json
 
-# Different tables of scores of one benchmark, which models share.
+# The number of different score tables per benchmark, which models share.
 _VARIANTS = 24
 _ROLES = {"stereotype": 0.0, "anti-stereotype": 0.0, "unrelated": -1.0}
-# Every second benchmark has two parts, and therefore three columns for each language.
+# Every second benchmark has two parts, and therefore three columns per language.
 _PARTS = (("intrasentence", "intersentence"), ("intrasentence",))
 _MODEL, _LANGUAGE = "MODEL-TO-BE-NAMED", "LANGUAGE-TO-BE-NAMED"
 
-# Sorts by a column, and returns how long that took until the next frame was drawn.
+# Sorts by a column, and returns the time until the next frame is drawn.
 _SORT = """async (column) => {
   const button = document.querySelector(`section.table thead button[data-column="${column}"]`);
   const start = performance.now();
@@ -53,7 +53,7 @@ _OPENING = """() => {
 
 
 def scores(benchmark: str, parts: tuple[str, ...], variant: int, items: int) -> pd.DataFrame:
-    """Random scores of the items of a benchmark by one model in one language."""
+    """Return random scores of the items of a benchmark by one model in one language."""
     rng = np.random.default_rng(variant)
     rows = [
         {
@@ -77,7 +77,7 @@ def scores(benchmark: str, parts: tuple[str, ...], variant: int, items: int) -> 
 
 
 def made_runs(folder: Path, models: int, languages: list[str], benchmarks: int, items: int) -> int:
-    """Write the runs, and return how many there are."""
+    """Write the runs, and return their number."""
     count = 0
     for number in range(benchmarks):
         benchmark, parts = f"made-{number}", _PARTS[number % 2]
@@ -100,7 +100,7 @@ def made_runs(folder: Path, models: int, languages: list[str], benchmarks: int, 
 
 
 def _variant(benchmark: str, parts: tuple[str, ...], variant: int, items: int) -> tuple[str, str, pa.Table]:
-    """The measures, the manifest and the scores of a run whose model and language have no names yet."""
+    """Return the measures, the manifest and the scores of a run, without names of model and language."""
     table = scores(benchmark, parts, variant, items)
     askings = [
         MeasurementConditions(_MODEL, benchmark, part, _LANGUAGE, "published", "likelihood", "masked") for part in parts
@@ -121,7 +121,7 @@ def _variant(benchmark: str, parts: tuple[str, ...], variant: int, items: int) -
 
 
 def opened(page: Path, times: int) -> dict[str, Any]:
-    """How long a page takes in Chromium to show its first table, to be ready, and to sort; medians, and the slowest."""
+    """Return the times until a page shows its first table, is ready, and is sorted: medians and maxima."""
     from tests.reports.chromium import chromium
 
     shown, ready, sorting, used = [], [], [], []
@@ -155,7 +155,7 @@ def opened(page: Path, times: int) -> dict[str, Any]:
 
 
 def _busy(session: Any) -> float:
-    """The processor time that the page's main thread has used, in seconds: independent of what else runs."""
+    """Return the CPU seconds of the main thread of the page, which do not depend on the load of the machine."""
     metrics = session.send("Performance.getMetrics")["metrics"]
     return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
 
@@ -167,7 +167,7 @@ def _told(numbers: list[float]) -> str:
 def measure(
     models: int, languages: int, benchmarks: int, items: int, times: int, keep: Path | None
 ) -> Iterator[tuple[str, object]]:
-    """Measure a board of this size; yields what is found as it is found. Runs that were kept are used again."""
+    """Measure a board of this size, and yield each result when it is known; existing runs are reused."""
     codes = list(_load_languages())[:languages]
     with create_temporary_folder(keep) as folder:
         runs = (keep or folder) / "runs"

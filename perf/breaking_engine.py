@@ -1,4 +1,4 @@
-"""A translation system of our own, which mistreats placeholders in the ways that real systems do."""
+"""A translation system for tests that damages placeholders in the ways of real systems."""
 
 import os
 import re
@@ -18,7 +18,7 @@ NAMES = ("plain", "underscores", "letters", "braces", "hashes", "tag")
 TOKENS = {placeholder.name: placeholder.token for placeholder in select_placeholders("none", NAMES)}
 ANY_TOKEN = re.compile("|".join(map(re.escape, sorted(TOKENS.values(), key=len, reverse=True))))
 
-# What real systems do to a placeholder: research on issues of several systems, named in docs/how-to/making.md.
+# The ways in which real systems damage placeholders, as listed in docs/how-to/making.md.
 WAYS: dict[str, Callable[[str, str], str]] = {
     "kept": lambda text, _token: text,
     "translated": lambda text, token: text.replace(token, "en blanco"),
@@ -43,9 +43,9 @@ WAYS: dict[str, Callable[[str, str], str]] = {
 
 @dataclass
 class BreakingEngine:
-    """Translates word by word; `way` names what it does to placeholders, or maps the placeholder's name to that.
+    """A word-by-word translation system; `way` is the damage to placeholders, or a mapping by placeholder.
 
-    With `log`, every request is appended to a file before it is answered, and noted again when it is.
+    With `log`, every request is written to a file before and after its reply.
     """
 
     way: str | dict[str, str] = "kept"

@@ -1,8 +1,8 @@
-"""chrF (Popović 2015): how alike two sets of texts are by their character n-grams, as sacrebleu computes it.
+"""chrF (Popović 2015): the similarity of two sets of texts by character n-grams, as in sacrebleu.
 
     python -m perf.chrf es/ stereoset:es
 
-compares the texts of the items that two data sets share, by kind of text.
+It compares the texts of the items that two data sets share, by type of text.
 """
 
 import argparse
@@ -16,7 +16,7 @@ ORDER, BETA = 6, 2.0
 
 
 def chrf(pairs: Iterable[tuple[str, str]]) -> float:
-    """The corpus-level chrF of (text, reference) pairs, from 0 to 100; spaces do not count.
+    """Return the corpus-level chrF of (text, reference) pairs, from 0 to 100, without spaces.
 
     >>> round(chrf([("El gato duerme.", "El gato duerme.")]))
     100
@@ -43,7 +43,7 @@ def _ngrams(text: str, order: int) -> Counter[str]:
 
 
 def by_kind(made: str, reference: str) -> dict[str, list[tuple[str, str]]]:
-    """The texts of the items that two data sets share, as pairs, by kind; filled contexts too."""
+    """Return pairs of texts of the items that two data sets share, by type, including filled contexts."""
     theirs = {item.id: item for item in load_spec(parse_spec(reference))}
     kinds: dict[str, list[tuple[str, str]]] = {}
     for item in load_spec(parse_spec(made)):

@@ -2,8 +2,8 @@
 
     python -m perf.damaged_logs --decisions 155 --damages 60
 
-A process makes decisions and kills itself (SIGKILL). Its log is damaged in one way after the other, and the project is
-opened each time. This is done twice: as usual, and with a reader that keeps decisions from being copied out of the log.
+A process makes decisions and kills itself (SIGKILL). Its log is damaged in many ways, and the project is opened after
+each damage. This is done twice: normally, and with a reader that prevents decisions from being copied out of the log.
 """
 
 import argparse
@@ -28,9 +28,9 @@ _EARLIER = "earlier.log"
 
 
 def decide_and_die(folder: Path, decisions: int, *, blocked: bool) -> None:
-    """Make a project in `folder/project` with so many decisions, in a process that is then killed.
+    """Create a project in `folder/project` with this number of decisions, in a process that is then killed.
 
-    After two thirds of them, the log is copied; with `blocked`, a reader keeps its state from then on.
+    After two thirds of the decisions, the log is copied; with `blocked`, a reader holds this state.
     """
     make_project(folder, (decisions + 1) // 2, REVIEWERS, agreeing=2, per_item=2)
     child = os.fork()
@@ -57,7 +57,7 @@ def _decide(folder: Path, decisions: int, *, blocked: bool) -> None:
 
 
 def damages(log: bytes, earlier: bytes, number: int, seed: int) -> Iterator[tuple[str, bytes | None]]:
-    """Ways of damage with the log that they leave; None for no log."""
+    """Yield types of damage with the damaged log; None means that the log is deleted."""
     choice = random.Random(seed)
     yield from (("deleted", None), ("emptied", b""), ("earlier log", earlier))
     yield from (("header zeroed", bytes(32) + log[32:]), ("garbage", choice.randbytes(len(log))))
@@ -73,7 +73,7 @@ def damages(log: bytes, earlier: bytes, number: int, seed: int) -> Iterator[tupl
 
 
 def open_damaged(folder: Path, decisions: int, number: int = 60, seed: int = 1) -> Counter[tuple[str, str]]:
-    """How often a project opened whole, was refused or lost decisions, by the way of damage."""
+    """Return how often a project was whole, refused or lost decisions, by type of damage."""
     found: Counter[tuple[str, str]] = Counter()
     log, copy = (folder / "project" / _LOG).read_bytes(), folder / "copy"
     for way, damaged in damages(log, (folder / _EARLIER).read_bytes(), number, seed):
@@ -87,7 +87,7 @@ def open_damaged(folder: Path, decisions: int, number: int = 60, seed: int = 1) 
 
 
 def opened(project: Path, decisions: int) -> str:
-    """What comes of opening a project that had so many decisions."""
+    """Return the outcome of opening a project that had this number of decisions."""
     try:
         with open_project(project) as found:
             kept = len(list(found.store.decisions()))

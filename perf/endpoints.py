@@ -1,9 +1,9 @@
-"""How fast answers come from a server: Tiltmeter beside a plain asyncio loop that sends the same requests.
+"""Speed of requests to a server: Tiltmeter compared with a plain asyncio loop that sends the same requests.
 
     python -m perf.endpoints --requests 4000 --concurrency 32 --latency 0.02
 
-The server is a stub in a process of its own that answers each request after the latency. The loop does nothing but send
-the bodies and parse the replies; Tiltmeter also plans, checks every token and stores every answer. Both take turns.
+The server is a stub in a separate process that answers each request after the latency. The loop only sends requests and
+parses replies; Tiltmeter also plans, checks every token and stores every answer. Both are timed in alternating turns.
 """
 
 import argparse
@@ -35,13 +35,13 @@ _TOKENS = 20
 
 
 def questions(number: int) -> list[Question]:
-    """Texts of twenty tokens, of which each is asked for, no two beginning alike."""
+    """Return questions about all tokens of texts with twenty tokens and different beginnings."""
     texts = [tuple(range(start, start + _TOKENS)) for start in range(number)]
     return [Question(ids, tuple((i, ids[i + 1]) for i in range(_TOKENS - 1))) for ids in texts]
 
 
 def serve(latency: float, port: Connection) -> None:
-    """Answer completions after the latency, for ever."""
+    """Answer completions after the latency until the process is stopped."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while head := await reader.readuntil(b"\r\n\r\n"):
@@ -84,7 +84,7 @@ def _reply(body: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def stub(latency: float) -> Iterator[str]:
-    """The address of a server in a process of its own."""
+    """Start a server in a separate process, and yield its address."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=serve, args=(latency, theirs), daemon=True)
@@ -96,7 +96,7 @@ def stub(latency: float) -> Iterator[str]:
 
 
 def plain_loop(address: str, asked: list[Question], concurrency: int) -> None:
-    """The same requests by a plain asyncio loop."""
+    """Send the requests with a plain asyncio loop."""
     dialect = OpenAiDialect()
     bodies = iter([dialect.request("stub", question.ids).body for question in asked])
 
@@ -114,7 +114,7 @@ def plain_loop(address: str, asked: list[Question], concurrency: int) -> None:
 
 
 def by_tiltmeter(address: str, asked: list[Question], concurrency: int) -> None:
-    """The same requests as a run sends them, after the self-test."""
+    """Send the requests like a run, after the self-test."""
     model = EndpointModel(
         name="stub",
         served="stub",
@@ -127,7 +127,7 @@ def by_tiltmeter(address: str, asked: list[Question], concurrency: int) -> None:
     model.__dict__["_identity"] = ServedIdentity(["stub"], [], None)
     with tempfile.TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store:
         answers = model.answer(asked, kind="causal", store=store, names={}, report=lambda _progress: None)
-    # A confirmation asks some questions again after each window.
+    # The confirmation repeats some questions after each window.
     again = AGAIN * math.ceil(len(asked) / WINDOW)
     if len(answers) != len(asked) or model.requests_sent != len(asked) + again:
         raise SystemExit(f"{len(answers)} answers by {model.requests_sent} requests for {len(asked)} questions")

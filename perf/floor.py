@@ -1,8 +1,8 @@
 """The floor: the minimum number of floating-point operations that the questions need.
 
-Counted are the weights of the layers and attention for every distinct token in its context, and the vocabulary
-projection for every distinct position that is read. Not counted are embeddings, norms, activations and softmaxes,
-which are not matrix products, and tokenization. Each weight and token takes two operations (multiply, add).
+It includes the weights of the layers and attention for every distinct token in its context, and the vocabulary
+projection for every distinct position that is read. It excludes tokenization, and embeddings, norms, activations and
+softmaxes, which are not matrix products. Each weight and token takes two operations (multiply and add).
 """
 
 from collections import defaultdict
@@ -18,12 +18,12 @@ from tiltmeter.questions import Kind, Question, WantedQuantity
 
 @dataclass(slots=True)
 class Weights:
-    """The number of weights applied to each token, by their place in the model."""
+    """The number of weights applied to each token, by their position in the model."""
 
     layers: int = 0  # of the only stack of a model, or of the encoder
     decoder: int = 0
     across: int = 0  # keys and values of the decoder's cross-attention, applied to the source
-    before_vocabulary: int = 0  # between layers and vocabulary, or of a pooler: applied at positions that are read
+    before_vocabulary: int = 0  # between layers and vocabulary, or of a pooler; applied at positions that are read
     vocabulary: int = 0
     width: int = 0  # of attention, all heads together
     depth: int = 0  # layers in a stack
@@ -31,7 +31,7 @@ class Weights:
 
 
 def floor_flops(questions: Iterable[Question], kind: Kind, module: nn.Module) -> float:
-    """The minimum number of operations to answer the questions."""
+    """Return the minimum number of operations for the questions."""
     weights = count_weights(module)
     attention = 4 * weights.width * weights.depth  # two products, each two operations, for each pair of tokens
     flops = 0.0
@@ -53,12 +53,12 @@ def floor_flops(questions: Iterable[Question], kind: Kind, module: nn.Module) ->
 
 
 def _head_flops(questions: Iterable[Question], kind: Kind, weights: Weights) -> float:
-    """The vocabulary projection once per position; only the wanted tokens if no normaliser is needed."""
+    """Return the operations of the vocabulary projection; without a normaliser, only for the requested tokens."""
     normalised: set[tuple] = set()
     tokens: dict[tuple, set[int]] = defaultdict(set)
     for question in questions:
         for position, token in question.wanted:
-            # The state of a masked model depends on the whole input, that of a causal one on what precedes it.
+            # The state of a masked model depends on the whole input, that of a causal model on the preceding tokens.
             context = question.ids if kind in ("masked", "next-sentence") else question.ids[: position + 1]
             read = (context, question.source, question.segments, position)
             tokens[read].add(token)
@@ -69,12 +69,12 @@ def _head_flops(questions: Iterable[Question], kind: Kind, weights: Weights) -> 
 
 
 def _read_part(question: Question) -> tuple[int, ...]:
-    """The input up to the last position that is read; what follows cannot change the numbers."""
+    """Return the input up to the last position that is read; later tokens do not matter."""
     return question.ids[: 1 + max(position for position, _ in question.wanted)]
 
 
 def _as_trie(inputs: Iterable[Sequence[int]]) -> tuple[int, int]:
-    """The number of distinct prefixes of the inputs, and the sum of their lengths (tokens attended to)."""
+    """Return the number of distinct prefixes of the inputs, and the sum of their lengths (attended tokens)."""
     tokens = seen = 0
     last: Sequence[int] = ()
     for ids in sorted(set(inputs)):  # inputs with a common prefix are neighbours

@@ -1,11 +1,11 @@
-"""The rules for the speaker's gender beside the published numbers of GEST (Tables 6 and 8), and their speed.
+"""The rules for the gender of speakers, compared with published numbers of GEST (Tables 6 and 8), and their speed.
 
 TILTMETER_MIRROR=... python -m perf.gender_agreement
 TILTMETER_MIRROR=... python -m perf.gender_agreement --read 20 --languages sk
 
 The table compares yields, masculine rates p_i and the rates f_m and f_s for every translation file in the mirror.
-The rules were written while reading one half of the sentences; `--read` prints sentences of the other half, with what
-the rules found, for a reader to judge.
+The rules were developed on one half of the sentences; `--read` prints sentences of the other half with the results of
+the rules, for manual evaluation.
 """
 
 import argparse
@@ -47,7 +47,7 @@ class Pair:
 
 
 def pairs(data: Path, languages: list[str]) -> Iterator[Pair]:
-    """Every translation file in the mirror, with the sentences of edition 1.0 only."""
+    """Yield the translations of each file in the mirror, with sentences of edition 1.0 only."""
     with (data / "gest.csv").open(encoding="utf-8", newline="") as file:
         items = [(row["sentence"], int(row["stereotype"])) for row in csv.DictReader(file)]
     for system in SYSTEMS:
@@ -83,13 +83,13 @@ def published_intervals(pair: Pair) -> dict[int, tuple[float, float]]:
 
 
 def masculine_rate(masculine: int, feminine: int) -> float:
-    """The centre of the Agresti-Coull interval, as in the paper."""
+    """Return the centre of the Agresti-Coull interval, as in the paper."""
     z_squared = 1.959963984540054**2
     return (masculine + z_squared / 2) / (masculine + feminine + z_squared)
 
 
 def rates(counts: Counts) -> tuple[float, float]:
-    """The global masculine rate f_m and the stereotype rate f_s."""
+    """Return the global masculine rate f_m and the stereotype rate f_s."""
     p = {i: masculine_rate(*counts[i]) for i in counts}
     p_f = math.fsum(p[i] for i in FEMALE) / len(FEMALE)
     p_m = math.fsum(p[i] for i in MALE) / len(MALE)
@@ -97,7 +97,7 @@ def rates(counts: Counts) -> tuple[float, float]:
 
 
 def compare(pair: Pair) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     ours, theirs, intervals = count(pair), published_counts(pair), published_intervals(pair)
     our_yield, their_yield = (sum(map(sum, counts.values())) for counts in (ours, theirs))
     differences = [abs(masculine_rate(*ours[i]) - masculine_rate(*theirs[i])) for i in ours]
@@ -121,7 +121,7 @@ def speed(everything: list[Pair]) -> str:
 
 
 def read(pair: Pair, number: int) -> None:
-    """Print sentences of the half that was not read while the rules were written."""
+    """Print sentences of the half that was not used to develop the rules."""
     held_out = [to for source, to, _ in pair.rows if zlib.crc32(source.encode()) % 2]
     for text in random.Random(f"{pair.system} {pair.language}").sample(held_out, min(number, len(held_out))):
         found = find_speaker_gender(text, pair.language, explain=True)

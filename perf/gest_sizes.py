@@ -1,8 +1,8 @@
 """GEST, section 4.2.3: do larger models have a higher stereotype rate? Slopes from the numbers of its Table 10.
 
-`python -m perf.gest_sizes [--figure FILE.svg]`. The paper shows g_s against size in Figure 4 and names a trend, without
-a number. Table 10 has the masculine rates of each causal model, template and stereotype; their logarithms to base 10
-were exponentiated with e, which is undone here. The items behind them are not released for most models, so that the
+`python -m perf.gest_sizes [--figure FILE.svg]`. Figure 4 of the paper shows g_s against size, and the text mentions a
+trend without a number. Table 10 has the masculine rates of each causal model, template and stereotype; their logarithms
+to base 10 were exponentiated with e, which is corrected here. The scores of most models are not released, so the
 intervals are over models only.
 """
 
@@ -38,8 +38,8 @@ FAMILIES = {
     "Phi": {"phi-1": 1_300, "phi-1_5": 1_300, "phi-2": 2_700},
     "Llama 2": {"Llama-2-7b-hf": 6_738, "Llama-2-13b-hf": 13_016},
 }
-# Models trained to follow instructions, with the base models in the table: of Mistral Instruct v0.2, which was made
-# from v0.2, that is v0.1.
+# Instruction-tuned models with their base models in the table. The base of Mistral Instruct v0.2 is not in the table,
+# so v0.1 is used.
 INSTRUCT = {
     "Llama-2-7b-chat-hf": "Llama-2-7b-hf",
     "Llama-2-13b-chat-hf": "Llama-2-13b-hf",
@@ -60,7 +60,7 @@ class PublishedSlope:
 
 
 def log_rates() -> dict[str, float]:
-    """log g_s of each model in Table 10, the mean over its two templates."""
+    """Return log g_s of each model in Table 10, the mean over its two templates."""
     text = files("tiltmeter.papers").joinpath("tables", "gest2024.csv").read_text(encoding="utf-8")
     rates: dict[str, dict[str, dict[int, float]]] = {}
     for row in csv.DictReader(StringIO(text)):
@@ -78,7 +78,7 @@ def log_rates() -> dict[str, float]:
 
 
 def slopes() -> list[PublishedSlope]:
-    """The slope of each family, and that within all of them."""
+    """Return the slope of each model family, and the slope within all families."""
     return [_slope(name, [name]) for name in FAMILIES] + [_slope("within families", list(FAMILIES))]
 
 
@@ -100,13 +100,13 @@ def _slope(title: str, names: list[str]) -> PublishedSlope:
 
 
 def instruct_gaps() -> dict[str, float]:
-    """How much higher log g_s of each instructed model is than that of its base model."""
+    """Return log g_s of each instruction-tuned model minus that of its base model."""
     rates = log_rates()
     return {model: rates[model] - rates[base] for model, base in INSTRUCT.items()}
 
 
 def markdown() -> str:
-    """The slopes as the table of docs/evidence/comparisons.md."""
+    """Return the slopes as the table in docs/evidence/comparisons.md."""
     lines = ["| family | models | slope of log g_s | 95% interval | p |", "| --- | ---: | ---: | --- | ---: |"]
     for slope in slopes():
         ends = "" if slope.interval is None else f"{slope.interval[0]:+.2f} to {slope.interval[1]:+.2f}"
@@ -142,7 +142,7 @@ def _save_figure(path: Path) -> None:
 
 
 def main() -> None:
-    """Print the table, and write the figure if a file is named."""
+    """Print the table, and write the figure if a file is given."""
     parser = argparse.ArgumentParser(prog="python -m perf.gest_sizes", description=__doc__)
     parser.add_argument("--figure", type=Path, help="write the figure to this SVG file")
     arguments = parser.parse_args()

@@ -1,11 +1,11 @@
-"""Sentence pairs by lm-evaluation-harness and by Tiltmeter: same model, same file, sentence by sentence, and the time.
+"""Scores and times of sentence pairs: lm-evaluation-harness and Tiltmeter with the same model and file.
 
     python -m venv harness && harness/bin/pip install lm_eval accelerate torch==2.13.0
     python -m perf.harness FOLDER --on crows-pairs:en --harness harness/bin/python --repeats 3
 
-The harness has no task over a file of pairs, so one is written: the log-likelihood of each sentence after the first
-token of a text, which is the protocol `likelihood` here. Both programs are started anew in turns; the time is that of
-the whole command, and of what each calls its evaluation.
+The harness has no task for a file of pairs, so one is written: the log-likelihood of each sentence after the start
+token, which is the protocol `likelihood` of Tiltmeter. Both programs are started in alternating turns; measured are the
+time of the whole command and the time that each reports for its evaluation.
 """
 
 import argparse
@@ -41,7 +41,7 @@ metric_list: [{{metric: acc}}]
 
 
 def write_pairs(spec: str, limit: int | None, folder: Path) -> Path:
-    """The pairs as JSON lines, and the harness's task over them."""
+    """Write the pairs as JSON lines, and the task of the harness for them."""
     (portion,) = (limit_items(found, limit) for found in load_portions(spec))
     rows = [json.dumps(get_form(portion.form).write(item), ensure_ascii=False) for item in portion.items]
     file = folder / "pairs.jsonl"
@@ -53,7 +53,7 @@ def write_pairs(spec: str, limit: int | None, folder: Path) -> Path:
 def by_harness(
     options: argparse.Namespace, folder: Path, turn: int
 ) -> tuple[float, float, dict[str, tuple[float, float]]]:
-    """Seconds of the command and of the evaluation, and the log-likelihoods (more, less) of each pair."""
+    """Return the seconds of the command and of the evaluation, and the log-likelihoods (more, less) of each pair."""
     out = folder / f"harness-{turn}"
     seconds = _timed(
         [
@@ -77,7 +77,7 @@ def by_harness(
 def by_tiltmeter(
     options: argparse.Namespace, folder: Path, turn: int
 ) -> tuple[float, float, dict[str, tuple[float, float]]]:
-    """The same by Tiltmeter; its cache is empty, so that every answer is computed."""
+    """Return the same for Tiltmeter with an empty cache, so that every answer is computed."""
     out = folder / f"tiltmeter-{turn}"
     seconds = _timed(
         [
@@ -101,12 +101,12 @@ def _timed(command: list[str], environment: Mapping[str, str]) -> float:
 
 
 def stereotypical(scores: Mapping[str, tuple[float, float]]) -> float:
-    """The percentage of pairs with the higher score for the more stereotypical sentence."""
+    """Return the percentage of pairs in which the more stereotypical sentence has the higher score."""
     return 100 * sum(more > less for more, less in scores.values()) / len(scores)
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Both programs in turns."""
+    """Run both programs in alternating turns."""
     ways = {"harness": by_harness, "tiltmeter": by_tiltmeter}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     evaluations: dict[str, list[float]] = {name: [] for name in ways}

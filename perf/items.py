@@ -21,7 +21,7 @@ _SEED = 20230
 
 
 def load_items(source: str, part: str | None, count: int) -> list[Item]:
-    """`count` items in the order of their file.
+    """Return `count` items in the order of their file.
 
     `source` is the name of a data set or the path of a JSONL file. Languages are added one by one until there are
     enough items; a starter set, which is small, is then extended with variants.
@@ -40,7 +40,7 @@ def load_items(source: str, part: str | None, count: int) -> list[Item]:
 
 
 def texts(source: str) -> list[str]:
-    """All sentences of a data set as they are asked, of all parts and languages, to train a tokenizer on."""
+    """Return all sentences of a data set, as in questions, to train a tokenizer."""
     return [text for batch in _by_language(source, None) for item in batch for text in _as_asked(item)]
 
 
@@ -67,7 +67,7 @@ def _as_asked(item: Item) -> list[str]:
 
 
 def _with_language_in_ids(item: Item) -> Item:
-    """Put the language into the ids: translations have the ids of the original, and languages are mixed here."""
+    """Add the language to the ids, because translations have the ids of the originals."""
     changes: dict[str, object] = {"id": f"{item.language}:{item.id}"}
     if isinstance(item, AssociationItem):
         changes["candidates"] = tuple(replace(c, id=f"{item.language}:{c.id}") for c in item.candidates)
@@ -75,11 +75,11 @@ def _with_language_in_ids(item: Item) -> Item:
 
 
 def _varied(items: Sequence[Item], count: int) -> list[Item]:
-    """The items, followed by variants with other words of their language, until there are enough.
+    """Return the items, extended with variants with other words of the language to this number.
 
-    Variants have the lengths of the originals and are not equal to one another and do not start alike, so that
-    deduplication and shared prefixes save no more than with real items. The sentences of a pair differ in the same
-    words as before and share all others. The sentences are meaningless; only their cost is measured.
+    Variants have the lengths of the originals and different beginnings, so that deduplication and shared prefixes save
+    no more than with real items. The sentences of a pair differ in the same words as before. The sentences are
+    meaningless, because only their cost is measured.
     """
     chance = random.Random(_SEED)
     words: dict[str, list[str]] = {}
@@ -125,7 +125,7 @@ def _variant(item: Item, number: int, words: Sequence[str], chance: random.Rando
 
 
 def _with_other_shared_words(more: str, less: str, words: Sequence[str], chance: random.Random) -> tuple[str, str]:
-    """Replace the words that two sentences share, by the same words in both."""
+    """Replace the words that two sentences share by other words, the same in both."""
     pieces = [re.split(r"(\w+)", sentence) for sentence in (more, less)]
     blocks = SequenceMatcher(None, *pieces, autojunk=False).get_matching_blocks()
     shared = [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]

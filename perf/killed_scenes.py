@@ -1,4 +1,4 @@
-"""The scenes of `perf.kills_runs`: kinds of commands, what is there before them, and what must be there after them."""
+"""The scenes of `perf.kills_runs`: commands with their files before and their expected files after."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ FILES = [
     UpstreamFile("owner/repo", "c0ffee", f"data/{name}.txt", Pin("sha256", hashlib.sha256(DATA).hexdigest()))
     for name in ("one", "two")
 ]
-# What changes from run to run: times, and how much was stored before.
+# Values that differ between runs: times, and the number of stored answers.
 _TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00|\d+ \w+ \d{4}, \d\d:\d\d UTC|[\d.e-]+ hours|\bhours: [\d.e-]+")
 _COUNTS = {"asked", "characters", "cost", "finished", "hours", "made", "requests", "seconds", "sent", "stored"}
 _COUNTS |= {"tokens_in", "tokens_out"}
@@ -43,7 +43,7 @@ _COUNTS |= {"tokens_in", "tokens_out"}
 
 @dataclass(frozen=True)
 class World:
-    """What all scenes share: a folder with tiny models and finished runs, and the address of the servers."""
+    """The files of all scenes: tiny models and finished runs; and the address of the servers."""
 
     root: Path
     address: str
@@ -55,13 +55,13 @@ class World:
         return str(self.root / "model")
 
     def finished(self, name: str) -> Path:
-        """A finished run."""
+        """Return a finished run."""
         return self.root / name
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of command: its words, what is there before it, and how many texts are under way at once."""
+    """A command: its words, the existing files, and the maximum number of texts in flight."""
 
     words: Callable[[World], list[str]]
     before: Callable[[World, Path], object] = lambda _world, _root: None
@@ -116,7 +116,7 @@ KINDS: dict[str, Kind] = {
     "chat": Kind(
         lambda w: ["run", f"chat:made@{w.address}/v1", "--on", "starter-pairs:en", "--limit", "6", "--concurrency", "3",
                    "--out", "out", "--no-report"],
-        at_once=27,  # three under way, and four times as many that wait to be stored, handed over or not
+        at_once=27,  # three in flight, and four times as many that are not stored yet
     ),
     "translator": Kind(
         lambda w: ["run", "--translator", f"libretranslate:{w.address}", "--on", "starter-gest-mt:sk", "--out", "out",
@@ -136,7 +136,7 @@ KINDS: dict[str, Kind] = {
 
 
 class Scene:
-    """A folder in which a kind of command runs."""
+    """A folder in which a command runs."""
 
     def __init__(self, world: World, kind: Kind, root: Path) -> None:
         self.world, self.kind, self.root = world, kind, root
@@ -149,7 +149,7 @@ class Scene:
         self.killed = 0
 
     def attempt(self, **moment: Any) -> Ending:
-        """Run the command in a forked process; an AssertionError unless it is killed or ends well."""
+        """Run the command in a forked process; raise an AssertionError unless it is killed or succeeds."""
         printed = self.root / "printed"
         printed.unlink(missing_ok=True)
         ending = attempt(self._command, printed=printed, of_workers=self.kind.of_workers, **moment)
@@ -175,7 +175,7 @@ class Scene:
             tiltmeter()
 
     def state(self) -> dict[str, bytes]:
-        """The content of all files that the command makes, without times; temporary files are not among them."""
+        """Return the content of all files of the command, without times and temporary files."""
         found = {}
         for path in _files(self.root):
             name = str(path.relative_to(self.root))
@@ -188,14 +188,14 @@ class Scene:
         return found
 
     def left_over(self) -> list[str]:
-        """Files and folders that only an unfinished command has."""
+        """Return the temporary files and folders."""
         names = [str(path.relative_to(self.root)) for path in self.root.rglob("*")]
         return [
             name for name in names if (_is_temporary(name) or name.startswith("tmp/")) and not name.startswith("hub/")
         ]
 
     def check_whole(self, after: dict[str, bytes]) -> None:
-        """What is there is as before the command or as after it; a run folder is one of them as a whole."""
+        """Check that each file is as before or as after the command, and a run folder as a whole."""
         found = self.state()
         for name, content in found.items():
             assert content in (self.before.get(name), after.get(name)), f"{name} is neither the old nor the new one"
@@ -206,7 +206,7 @@ class Scene:
             self._check_run(after)
 
     def _check_run(self, after: dict[str, bytes]) -> None:
-        """The run that was there can be read, whatever is half done: looked at in a copy, so that nothing is mended."""
+        """Check that an existing run can be read, in a copy, because reading may repair it."""
         with tempfile.TemporaryDirectory(dir=self.world.root) as folder:
             shutil.copytree(self.root / "out", Path(folder) / "out")
             try:
@@ -224,7 +224,7 @@ class Scene:
         ), "the run is a mixture of the old and the new one"
 
     def asked(self) -> set[str]:
-        """What was to be stored; an AssertionError if something that had been stored was to be stored again."""
+        """Return the texts to be stored; raise an AssertionError if one had already been stored."""
         begun: set[str] = set()
         stored: set[str] = set()
         for word, *digests in self.puts.lines():
@@ -236,7 +236,7 @@ class Scene:
         return begun
 
     def check_finished(self, after: dict[str, bytes], asked: set[str]) -> None:
-        """All is as after a command that was not disturbed, and only what was not stored before was asked for."""
+        """Check that all files are as after an uninterrupted command, and that only missing answers were requested."""
         found = self.state()
         assert found.keys() == after.keys(), f"other files: {sorted(found.keys() ^ after.keys())}"
         for name, content in after.items():
@@ -245,7 +245,7 @@ class Scene:
         assert self.asked() == asked, "other answers are asked for"
 
     def sent_again(self) -> int:
-        """How many texts were sent to a server once more; an AssertionError if that is more than were under way."""
+        """Return how many texts were sent again; raise an AssertionError if there are more than were in flight."""
         sent = Counter(words[-1] for words in self.world.sent.lines()[self.sent_before :])
         again = sent.total() - len(sent)
         assert again <= self.killed * self.kind.at_once, f"{again} texts sent again after {self.killed} kills"
@@ -267,13 +267,13 @@ def _is_temporary(name: str) -> bool:
 
 
 def _without_times(path: Path) -> bytes:
-    """The content of a file, without times and without what depends on how much was stored before."""
+    """Return the content of a file without times and without values that depend on stored answers."""
     content = path.read_bytes()
     if path.name == "manifest.json":
         manifest = json.loads(content)
-        manifest.get("digests", {}).pop(path.name, None)  # its own, times included
+        manifest.get("digests", {}).pop(path.name, None)  # computed from the rest, including times
         return json.dumps(_without_counts(manifest)).encode()
-    if path.suffix == ".pdf":  # its fonts come in any order; it is whole if it ends as it should
+    if path.suffix == ".pdf":  # the order of its fonts varies; it is complete if its end is correct
         return content[:5] + content.rstrip()[-5:]
     if path.suffix not in (".json", ".html", ".md"):
         return content
@@ -302,7 +302,7 @@ def _use_hub(address: str, cache: Path) -> None:
 
 
 def _fork_workers() -> None:
-    """Fork the processes of devices, too, from one that has imported everything; they keep no ends of others' pipes."""
+    """Fork the processes of devices from a process that has imported everything; they close the pipes of others."""
     forking = multiprocessing.get_context("fork")
     multiprocessing.get_context = lambda _method=None: forking  # type: ignore[assignment,return-value]
     work = device_workers._run_worker
@@ -319,7 +319,7 @@ def _fork_workers() -> None:
 
 
 def _log_puts(log: Log) -> None:
-    """Write to a log what is about to be stored, and what has been."""
+    """Log texts before and after they are stored."""
 
     def logged(store: Any, digests: Callable[..., list[str]]) -> None:
         put = store.put

@@ -1,8 +1,7 @@
-"""Run something in a forked process that is killed (SIGKILL): at a Python call, at a file operation, or after a time.
+"""Run a function in a forked process that is killed (SIGKILL) at a Python call, at a file operation, or after a time.
 
-A file operation is whatever changes files: opening one for writing, renaming, linking, deleting, making folders,
-changing permissions, syncing to disk, and each statement that writes to an SQLite database. The process is killed just
-before it.
+A file operation is opening a file for writing, renaming, linking, deleting, creating folders, changing permissions,
+syncing to disk, or a statement that writes to an SQLite database. The process is killed just before it.
 """
 
 import importlib
@@ -20,18 +19,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
 
-# Audit events of Python for what changes files; `open` is one only if the file is opened for writing.
+# Audit events of Python that change files; `open` counts only if the file is opened for writing.
 _EVENTS = {"os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate"}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-# SQLite statements that change nothing in the file.
+# SQLite statements that do not change the file.
 _READING = ("SELECT", "WITH", "PRAGMA table_info", "PRAGMA quick_check", "PRAGMA foreign_key_list")
-# Seconds after which a process that should have ended by itself is taken for one that hangs.
+# Seconds after which a process that should have ended is treated as hanging.
 _LONGEST = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an attempt ended; what it did is known only of one that was not killed."""
+    """The outcome of an attempt; its counts are known only if it was not killed."""
 
     killed: bool
     code: int = 0
@@ -44,9 +43,9 @@ class Ending:
 
 @dataclass(slots=True)
 class KillAt:
-    """Count Python calls or file operations of this process, and kill it at one of them.
+    """Counts Python calls or file operations of this process, and kills it at one of them.
 
-    `of_workers` counts the operations of the processes that this one forks, each by itself, instead of its own.
+    `of_workers`: count the operations of each forked process instead of those of this one.
     """
 
     calls: int | None = None
@@ -58,11 +57,11 @@ class KillAt:
     _own: int = field(default_factory=os.getpid)
 
     def count_calls(self) -> None:
-        """Count Python calls from now on, until `stop`."""
+        """Count Python calls until `stop`."""
         sys.setprofile(self._call)
 
     def count_operations(self) -> None:
-        """Count file operations from now on, to the end of the process."""
+        """Count file operations until the end of the process."""
         sys.addaudithook(self._audit)
         sync, connect = os.fsync, sqlite3.connect
 
@@ -79,7 +78,7 @@ class KillAt:
         os.fsync, sqlite3.connect = fsync, traced
 
     def stop(self) -> None:
-        """Count no more calls, and kill at no more operations."""
+        """Stop counting calls, and stop killing at operations."""
         sys.setprofile(None)
         self._process = -1
 
@@ -105,7 +104,7 @@ class KillAt:
         process = os.getpid()
         if self._process < 0 or (process != self._process) != self.of_workers:
             return
-        if process != self._own:  # forked: the operations of its parent are not its own
+        if process != self._own:  # a forked process does not count the operations of its parent
             self._own, self.operations = process, []
         self.operations.append(name)
         if len(self.operations) == self.operation:
@@ -122,10 +121,10 @@ def attempt(
     count: Literal["calls", "operations"] | None = None,
     printed: Path | None = None,
 ) -> Ending:
-    """Run in a forked process, and wait for its end and for that of the processes which it started.
+    """Run a function in a forked process, and wait for the end of it and of the processes that it started.
 
-    It is killed at the given Python call, file operation or time; `count` only counts calls or operations.
-    An exception is the `error` of the ending, and an exit its code. What is printed is added to the file `printed`.
+    It is killed at the given Python call, file operation or time; `count` only counts calls or operations. The `error`
+    of the ending is an exception, and its `code` an exit code. Output is appended to the file `printed`.
     """
     began = time.monotonic()
     reader, writer = os.pipe()
@@ -135,12 +134,12 @@ def attempt(
         _child(run, KillAt(calls, operation, of_workers), count, writer, printed)
     os.close(writer)
     if seconds is not None:
-        select.select([reader], [], [], seconds)  # it may end before
+        select.select([reader], [], [], seconds)  # it may end earlier
         os.kill(child, signal.SIGKILL)
     report = json.loads(_read_all(reader, child) or "{}")
     _, status = os.waitpid(child, 0)
     killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    if report and killed:  # it had ended when the signal came
+    if report and killed:  # it ended before the signal
         killed = False
     if not killed and not report:
         raise RuntimeError(f"a process ended with the status {status} and without a word")
@@ -152,7 +151,7 @@ def _tuple(value: Any) -> Any:
 
 
 def _read_all(reader: int, child: int) -> bytes:
-    """What is written to a pipe until all processes that hold its other end have ended."""
+    """Return everything that is written to a pipe until all writing processes have ended."""
     content, deadline = b"", time.monotonic() + _LONGEST
     try:
         while True:
@@ -202,7 +201,7 @@ def _print_to(path: Path) -> None:
 
 
 def even_sample(number: int, most: int | None) -> list[int]:
-    """Numbers from 1 to `number`: all of them, or `most` at even distances.
+    """Return the numbers from 1 to `number`, or `most` of them at equal distances.
 
     >>> even_sample(9, 3)
     [1, 5, 9]
@@ -213,7 +212,7 @@ def even_sample(number: int, most: int | None) -> list[int]:
 
 
 def import_again(ending: Ending) -> None:
-    """Import here what an attempt has imported, so that the next ones, which are forked, need not."""
+    """Import the modules that an attempt imported, so that later forked processes need not."""
     for module in ending.modules:
         if module not in sys.modules and not module.startswith(("_", "torch._", "torchao")):
             with suppress(Exception):
@@ -221,19 +220,19 @@ def import_again(ending: Ending) -> None:
 
 
 class Log:
-    """A file to which several processes add lines; what a process wrote outlives it."""
+    """A file to which several processes append lines; the lines of a killed process are kept."""
 
     def __init__(self, path: Path) -> None:
-        """Open it here, so that a process that is forked later does so without a file operation of its own."""
+        """Open the file here, because opening it in a forked process would be a file operation."""
         self.path = path
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
 
     def write(self, *words: str) -> None:
-        """Add a line of words."""
+        """Append a line of words."""
         os.write(self._handle, ("\t".join(words) + "\n").encode())
 
     def lines(self) -> list[list[str]]:
-        """The words of each line."""
+        """Return the words of each line."""
         return [line.split("\t") for line in self.path.read_text(encoding="utf-8").splitlines()]
 
     def close(self) -> None:

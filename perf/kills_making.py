@@ -1,11 +1,11 @@
-"""Kill each step of making a test set at random moments, and check that nothing is lost and nothing paid for twice.
+"""Kill each step of making a test set at random moments, and check that nothing is lost or paid twice.
 
     python -m perf.kills_making --kills 100
 
-A step runs in a forked process that is killed (SIGKILL) at a random one of its Python calls, at one of its file
-operations (`--at operations`) or after a random time (`--at times`); then it is run again, and so on, and at last to
-its end. The project must then be the same as after a run that was not disturbed, and nothing temporary may be left. A
-text may be sent twice only if it was in the request in flight at a kill.
+A step runs in a forked process that is killed (SIGKILL) at a random Python call, at a file operation (`--at
+operations`) or after a random time (`--at times`). It is repeated several times and then finished. The project must be
+the same as without kills, and no temporary files may remain. A text may be sent twice only if it was in a request in
+flight at a kill.
 """
 
 import argparse
@@ -33,14 +33,14 @@ from tiltmeter.making.repair_step import repair_project
 from tiltmeter.making.source_corrections import apply_corrections
 from tiltmeter.making.translation_step import translate_project
 
-# Placeholders fail in different ways, so that every path of the step is taken.
+# Placeholders fail in different ways, so that every path of the step is executed.
 WAY = {"underscores": "translated", "letters": "split", "braces": "dropped"}
 ITEMS = 30
 
 
 @dataclass
 class Scene:
-    """A folder with everything the steps need; each step has a log of what it sent for every run."""
+    """A folder with the files of the steps; each step logs the texts that it sends in every run."""
 
     root: Path
     runs: int = 0
@@ -105,7 +105,7 @@ STEPS: dict[str, Callable[[Scene, Path], None]] = {
 
 
 def prepare(root: Path, step: str, items: int = ITEMS) -> Scene:
-    """A scene in which everything before the step is done."""
+    """Prepare a scene in which all earlier steps are done."""
     scene = Scene(root)
     translation_step._BATCH = repair_step._BATCH = 7  # so that a step has several transactions
     os.environ["TILTMETER_CACHE"] = str(root / "cache")
@@ -123,7 +123,7 @@ def prepare(root: Path, step: str, items: int = ITEMS) -> Scene:
 
 
 def _fill_in(exported: Path, filled: Path) -> None:
-    """Decisions on all items: every third dropped, the others accepted, some with another term."""
+    """Decide on all items: drop every third, accept the others, some with another term."""
     lines = exported.read_text(encoding="utf-8-sig").splitlines()
     done = [lines[0]]
     for number, line in enumerate(lines[1:]):
@@ -135,7 +135,7 @@ def _fill_in(exported: Path, filled: Path) -> None:
 
 
 def state(scene: Scene) -> dict[str, Any]:
-    """Everything in the project and the files, without times and without what the number of runs changes."""
+    """Return the content of the project, without times and values that depend on the number of runs."""
     content: dict[str, Any] = {}
     database = scene.project / "project.sqlite"
     if database.exists():
@@ -160,7 +160,7 @@ def state(scene: Scene) -> dict[str, Any]:
 
 
 def sent_twice(scene: Scene) -> tuple[int, int]:
-    """How many texts were sent more than once, and how many of them were not in a request in flight at a kill."""
+    """Return how many texts were sent more than once, and how many of them were not in flight at a kill."""
     seen: set[str] = set()
     excused: set[str] = set()
     twice = unexcused = 0
@@ -179,10 +179,10 @@ def sent_twice(scene: Scene) -> tuple[int, int]:
 def storm(
     step: str, kills: int, seed: int, *, at: Literal["calls", "operations", "times"] = "calls", items: int = ITEMS
 ) -> dict[str, Any]:
-    """Kill a step so many times, finish it, and compare; an AssertionError says what was lost.
+    """Kill a step this number of times, finish it, and compare; raise an AssertionError if something was lost.
 
-    It is killed at random calls or after random times, several times in a row, or at an even sample of its file
-    operations, once each.
+    It is killed at random calls or times, several times in a row, or once at each of an even sample of its file
+    operations.
     """
     dice = random.Random(seed)
     run = STEPS[step]
@@ -195,7 +195,7 @@ def storm(
         while done < kills and (at != "operations" or places):
             rounds += 1
             scene = prepare(_folder(folder, "killed"), step, items)
-            # A resumed run has less to do, and ends sooner.
+            # A resumed run has less work and ends earlier.
             while done < kills:
                 if at == "operations":
                     moment: dict[str, Any] = {"operation": places.pop(0)}

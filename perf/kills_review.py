@@ -1,11 +1,11 @@
-"""Two reviewers decide on the same items at once in processes that are killed; nothing they decided may be lost.
+"""Kill two reviewers who decide on the same items at the same time; no decision may be lost.
 
     python -m perf.kills_review --kills 100
 
-Each reviewer is a process that goes through the same items, decides, and writes to a log of its own (synced to disk)
-what it is about to decide and that it has been stored. It kills itself (SIGKILL) at a random one of its calls and is
-started again, until both have decided on all items. Then every decision that was reported as stored must be in the
-project, no item may be half changed, and the conflicts shown must be those of the decisions.
+Each reviewer is a process that decides on the same items and logs each decision before and after it is stored, synced
+to disk. It kills itself (SIGKILL) at a random Python call and is restarted, until both have decided on all items. Then
+every decision that was logged as stored must be in the project, no item may be partly changed, and the listed conflicts
+must match the decisions.
 """
 
 import argparse
@@ -31,14 +31,14 @@ VERDICTS: tuple[ReviewVerdict, ...] = ("accept", "accept", "edit", "drop")
 
 
 def review_until_killed(folder: Path, name: str, log: Path, calls: int | None, seed: int) -> None:
-    """Decide on all items, or until the process has made so many Python calls and kills itself."""
+    """Decide on all items, or until the process kills itself after this number of Python calls."""
     choice = random.Random(f"{seed} {name}")
     plan = {f"i{number}": choice.choice(VERDICTS) for number in range(1000)}
     with open_project(folder / "project") as project, log.open("a", encoding="utf-8") as lines:
-        # Nothing is held, so that both get the same items.
+        # Items are not reserved, so that both reviewers get the same ones.
         review = Review(project, held=0.0)
         decided = {decision.item for decision in project.store.decisions() if decision.reviewer == name}
-        review.show("i0", name)  # what is computed once comes before the count
+        review.show("i0", name)  # values that are computed once are not counted
         kill = KillAt(calls)
         if calls is not None:
             kill.count_calls()
@@ -61,7 +61,7 @@ def _log(lines: Any, *words: str) -> None:
 
 
 def storm(kills: int, seed: int, items: int, agree: int, of: int) -> dict[str, int]:
-    """Kill reviewers so many times, let them finish, and check the project; what happened, counted."""
+    """Kill reviewers this number of times, let them finish, check the project, and return counts."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_project(folder, items, REVIEWERS, agreeing=agree, per_item=of)
@@ -75,7 +75,7 @@ def storm(kills: int, seed: int, items: int, agree: int, of: int) -> dict[str, i
             killed = sum(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL for status in statuses)
             assert killed or all(status == 0 for status in statuses), f"a reviewer failed: {statuses}"
             done += killed
-            if not killed:  # all is decided: begin again, with the decisions withdrawn
+            if not killed:  # all items are decided: withdraw the decisions and start again
                 _withdraw_all(folder)
             assert time.monotonic() - before < 120
         for child in [_start(folder, who, logs[who], None, seed) for who in REVIEWERS]:
@@ -138,7 +138,7 @@ def check(folder: Path, logs: dict[str, Path], items: int) -> dict[str, int]:
 
 
 def _check_item(project: Project, item: str, *, is_conflict: bool) -> None:
-    """The item is as its decisions say, and as before if they conflict."""
+    """Check that an item follows from its decisions, and is unchanged if they conflict."""
     entry, texts = project.store.item(item), project.store.texts("text", item)[item]
     decision = next(project.store.decisions(item))
     if is_conflict:

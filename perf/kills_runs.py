@@ -1,17 +1,17 @@
-"""Kill runs, reports, exports, comparisons, checks and downloads, and check that nothing is lost or half-written.
+"""Kill runs, reports, exports, comparisons, checks and downloads, and check that nothing is lost or incomplete.
 
     python -m perf.kills_runs
     python -m perf.kills_runs --kinds run,chat --operations 40 --random 20
 
-Each kind of command runs in a forked process that is killed (SIGKILL) just before one of its file operations, for each
-of them or an even sample, and after random times, several times in a row. After a kill, what is there must be whole: as
-before the command, or as after it. Then the same command must go on: it asks for no answer that was stored, and leaves
-the same files with the same bytes, but for times, as one that was not disturbed; nothing temporary is left.
+Each command runs in a forked process that is killed (SIGKILL) just before a file operation (each, or an even sample),
+and after random times, several times in a row. After a kill, all files must be as before or as after the command. Then
+the same command must continue: it requests no stored answer again, and writes the same files, byte by byte except for
+times, as without kills. No temporary files may remain.
 """
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # a forked process has none of its parent's threads
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # a forked process has no threads of its parent
 
 import argparse
 import random
@@ -32,7 +32,7 @@ from perf.stand_ins import stand_ins
 
 @contextmanager
 def made_world(root: Path) -> Iterator[World]:
-    """Make the tiny model and the finished runs, and start the servers."""
+    """Create the tiny model and the finished runs, and start the servers."""
     save_model(root / "model")
     sent = Log(root / "sent.log")
     data = {f"/mirror/{file.name}": DATA for file in FILES}
@@ -44,7 +44,7 @@ def made_world(root: Path) -> Iterator[World]:
 
 
 def _warm_up(world: World) -> None:
-    """Import here what a run imports, so that forked processes need not; and keep what other kinds start from."""
+    """Import the modules of a run, so that forked processes need not, and save the files that other commands need."""
     for name, words in (
         ("second", ["run", world.model, *PORTIONS, "--dtype", "bfloat16", "--out", "out", "--no-report"]),
         ("first", run_words(world)),
@@ -56,7 +56,7 @@ def _warm_up(world: World) -> None:
         if name == "first":
             shutil.move(scene.root / "cache", world.root / "warm-cache")
         scene.clear()
-    # A run that was killed when half of its batches were stored.
+    # A run that was killed after half of its batches were stored.
     commits = [place for place, name in enumerate(ending.operations, 1) if name == "SQLite COMMIT"]
     scene = Scene(world, KINDS["run"], world.root / "warming")
     assert scene.attempt(operation=commits[len(commits) // 2]).killed
@@ -65,7 +65,7 @@ def _warm_up(world: World) -> None:
 
 
 def at_operations(world: World, name: str, most: int | None) -> dict[str, Any]:
-    """Kill a kind just before each of its file operations, or before an even sample of them."""
+    """Kill a command just before each of its file operations, or an even sample of them."""
     kind = KINDS[name]
     clean = _clean(world, kind)
     number = len(clean.operations) if not kind.of_workers else _operations_of_workers(world, kind)
@@ -80,7 +80,7 @@ def at_operations(world: World, name: str, most: int | None) -> dict[str, Any]:
 
 
 def at_random(world: World, name: str, kills: int, dice: random.Random) -> dict[str, Any]:
-    """Kill a kind so often after random times, several times in a row until it comes to its end."""
+    """Kill a command this number of times after random times, several times in a row until it is finished."""
     kind = KINDS[name]
     clean = _clean(world, kind)
     scene = Scene(world, kind, world.root / "scene")
@@ -103,7 +103,7 @@ def at_random(world: World, name: str, kills: int, dice: random.Random) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class _Clean:
-    """What a kind that is not disturbed leaves, what it asks for, and its file operations."""
+    """The files, requests and file operations of a command without kills."""
 
     files: dict[str, bytes]
     asked: set[str]
@@ -121,7 +121,7 @@ def _clean(world: World, kind: Kind) -> _Clean:
 
 
 def _operations_of_workers(world: World, kind: Kind) -> int:
-    """The number of operations before the last of which a worker can be killed."""
+    """Return the number of file operations of a worker at which it can be killed."""
     number = 0
     while True:
         scene = Scene(world, kind, world.root / "counting")
@@ -133,7 +133,7 @@ def _operations_of_workers(world: World, kind: Kind) -> int:
 
 
 def _finish(scene: Scene, clean: _Clean, where: str) -> int:
-    """Let the same command go on to its end, and compare; returns how many texts were sent again."""
+    """Finish the same command, compare its files, and return the number of texts that were sent again."""
 
     def finish() -> int:
         scene.check_whole(clean.files)

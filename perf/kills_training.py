@@ -1,16 +1,16 @@
-"""Kill the making of pairs and the training of a next-sentence head, and compare with what was not interrupted.
+"""Kill the creation of pairs and the training of a next-sentence head, and compare with uninterrupted commands.
 
     python -m perf.kills_training [--operations 20] [--random 20] [--seed 0]
 
-A tiny model (with dropout) is trained on the CPU by the command line, in a forked process that is killed with SIGKILL
-just before one of its file operations, or after random times, again and again; then it is left to finish. Weights have
-to be the same bit for bit, and so has the curve; so have the pairs that `train pairs` makes. Nothing temporary may be
-left, but for the folder of a training that was killed when its head was complete.
+A tiny model with dropout is trained on the CPU by the command line, in a forked process that is killed (SIGKILL) just
+before a file operation or after random times, several times, and then finished. Weights and log must be identical bit
+by bit, and so must the pairs of `train pairs`. No temporary files may remain, except the folder of a training that was
+killed after its head was complete.
 """
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # a forked process has none of its parent's threads
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # a forked process has no threads of its parent
 
 import argparse
 import json
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def commands(folder: Path) -> dict[str, Words]:
-    """The words of each command, without `--out`; what they need is made."""
+    """Create the files of the commands, and return the words of each command without `--out`."""
     base = make_model("distilbert", folder / "base")
     pairs = make_pairs(folder / "pairs", 600)
     for name, sentences in made("en", 30).items():
@@ -59,7 +59,7 @@ def commands(folder: Path) -> dict[str, Words]:
 
 
 def storm(scene: Path, words: Words, operations: int, randomly: int, dice: random.Random) -> dict[str, int]:
-    """Kill a command at an even sample of its operations, once each, and after random times; the number of kills."""
+    """Kill a command at an even sample of operations and after random times; return the number of kills."""
     clean = _attempt(scene, words, count="operations")
     import_again(clean)
     expected = _outcome(scene)
@@ -94,12 +94,12 @@ def _attempt(scene: Path, words: Words, **moment: Any) -> Ending:
 
 
 def _finish(scene: Path, words: Words, expected: dict[str, Any], where: str) -> None:
-    # What is complete is not made again, and the command says so.
+    # A complete result is not created again; the command ends with a message.
     complete = (scene / "out" / "config.json").exists() if "next-sentence" in words else (scene / "out").exists()
     if not complete:
         _attempt(scene, words)
     found = _outcome(scene)
-    if complete:  # a head may have been finished, but its training not yet been removed
+    if complete:  # the head may be finished while the files of the training still exist
         left = ("out/.training", "out/.part", "out/.lock")
         found = {name: value for name, value in found.items() if not name.startswith(left)}
     assert found.keys() == expected.keys(), f"{where}: other files: {sorted(found.keys() ^ expected.keys())}"
@@ -108,7 +108,7 @@ def _finish(scene: Path, words: Words, expected: dict[str, Any], where: str) -> 
 
 
 def _outcome(scene: Path) -> dict[str, Any]:
-    """The content of all files, but for times."""
+    """Return the content of all files without times."""
     found: dict[str, Any] = {}
     for path in sorted(scene.rglob("*")):
         name = str(path.relative_to(scene))
@@ -118,7 +118,7 @@ def _outcome(scene: Path) -> dict[str, Any]:
             found[name] = "a folder"
     if "out/training.json" in found:
         found["out/training.json"] = json.loads(found["out/training.json"])["log"]
-        del found["out/README.md"]  # has hours
+        del found["out/README.md"]  # contains times
     return found
 
 

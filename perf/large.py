@@ -2,10 +2,10 @@
 
     python -m perf.large --device cuda --repeats 3
 
-Prints the share of the matrix rate (the floor of `floor.py` over the time, from the first text to the last score), the
-share without the text side, and the most memory beyond the weights. `--trace FILE` writes where the GPU's time goes.
-With `--window N` the model is a Mistral whose layers all have a sliding window of N tokens, and the time without packed
-rows and shared prefixes is measured in alternating turns.
+It prints the share of the matrix rate (the operations of `floor.py` by the time from the first text to the last score),
+the share of answering alone, and the peak memory beyond the weights. `--trace FILE` writes a profile of the GPU. With
+`--window N` the model is a Mistral with a sliding window of N tokens in all layers, and the time without packed rows
+and shared prefixes is measured in alternating turns.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from tiltmeter.models.in_memory_model import InMemoryModel, wrap_loaded_model
 from tiltmeter.questions import Question
 from tiltmeter.runs.portions import Portion, load_portions
 
-# Hidden size, feed-forward size, layers, heads: those of LLaMA with 7 billion weights, and one to try the script with.
+# Hidden size, feed-forward size, layers and heads of LLaMA with 7 billion weights, and of a small model for tests.
 SHAPES = {"7b": (4096, 11_008, 32, 32), "tiny": (64, 128, 2, 4)}
 _VOCABULARY = 32_000
 _SPECS = ("stereoset:en", "crows-pairs:en", "gest:en")
@@ -41,7 +41,7 @@ _STARTER = ("starter:en", "starter-pairs:en", "starter-gest:en")
 
 
 def made(shape: str, device: torch.device, dtype: torch.dtype, window: int | None = None) -> nn.Module:
-    """A LLaMA of that shape, or a Mistral with that window, its weights drawn where they stay."""
+    """Return a LLaMA of this shape, or a Mistral with this window, with weights initialised on the device."""
     from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
     hidden, wide, layers, heads = SHAPES[shape]
@@ -68,7 +68,7 @@ def made(shape: str, device: torch.device, dtype: torch.dtype, window: int | Non
 
 
 def texts(chosen: Sequence[Portion]) -> list[str]:
-    """All that the items say, to train a tokenizer on."""
+    """Return all texts of the items, to train a tokenizer."""
     return [
         text
         for portion in chosen
@@ -78,7 +78,7 @@ def texts(chosen: Sequence[Portion]) -> list[str]:
 
 
 def once(model: InMemoryModel, chosen: Sequence[Portion]) -> tuple[float, float, list[Question]]:
-    """The seconds from text to scores, those of answering alone, and the questions."""
+    """Return the seconds from text to scores, the seconds of answering alone, and the questions."""
     synchronise(model.device)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -103,7 +103,7 @@ def once(model: InMemoryModel, chosen: Sequence[Portion]) -> tuple[float, float,
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Make the model, warm up, and measure some times."""
+    """Create the model, warm up, and measure several times."""
     device, dtype = torch.device(options.device), getattr(torch, options.dtype)
     specs = _STARTER if options.items_from == "starter" else _SPECS
     chosen = [portion for spec in specs for portion in load_portions(spec)]
@@ -149,12 +149,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 def _opened(module: nn.Module, tokenizer: Any, batch_tokens: int | None, without: Sequence[str] = ()) -> InMemoryModel:
     model = wrap_loaded_model(module, tokenizer, name="made", batch_tokens=batch_tokens, without=without)
-    model.__dict__["weights"] = "random"  # its hash would take longer than the answers
+    model.__dict__["weights"] = "random"  # hashing the weights would take longer than answering
     return model
 
 
 def _trace(model: InMemoryModel, chosen: Sequence[Portion], path: Path) -> None:
-    """Where the time of one more round goes: the kernels that take most."""
+    """Profile one more round, and write the kernels that take most of the time."""
     from torch.profiler import ProfilerActivity, profile
 
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if model.device.type == "cuda" else [])]

@@ -18,7 +18,7 @@ _CLEAR = Path("/proc/self/clear_refs")
 
 
 def describe(device: torch.device) -> dict[str, Any]:
-    """The machine and the versions, for the record."""
+    """Return the machine and the versions of packages, for the record."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -43,7 +43,7 @@ def synchronise(device: torch.device) -> None:
 
 
 def matrix_rate(device: torch.device, dtype: torch.dtype) -> float:
-    """Operations per second of a matrix product of typical shapes: the best of several sizes and repeats."""
+    """Return the operations per second of matrix products of typical shapes: the best of several sizes and repeats."""
     sizes, products = ((8192, 32_768, 131_072), 20) if device.type == "cuda" else ((512, 1024, 2048), 2)
     best = 0.0
     with torch.inference_mode():
@@ -61,9 +61,9 @@ def matrix_rate(device: torch.device, dtype: torch.dtype) -> float:
 
 
 def peak_memory() -> int:
-    """The peak memory of this process, in bytes.
+    """Return the peak memory of this process, in bytes.
 
-    Not `ru_maxrss` if avoidable: on Linux a process inherits that from its parent.
+    `ru_maxrss` is avoided if possible, because on Linux a process inherits it from its parent.
     """
     if _STATUS.is_file():
         for line in _STATUS.read_text().splitlines():

@@ -1,4 +1,4 @@
-"""Full-size models with random weights, made on demand: their output is meaningless, their cost is real.
+"""Full-size models with random weights, created on demand: their output is meaningless, but their cost is realistic.
 
 python -m perf.made_models bert-29k --items-from stereoset
 """
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Part of the name of every folder; raise it whenever a recipe changes.
+# Part of the name of every folder; increase it when a recipe changes.
 _VERSION = 4
 # The standard deviation of logits, so that probabilities are neither nearly equal nor zero. Weights within the layers
 # keep transformers' initial scale: larger ones would amplify rounding errors of any implementation.
@@ -22,25 +22,25 @@ _SPREAD_OF_LOGITS = 1.5
 
 
 def default_folder() -> Path:
-    """The folder of made models."""
+    """Return the folder of created models."""
     return Path(tempfile.gettempdir()) / "tiltmeter-made-models"
 
 
 def ensure(name: str, source: str, root: Path) -> str:
-    """The folder of a made model, which is made if it does not exist, or `name` itself for any other model."""
+    """Return the folder of one of these models, and create it if needed; return the name of any other model."""
     if name not in RECIPES:
         return name
     folder = _folder(name, source, root)
     if not folder.is_dir():
         print(f"Making {name} …", file=sys.stderr, flush=True)
-        # In a separate process, so that its memory does not count in a measurement.
+        # In a separate process, so that its memory is not measured.
         command = [sys.executable, "-m", __spec__.name, name, "--items-from", source, "--models-dir", str(root)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return str(folder)
 
 
 def make(name: str, source: str, root: Path) -> Path:
-    """Make a model and save it in the Hugging Face layout."""
+    """Create a model and save it in the Hugging Face layout."""
     import torch
     import transformers
 
@@ -111,7 +111,7 @@ def _t5(texts: list[str]) -> tuple[Any, Any]:
 
 
 def _spread_logits(model: Any, last_norm: Any, scale: float = 1.0) -> None:
-    """Set the gain of the last norm, whose output has norm sqrt(width), for logits of the wanted standard deviation."""
+    """Set the gain of the last norm, whose output has norm sqrt(width), for the target deviation of logits."""
     import torch
 
     embeddings = model.get_output_embeddings().weight
@@ -129,7 +129,7 @@ RECIPES: dict[str, Callable[[list[str]], tuple[Any, Any]]] = {
 
 
 def main() -> None:
-    """Make one model."""
+    """Create one model."""
     parser = argparse.ArgumentParser(description="Make a full-size model with random weights.")
     parser.add_argument("name", choices=RECIPES)
     parser.add_argument("--items-from", default="starter", help="a data set or JSONL file to train the tokenizer on")

@@ -1,8 +1,8 @@
 """Tokenizers trained on the items, with vocabularies padded to the size of real ones.
 
-A vocabulary of real size trained on a few thousand sentences would contain every word as one token. Real tokenizers
-split rare words and have about 1.3 tokens per word, so the trained part is made small enough for the same ratio; the
-other entries never occur, but cost as much as any other.
+A vocabulary of real size that is trained on a few thousand sentences would contain every word as one token. Real
+tokenizers have about 1.3 tokens per word, so the trained part is small enough for the same ratio. The other entries
+never occur, but have the same cost.
 """
 
 import json
@@ -20,7 +20,7 @@ _SENTINELS = [f"<extra_id_{number}>" for number in range(100)]
 
 
 def word_piece(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
-    """A tokenizer like BERT's (cased)."""
+    """Return a tokenizer like that of BERT (cased)."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
     def train(sentences: Sequence[str], trained: int) -> Tokenizer:
@@ -50,7 +50,7 @@ def word_piece(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
 
 
 def byte_level(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
-    """A tokenizer like GPT-2's."""
+    """Return a tokenizer like that of GPT-2."""
     end = "<|endoftext|>"
 
     def train(sentences: Sequence[str], trained: int) -> Tokenizer:
@@ -71,7 +71,7 @@ def byte_level(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
 
 
 def unigram(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
-    """A tokenizer like T5's, with a hundred sentinels after `size` pieces."""
+    """Return a tokenizer like that of T5, with a hundred sentinels after `size` pieces."""
 
     def train(sentences: Sequence[str], trained: int) -> Tokenizer:
         tokenizer = Tokenizer(models.Unigram())
@@ -101,13 +101,13 @@ def unigram(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
 
 
 def tokens_per_word(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
-    """The number of tokens per whitespace-separated word."""
+    """Return the number of tokens per whitespace-separated word."""
     tokens = sum(len(encoded.ids) for encoded in tokenizer.encode_batch(list(texts), add_special_tokens=False))
     return tokens / sum(len(text.split()) for text in texts)
 
 
 def _fitted(train: Callable[[Sequence[str], int], Tokenizer], texts: Sequence[str], size: int) -> Tokenizer:
-    """Train at the size, found by bisection, that comes closest to `TOKENS_PER_WORD`."""
+    """Train a tokenizer with the vocabulary size that is closest to `TOKENS_PER_WORD`, by bisection."""
     sentences = random.Random(0).sample(texts, min(len(texts), _MOST_SENTENCES))
     low, high = _SMALLEST, size
     tried: dict[float, Tokenizer] = {}

@@ -1,4 +1,4 @@
-"""Small source items."""
+"""Small source items for projects."""
 
 from pathlib import Path
 
@@ -33,13 +33,13 @@ def next_item(number: int) -> AssociationItem:
 
 
 def source_file(path: Path, blanks: int = 4, nexts: int = 2) -> str:
-    """The path of a file with so many items of the two parts."""
+    """Write this number of items of the two parts to a file, and return its path."""
     write_jsonl([*map(blank_item, range(blanks)), *map(next_item, range(nexts))], path)
     return str(path)
 
 
 def gest_file(path: Path) -> str:
-    """The path of a file with GEST sentences."""
+    """Write GEST sentences to a file, and return its path."""
     sentences = ["I was sure.", "I was at home.", "I slept.", "I see a tree."]
     write_jsonl([GestItem(f"g{n}", "en", n + 1, sentence) for n, sentence in enumerate(sentences)], path)
     return str(path)

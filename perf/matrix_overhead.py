@@ -1,10 +1,10 @@
-"""What a matrix costs beside the same runs in one process, and how two workers scale.
+"""The overhead of a matrix over the same runs in one process, and the scaling with two workers.
 
     python -m perf.matrix_overhead --on stereoset --languages en --limit 1100 --repeats 3
 
-The same cells by `evaluate` in one process and by the local engine with one job at a time: both at once, with one
-thread each, since the speed of a shared machine changes from minute to minute. Then the engine alone, with one job and
-with two.
+The same cells are measured by `evaluate` in one process and by the local engine with one job, both at the same time
+with one thread each, because the speed of a shared machine varies. Then the engine is measured alone, with one and two
+jobs.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def measure(folder: Path, matrix: RunMatrix, repeats: int) -> dict[str, Any]:
-    """Seconds and processor seconds of the ways, and their ratios: medians, and all of them."""
+    """Return wall and CPU seconds of both ways and their ratios: medians and all values."""
     found: dict[str, list[Any]] = {"pairs": [], "one job": [], "two jobs": []}
     one, two = (_JOBS.replace("JOBS", str(count)) for count in (1, 2))
     for turn in range(repeats):
@@ -87,7 +87,7 @@ def measure(folder: Path, matrix: RunMatrix, repeats: int) -> dict[str, Any]:
 
 
 def timed(folder: Path, matrix: RunMatrix, programs: list[str]) -> list[tuple[float, float]]:
-    """The seconds and processor seconds of programs that run at once, each with a cache and an output of its own."""
+    """Return wall and CPU seconds of programs that run in parallel, each with its own cache and output."""
     began = time.monotonic()
     running = {}
     for place, program in enumerate(programs):
@@ -96,7 +96,7 @@ def timed(folder: Path, matrix: RunMatrix, programs: list[str]) -> list[tuple[fl
         running[subprocess.Popen(words, env=own, stderr=subprocess.DEVNULL).pid] = place
     found = [(0.0, 0.0)] * len(programs)
     while running:
-        pid, status, used = os.wait4(-1, 0)  # with what it has waited for: the server of jobs, and jobs
+        pid, status, used = os.wait4(-1, 0)  # includes child processes: the job server and the jobs
         if os.waitstatus_to_exitcode(status):
             raise SystemExit("A program failed.")
         found[running.pop(pid)] = (round(time.monotonic() - began, 1), round(used.ru_utime + used.ru_stime, 1))

@@ -1,9 +1,9 @@
-"""A matrix on a Ray cluster of three nodes whose workers are killed at random, and one node with them.
+"""A matrix on a Ray cluster of three nodes, with randomly killed workers and one killed node.
 
     TILTMETER_MIRROR=… python -m perf.matrix_ray --kills 20 --limit 60
 
-Six small models on stereoset and starter in five languages and gender-pairs in three. At the end every cell must be
-complete and have the bytes of runs made one by one, and only batches in flight may have been asked twice.
+Six small models are measured on stereoset and starter in five languages, and on gender-pairs in three. At the end every
+cell must be complete and identical to a single run, and only batches in flight may have been computed twice.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-# As Ray sets it for tasks of one CPU: other numbers of threads may round differently.
+# The number that Ray uses for tasks of one CPU: other numbers of threads may round differently.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 from perf.matrix_scene import asked_twice, differing, log_questions, make_models, make_plan
@@ -30,7 +30,7 @@ from tiltmeter.cluster.plan_cells import RunMatrix
 
 LANGUAGES = ["en", "de", "fr", "es", "tr"]
 BENCHMARKS = ["stereoset", "starter", "gender-pairs:en,de,fr"]
-# The share of kills that hit a job while it asks, and not while it starts.
+# The share of kills of a job while it computes answers; the others are while it starts.
 _WHILE_ASKING = 0.8
 
 
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def measure(folder: Path, kills: int, limit: int, seconds: float, seed: int) -> dict[str, Any]:
-    """The figures of one matrix."""
+    """Return the results of one matrix."""
     import ray
     from ray.cluster_utils import Cluster
 
@@ -93,7 +93,7 @@ def measure(folder: Path, kills: int, limit: int, seconds: float, seed: int) -> 
 
 
 class _Killer(threading.Thread):
-    """Kills the process of a random job, again and again: most of them while they ask; once, a whole node."""
+    """Kills processes of random jobs repeatedly, most of them while they compute answers, and once a whole node."""
 
     def __init__(
         self, cluster: Any, nodes: list[Any], kills: int, seconds: float, chance: random.Random, matrix: RunMatrix

@@ -1,4 +1,4 @@
-"""What the measurements of matrices share: small models, a plan, and runs made one by one to compare with."""
+"""Shared parts of the measurements of matrices: small models, a plan, and single runs for comparison."""
 
 import hashlib
 import json
@@ -17,12 +17,12 @@ from tiltmeter.runs.evaluate import evaluate
 NAMES = ("bert", "roberta", "xlm-roberta", "gpt2", "llama", "t5")
 _COMPARED = ("scores.parquet", "measures.json")
 _LOG = "asked.jsonl"
-# Tokens in a batch: so few that a kill costs little, and several batches are stored in each cell.
+# Tokens per batch: few, so that a kill loses little and each cell has several batches.
 _BATCH = 2000
 
 
 def make_models(folder: Path, names: tuple[str, ...] = NAMES, width: int = 64, layers: int = 2) -> list[Path]:
-    """Models with random weights, and tokenizers trained on the starter set."""
+    """Create models with random weights, and tokenizers that are trained on the starter set."""
     import torch
     import transformers as t
 
@@ -61,7 +61,7 @@ def make_models(folder: Path, names: tuple[str, ...] = NAMES, width: int = 64, l
         if not path.is_dir():
             torch.manual_seed(number)
             model, tokenizer = recipes[name]()
-            model.resize_token_embeddings(len(tokenizer))  # special tokens may come on top
+            model.resize_token_embeddings(len(tokenizer))  # plus special tokens
             model.save_pretrained(path)
             tokenizer.save_pretrained(path)
         made.append(path)
@@ -69,7 +69,7 @@ def make_models(folder: Path, names: tuple[str, ...] = NAMES, width: int = 64, l
 
 
 def make_plan(folder: Path, models: list[Path], benchmarks: list[str], languages: list[str], limit: int) -> RunMatrix:
-    """A plan of these models, and its matrix in the folder `out`."""
+    """Write a plan of these models, and return its matrix in the folder `out`."""
     lines = [f"benchmarks = {json.dumps(benchmarks)}", f"languages = {json.dumps(languages)}", f"limit = {limit}"]
     for model in models:
         lines += ["[[models]]", f"name = {json.dumps(str(model))}", f"batch_tokens = {_BATCH}"]
@@ -79,7 +79,7 @@ def make_plan(folder: Path, models: list[Path], benchmarks: list[str], languages
 
 
 def log_questions(folder: Path) -> None:
-    """From now on, write the questions whose answers this process has computed to a file, before they are stored."""
+    """Write questions to a file when this process has computed their answers, before they are stored."""
     put = JobAnswers.put
 
     def logged(self: JobAnswers, fingerprint: str, answers: Any) -> None:
@@ -91,7 +91,7 @@ def log_questions(folder: Path) -> None:
 
 
 def asked_twice(matrix: RunMatrix) -> tuple[int, int, int]:
-    """The number of questions that were asked, of those asked more than once, and of the batches that these were in."""
+    """Return the number of questions, of repeated questions, and of the batches with repeated questions."""
     total = again = batches = 0
     for entry in matrix.models:
         counts: Counter[tuple[str, str]] = Counter()
@@ -108,7 +108,7 @@ def asked_twice(matrix: RunMatrix) -> tuple[int, int, int]:
 
 
 def differing(matrix: RunMatrix, folder: Path) -> tuple[int, list[str]]:
-    """The number of cells that are compared with runs made one by one, and those whose bytes differ."""
+    """Return the number of cells that are compared with single runs, and the cells that differ."""
     folder.mkdir(exist_ok=True)
     os.environ["TILTMETER_CACHE"] = tempfile.mkdtemp(dir=folder)
     compared, different = 0, []

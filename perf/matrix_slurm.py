@@ -1,9 +1,9 @@
-"""The matrix of `perf.matrix_ray` on a real Slurm: a job cancelled, jobs past their time limit, daemons restarted.
+"""The matrix of `perf.matrix_ray` on a real Slurm, with a cancelled job, time limits and restarted daemons.
 
     TILTMETER_MIRROR=… python -m perf.matrix_slurm --limit 60
 
-Slurm's packages must be installed, and the command runs as root. Jobs have a limit of one minute and are requeued some
-seconds before it. At the end every cell must be complete, with the bytes of runs made one by one.
+It needs root and the packages of Slurm. Jobs have a time limit of one minute and are requeued some seconds before it.
+At the end every cell must be complete and identical to a single run.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def measure(folder: Path, limit: int, before: int) -> dict[str, Any]:
-    """The figures of one matrix."""
+    """Return the results of one matrix."""
     os.environ["TILTMETER_CACHE"] = str(folder / "cache")
     matrix = make_plan(folder, make_models(folder / "models"), BENCHMARKS, LANGUAGES, limit)
     slurm = Slurm(folder / "slurm")
@@ -81,7 +81,7 @@ def measure(folder: Path, limit: int, before: int) -> dict[str, Any]:
 
 
 class _Trouble(threading.Thread):
-    """Cancels a job that runs, then restarts Slurm's daemons while others run."""
+    """Cancels a running job, and then restarts the daemons of Slurm while other jobs run."""
 
     def __init__(self, slurm: Slurm, matrix: RunMatrix) -> None:
         super().__init__(daemon=True)
@@ -99,7 +99,7 @@ class _Trouble(threading.Thread):
         self.restarts += 1
 
     def _asking(self) -> Any:
-        """A job that has begun to ask its model; waits for the first."""
+        """Wait for the first job that computes answers, and return it."""
 
         def running() -> list[Any]:
             found = [entry for entry in self._matrix.models if (entry.folder / SUBMITTED).is_file()]

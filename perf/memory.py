@@ -17,7 +17,7 @@ WAYS = ("published", "tiltmeter")
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Score all items once; the record has the peak memory, in total and after loading, weights and seconds."""
+    """Score all items once, and return a record of peak memory (total and after loading), weights and seconds."""
     import torch
 
     from perf.machine import forget_peak_memory, peak_memory, synchronise
@@ -49,7 +49,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_apart(options: argparse.Namespace, way: str, **changes: object) -> dict[str, Any]:
-    """`measure` in a separate process."""
+    """Call `measure` in a separate process."""
     from perf.prepared import as_arguments
 
     command = [sys.executable, "-m", __spec__.name, "--way", way, "--bare", *as_arguments(options, **changes)]
@@ -58,7 +58,7 @@ def measure_apart(options: argparse.Namespace, way: str, **changes: object) -> d
 
 
 def row(record: dict[str, Any]) -> list[str]:
-    """A record as a row of a table."""
+    """Return a record as a row of a table."""
     on_device = record["peak_on_device"]
     return [
         record["way"],

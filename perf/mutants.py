@@ -1,15 +1,14 @@
-"""Mutation testing: change the code in one place at a time and see whether the tests of its room fail.
+"""Mutation testing: change the code in one place at a time, and check whether the tests of its package fail.
 
     python -m perf.mutants --rooms measures engine comparing --count 420 --jobs 2 --out mutants.md
 
-A mutant that no test fails on (a survivor) is either equivalent to the code, or shows a test that is missing. Places
-are drawn with a seed, the same number for each room. Each mutant is a copy of the package with one node of one syntax
-tree changed; the tests of its module run first, then the rest of the room's, then those marked slow, until one fails.
-The tests run on the unchanged code before: one that fails there is left out, and named. The outcomes are written as
-they come.
+A mutant on which no test fails (a survivor) is either equivalent to the code, or shows that a test is missing. Places
+are sampled with a seed, the same number in each package. Each mutant is a copy of Tiltmeter with one changed node in a
+syntax tree. The tests of its module run first, then the other tests of its package, then slow tests, until one fails.
+Tests that fail on the unchanged code are excluded and listed. Outcomes are written as they arrive.
 
-Numbers on which no result depends are not drawn (`ARBITRARY`). Mutants that are known to be equivalent stand in
-`perf/mutants-equivalent.md` with the reason; if one is drawn it is not tested, and counted as explained.
+Numbers without an effect on results are not sampled (`ARBITRARY`). Equivalent mutants are listed with the reason in
+`perf/mutants-equivalent.md`; they are not tested, and counted as explained.
 """
 
 import argparse
@@ -35,7 +34,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "tiltmeter"
 EQUIVALENT = ROOT / "perf" / "mutants-equivalent.md"
 ROOMS = ("measures", "engine", "comparing")
-TIMEOUT = 300  # seconds; an endless loop counts as caught, and has a column of its own
+TIMEOUT = 300  # seconds; an endless loop counts as caught, in a separate column
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -59,13 +58,13 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.Mult,
 }
 _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "sum": "max"}
-# Keyword arguments that cannot change a result: wording, types, copies, speed.
+# Keyword arguments that cannot change a result: texts, types, copies, speed.
 _NO_MATTER = {"dtype", "copy", "strict", "encoding", "slots", "frozen", "kw_only", "repr", "compare", "maxsize", "key"}
 _NO_MATTER |= {"non_blocking"}
 
-# Numbers on which no result depends, by file: sizes and limits tuned for speed, tolerances between rounding and a wrong
-# formula, and made inputs that any others could replace. Of an assignment its value is not drawn; of a function, its
-# numbers. What depends on them is tested with other values, or by a property such as "no batch is larger".
+# Numbers without an effect on results, by file: sizes and limits for speed, tolerances between rounding and a wrong
+# formula, and arbitrary inputs of checks. The value of an assignment and the numbers of a function are not sampled.
+# Code that depends on them is tested with other values, or by a property such as "no batch is larger".
 ARBITRARY: dict[str, set[str]] = {
     "engine/__init__.py": {"ENGINE_VERSION"},
     "engine/answerer.py": {"_PACK_WIDTH_ON_GPU", "_BATCHES_AHEAD", "pack_width_on_cpu", "build_example_inputs"},
@@ -83,7 +82,7 @@ ARBITRARY: dict[str, set[str]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one file: `change` shows it, `scope` is the function or class around it, if any."""
+    """One change of one file; `change` describes it, and `scope` is the function or class around it, if any."""
 
     path: Path
     scope: str
@@ -94,17 +93,17 @@ class Mutant:
 
     @property
     def room(self) -> str:
-        """The room of the file."""
+        """The package of the file."""
         return self.path.relative_to(PACKAGE).parts[0]
 
     @property
     def source(self) -> str:
-        """The changed file."""
+        """The source of the changed file."""
         return _unparsed(self.tree, self.node)
 
     @property
     def explained(self) -> bool:
-        """Whether `perf/mutants-equivalent.md` says why it changes no result."""
+        """Whether `perf/mutants-equivalent.md` explains why it changes no result."""
         file = self.path.relative_to(PACKAGE / self.room).as_posix()
         return (self.room, file, self.scope, self.change) in explained()
 
@@ -114,13 +113,13 @@ class Mutant:
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
-    """Every mutant of a file."""
+    """Yield every mutant of a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in _mutable(tree, ARBITRARY.get(path.relative_to(PACKAGE).as_posix(), set())):
         if _change(node) is None:
             continue
-        # A number or a truth value alone does not show which of them it is.
+        # A number or a truth value alone does not identify the place.
         shown = node
         while _is_value(shown) or isinstance(shown, ast.keyword):
             shown = parents[shown]
@@ -132,7 +131,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
 
 def _unparsed(around: ast.AST, node: ast.AST) -> str:
-    """The code of a part of a syntax tree with one of its nodes changed."""
+    """Return the code of a part of a syntax tree with one changed node."""
     copies: dict[int, ast.AST] = {}
     changed = copy.deepcopy(around, copies)
     if change := _change(copies[id(node)]):
@@ -141,7 +140,7 @@ def _unparsed(around: ast.AST, node: ast.AST) -> str:
 
 
 def _scope(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
-    """The names of the classes and functions around a node, as in `Class.method`."""
+    """Return the names of the classes and functions around a node, as in `Class.method`."""
     names: list[str] = []
     while node in parents:
         node = parents[node]
@@ -151,7 +150,7 @@ def _scope(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
 
 
 def _difference(before: str, after: str) -> str:
-    """Both codes in one line each, of long ones the part around the difference."""
+    """Return both codes in one line each; long ones are cut to the part around the difference."""
     before, after = (" ".join(code.replace("`", "'").split()) for code in (before, after))
     equal = next((index for index, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), 0)
     start = max(0, equal - 70)
@@ -160,7 +159,7 @@ def _difference(before: str, after: str) -> str:
 
 @cache
 def explained() -> frozenset[tuple[str, str, str, str]]:
-    """The mutants that are known to be equivalent: room, file, scope and change of each."""
+    """Return the equivalent mutants: package, file, scope and change of each."""
     found = []
     for section in EQUIVALENT.read_text(encoding="utf-8").split("\n## ")[1:]:
         room, _, text = section.partition("\n")
@@ -175,7 +174,7 @@ def explained() -> frozenset[tuple[str, str, str, str]]:
 
 
 def _mutable(tree: ast.AST, arbitrary: Collection[str]) -> Iterator[ast.AST]:
-    """The nodes inside functions that can be changed, without annotations, messages of errors and docstrings."""
+    """Yield the nodes that can be changed, without annotations, error messages and docstrings."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name not in ("__repr__", "__str__"):
@@ -195,12 +194,12 @@ def _names(node: ast.Assign | ast.AnnAssign) -> set[str]:
 
 
 def _is_number(node: ast.AST) -> bool:
-    """Whether a node is a number, with or without a sign."""
+    """Return whether a node is a number, with or without a sign."""
     return _is_value(node) and not isinstance(getattr(node, "value", None), bool)
 
 
 def _is_value(node: ast.AST) -> bool:
-    """Whether a node is a number, with or without a sign, or a truth value."""
+    """Return whether a node is a number, with or without a sign, or a truth value."""
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
@@ -223,7 +222,7 @@ def _inside(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _change(node: ast.AST) -> Callable[[], object] | None:
-    """The function that changes a node; None if there is no change for such a node."""
+    """Return the function that changes a node; None if there is none."""
     match node:
         case ast.Compare(ops=[operator]) if type(operator) in _COMPARISONS:
             return partial(setattr, node, "ops", [_COMPARISONS[type(operator)]()])
@@ -262,7 +261,7 @@ def _of_text(node: ast.BinOp) -> bool:
 
 
 def drawn(rooms: list[str], count: int, seed: int) -> list[Mutant]:
-    """A random sample of mutants, equally many from each room."""
+    """Return a random sample of mutants, the same number from each package."""
     chosen: list[Mutant] = []
     for number, room in enumerate(rooms):
         share = count // len(rooms) + (number < count % len(rooms))
@@ -272,7 +271,7 @@ def drawn(rooms: list[str], count: int, seed: int) -> list[Mutant]:
 
 
 def tested(mutant: Mutant, left_out: Collection[str]) -> tuple[str, float]:
-    """The result (`caught`, `survived`, `timeout` or `explained`), and the seconds it took."""
+    """Test a mutant, and return the result (`caught`, `survived`, `timeout` or `explained`) and the seconds."""
     if mutant.explained:
         return "explained", 0.0
     began = time.monotonic()
@@ -290,7 +289,7 @@ def tested(mutant: Mutant, left_out: Collection[str]) -> tuple[str, float]:
 
 
 def _pytest(source: Path, *options: str, seconds: float | None = TIMEOUT) -> subprocess.CompletedProcess[str] | None:
-    """Run tests on the package in a folder; None if they did not end in time."""
+    """Run tests on the package in a folder; return None if they exceed the time limit."""
     beyond = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not entry.endswith("src")]
     environment = {
         **os.environ,
@@ -315,10 +314,10 @@ def _pytest(source: Path, *options: str, seconds: float | None = TIMEOUT) -> sub
 
 
 def _outcome(result: subprocess.CompletedProcess[str] | None) -> str:
-    """What a run of the tests says of a mutant."""
+    """Return the result of a mutant from a run of the tests."""
     if result is None:
         return "timeout"
-    if result.returncode < 0:  # ended by a signal, such as a segmentation fault
+    if result.returncode < 0:  # killed by a signal, such as a segmentation fault
         return "caught"
     no_tests = 5
     outcome = {0: "survived", 1: "caught", 2: "caught", no_tests: "survived"}.get(result.returncode)
@@ -328,7 +327,7 @@ def _outcome(result: subprocess.CompletedProcess[str] | None) -> str:
 
 
 def failing(rooms: list[str], jobs: int) -> list[str]:
-    """The tests of some rooms that fail on the unchanged code, on this machine."""
+    """Return the tests of packages that fail on the unchanged code on this machine."""
     side_by_side = ["-n", str(jobs)] if find_spec("xdist") else []
     folders = [str(ROOT / "tests" / room) for room in rooms]
     with tempfile.TemporaryDirectory() as folder:
@@ -341,7 +340,7 @@ def failing(rooms: list[str], jobs: int) -> list[str]:
 
 
 def test_files(mutant: Mutant) -> list[Path]:
-    """The tests of the mutant's room, those of its own module first."""
+    """Return the tests of the package of a mutant, those of its module first."""
     files = sorted((ROOT / "tests" / mutant.room).rglob("test_*.py"))
     own = f"test_{mutant.path.stem}"
     return sorted(files, key=lambda path: (path.stem != own, not path.stem.startswith(own)))
@@ -351,7 +350,7 @@ Outcomes = list[tuple[Mutant, str, float]]
 
 
 def written(rooms: list[str], count: int, outcomes: Outcomes, left_out: list[str]) -> str:
-    """The outcomes so far, as Markdown."""
+    """Return the outcomes so far as Markdown."""
     lines = ["| room | tested | caught | of them timed out | survived | explained, not tested |"]
     lines += ["| --- | ---: | ---: | ---: | ---: | ---: |"]
     for room in rooms:
@@ -370,7 +369,7 @@ def written(rooms: list[str], count: int, outcomes: Outcomes, left_out: list[str
 
 
 def main() -> None:
-    """Test the mutants and write down the outcomes."""
+    """Test the mutants and write the outcomes."""
     parser = argparse.ArgumentParser(prog="python -m perf.mutants", description=__doc__)
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS))
     parser.add_argument("--count", type=int, default=420)

@@ -3,7 +3,7 @@
     python -m perf.next_sentence_accuracy MODEL --pairs FOLDER --out FOLDER [--seeds 0,1,2]
         [--designs recommended,published] [--set core_rate=1e-4 …] [--keep]
 
-Prints the accuracy of each language with its interval, the mean of the languages, and the mean over the seeds.
+It prints the accuracy of each language with its interval, the mean over languages, and the mean over seeds.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Tokens a second in training a next-sentence head: Tiltmeter's batches and a plain Trainer loop, in alternating turns.
+"""Tokens per second in training a next-sentence head: Tiltmeter and a plain Trainer loop in alternating turns.
 
     python -m perf.next_sentence_speed MODEL --pairs FOLDER [--updates 40] [--turns 5] [--batch 64] [--cpu]
 
-Both train the same module with the same precision, batch and attention kernel. The plain loop takes pairs in random
-order and pads to the longest of the batch; ours has batches of about the same length. Tokens are those of the pairs,
-without padding. The share of the matrix rate counts 6 operations a weight and token, embeddings left out, against the
-rate of a large matrix product measured in the same run.
+Both train the same module with the same precision, batch size and attention kernel. The plain loop takes pairs in
+random order and pads to the longest of the batch; Tiltmeter uses batches of similar length. Tokens are counted without
+padding. The share of the matrix rate is 6 operations per weight and token (without embeddings) by the rate of a large
+matrix product in the same run.
 """
 
 import argparse
@@ -70,7 +70,7 @@ class Clock(TrainerCallback):
 
 
 def padded(examples: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
-    """A batch padded to its longest pair."""
+    """Return a batch padded to its longest pair."""
     rows = [torch.from_numpy(np.array(example["ids"], dtype=np.int64)) for example in examples]
     return {
         "input_ids": torch.nn.utils.rnn.pad_sequence(rows, batch_first=True),
@@ -167,7 +167,7 @@ def _turn(
     with use_bf16_residual(module.core, precision, arguments.device) if name == "ours" else nullcontext():
         trainer.train()
     first, last = clock.times
-    # Batches are counted when they are made; one more may have been prepared ahead.
+    # Batches are counted when they are created; one more may have been prepared in advance.
     return sum(seen[_WARM_UP : _WARM_UP + given.updates]) / (last - first)
 
 
@@ -177,7 +177,7 @@ def _count(batch: dict[str, torch.Tensor], seen: list[int]) -> dict[str, torch.T
 
 
 class _Counted(Dataset[dict[str, torch.Tensor]]):
-    """Batches from an index on, counted as they are made."""
+    """Batches from an index on, counted when they are created."""
 
     def __init__(self, batches: TrainingBatches, seen: list[int], start: int) -> None:
         self._batches, self._seen, self._start = batches, seen, start
@@ -190,7 +190,7 @@ class _Counted(Dataset[dict[str, torch.Tensor]]):
 
 
 def _matrix_rate(device: torch.device, precision: torch.dtype, size: int = 8192) -> float:
-    """Operations a second of a large matrix product."""
+    """Return the operations per second of a large matrix product."""
     size = size if device.type == "cuda" else 2048
     a, b = (torch.randn(size, size, device=device, dtype=precision) for _ in range(2))
     times = []

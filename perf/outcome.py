@@ -23,13 +23,13 @@ class Outcome:
     later: Callable[[], None] | None = None
 
     def settle(self) -> None:
-        """Do the work that was deferred until after the timed part."""
+        """Do the work that was deferred to the end of the timed part."""
         if self.later:
             later, self.later = self.later, None
             later()
 
     def log_probabilities(self) -> dict[str, NDArray[np.float64]]:
-        """The log-probabilities from which each candidate's score was computed."""
+        """Return the log-probabilities from which the score of each candidate was computed."""
         if self.logs:
             return {key: np.concatenate([np.empty(0), *logs]) for key, logs in self.numbers.items()}
         with np.errstate(divide="ignore"):
@@ -47,7 +47,7 @@ class Difference:
     underflows: int
 
     def as_dict(self) -> dict[str, float | None]:
-        """The fields by name, for JSON."""
+        """Return the fields by name, for JSON."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -83,7 +83,7 @@ def difference(one: Outcome, other: Outcome, *, log_scores: bool = False) -> Dif
 
 
 def stereotype_score(items: Sequence, scores: Mapping[str, float]) -> float | None:
-    """The percentage of items whose stereotype scores above its anti-stereotype; None for other forms of item."""
+    """Return the percentage of items whose stereotype has the higher score; None for other forms."""
     wins = []
     for item in items:
         by_role = {c.role: scores.get(c.id) for c in getattr(item, "candidates", ())}

@@ -1,4 +1,4 @@
-"""Peak memory and time of `tiltmeter train pairs` for more and more articles, each number in a separate process.
+"""Peak memory and time of `tiltmeter train pairs` by number of articles, each in a separate process.
 
 python -m perf.pairs_memory --articles 10000 100000 1000000
 """
@@ -24,7 +24,7 @@ _WORDS = [first + second for first in ("ba", "ke", "li", "mo") for second in ("r
 
 @dataclass(frozen=True)
 class MadeArticles:
-    """Articles of random words; one sentence in ten is the same in many articles."""
+    """Articles of random words; one in ten sentences is the same in many articles."""
 
     articles: int
     language: str
@@ -46,7 +46,7 @@ class MadeArticles:
 
 
 def measure(articles: int) -> dict[str, Any]:
-    """Make pairs of articles; the record has the pairs, the seconds and the peak memory of the process in bytes."""
+    """Create pairs, and return a record of their number, the seconds and the peak memory of the process in bytes."""
     from tiltmeter.training.pairs_creation import PairOptions, make_pairs
 
     began = time.perf_counter()
@@ -59,12 +59,12 @@ def measure(articles: int) -> dict[str, Any]:
 
 
 def _peak_memory() -> int:
-    """The peak memory of this process in bytes; `perf.machine` would import torch, which pairs do without."""
+    """Return the peak memory of this process in bytes; `perf.machine` would import torch, which pairs do not need."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def measure_apart(articles: int) -> dict[str, Any]:
-    """`measure` in a separate process."""
+    """Call `measure` in a separate process."""
     command = [sys.executable, "-m", __spec__.name, "--bare", "--articles", str(articles)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     record: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""From command-line options to items, a model, and both ways of scoring."""
+"""Prepare items, a model and both ways of scoring from command-line options."""
 
 import argparse
 import copy
@@ -28,7 +28,7 @@ _DTYPES = ("float32", "bfloat16", "float16")
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """A parser with the options that all commands share."""
+    """Return a parser with the options of all commands."""
     command = argparse.ArgumentParser(description=description)
     command.add_argument("--workload", required=True, choices=WORKLOADS)
     command.add_argument("--model", required=True, help=f"{', '.join(RECIPES)}, embedded, or a model folder")
@@ -62,7 +62,7 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def as_arguments(options: argparse.Namespace, **changes: object) -> list[str]:
-    """The shared options as command-line arguments, for a separate process."""
+    """Return the options of all commands as arguments for a separate process."""
     arguments: list[str] = []
     names = [action.dest for action in parser("")._actions if action.dest not in ("help", "json")]
     for name, value in {**{name: getattr(options, name) for name in names}, **changes}.items():
@@ -119,7 +119,7 @@ class Prepared:
             return self._published(model, self.items if items is None else items)
 
     def exact(self, items: Sequence[Item]) -> Outcome:
-        """Score items the published way in double precision, to see which way a rounding difference comes from."""
+        """Score items the published way in double precision, to find the cause of a rounding difference."""
         with torch.inference_mode():
             return self._published(replace(self._published_model, module=copy.deepcopy(self.module).double()), items)
 
@@ -153,7 +153,7 @@ class Prepared:
 
 
 def prepare(options: argparse.Namespace) -> Prepared:
-    """Load the items, make the model if necessary, and open it."""
+    """Load the items, create the model if needed, and open it."""
     if options.threads:
         torch.set_num_threads(options.threads)
     workload = WORKLOADS[options.workload]

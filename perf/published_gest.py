@@ -1,10 +1,10 @@
-"""Our own implementation of how GEST's released code (Pikuliak et al. 2024) scores sentences in templates.
+"""A reimplementation of the scoring of sentences in templates in the released code of GEST (Pikuliak et al. 2024).
 
-It keeps what makes the algorithm slow: templates one by one; for masked models, both wordings as separate inputs,
-though they are equal once masked, and a softmax over the vocabulary at every position; for causal models, logits at
-every position, though only the last is read; one probability fetched at a time. It does not keep incidental costs: it
-uses batches instead of single sentences and no gradients (unless asked for), tokenizes each text once, and gives no
-score, instead of a wrong one, if the two words have different numbers of tokens.
+It keeps the properties that make the algorithm slow: one template at a time; for masked models, both wordings as
+separate inputs (although they are equal when masked) and a softmax over the vocabulary at every position; for causal
+models, logits at every position (although only the last is read); one probability fetched at a time. It avoids
+incidental costs: it uses batches, no gradients (unless requested) and one tokenization per text. It returns no score
+instead of a wrong one if the two words have different numbers of tokens.
 """
 
 from collections import defaultdict
@@ -37,7 +37,7 @@ class _Wording:
 
 
 def templates_masked(items: Sequence[GestItem], model: PublishedModel) -> Outcome:
-    """In each wording, mask the tokens in which the two differ, and read the probabilities of its own word."""
+    """Mask the tokens in which the two wordings differ, and read the probabilities of each word."""
     numbers: dict[str, list[float]] = defaultdict(list)
     for wordings in model.batches(list(_wordings(items, model.tokenizer))):
         inputs = model.pad([wording.ids for wording in wordings])
@@ -77,7 +77,7 @@ def templates_causal(items: Sequence[GestItem], model: PublishedModel) -> Outcom
 
 
 def _token(tokenizer: Any, word: str) -> int:
-    """The id of a word within a text; it must be one token."""
+    """Return the id of a word within a text; it must be one token."""
     before, both = (tokenizer.encode(text, add_special_tokens=False) for text in (",", f", {word}"))
     if len(both) != len(before) + 1:
         raise SystemExit(f"The published way needs words of one token; in this model {word!r} has more.")
@@ -85,6 +85,6 @@ def _token(tokenizer: Any, word: str) -> int:
 
 
 def _log_ratios(numbers: dict[str, list[float]]) -> dict[str, float]:
-    """For each sentence, the mean log-probability of the masculine word minus that of the feminine word."""
+    """Return, for each sentence, the mean log-probability of the masculine word minus that of the feminine word."""
     means = {key: np.log(values).reshape(2, -1).mean(axis=1) for key, values in numbers.items()}
     return {key: float(male - female) for key, (male, female) in means.items()}

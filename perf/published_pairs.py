@@ -1,11 +1,11 @@
-"""Our own implementation of how the code of Nangia et al. (2020) and Steinborn et al. (2022) scores sentence pairs.
+"""A reimplementation of the scoring of sentence pairs by Nangia et al. (2020) and Steinborn et al. (2022).
 
-It keeps what makes the algorithm slow: pairs and sentences one by one, a masked copy of the sentence for every shared
-token, logits at every position of every copy though one is read, separate softmaxes for probabilities and their
-logarithms, the vocabulary sorted and compared with the token to see whether that is the most probable, and a Python
-loop that fetches one probability at a time. In its favour, several copies are batched (Nangia et al. use batches of
-one, Steinborn et al. all copies of a sentence), and the model does not return attention weights and hidden states, as
-it does in the code of Steinborn et al.
+It keeps the properties that make the algorithm slow: one pair and sentence at a time, a masked copy of the sentence for
+every shared token, logits at every position of every copy (although one is read), separate softmaxes for probabilities
+and their logarithms, a sorted vocabulary to find the most probable token, and a Python loop that fetches one
+probability at a time. In its favour, several copies are batched (Nangia et al. use batches of one, Steinborn et al. all
+copies of a sentence), and the model does not return attention weights and hidden states, unlike in the code of
+Steinborn et al.
 
 Softmaxes are taken at the masks or, with `everywhere`, at every position, as in the released code of StereoSet and of
 GEST for masked models.
@@ -23,7 +23,7 @@ from tiltmeter.forms.pairs import PairItem
 
 
 def pairs_masked(items: Sequence[PairItem], model: PublishedModel, *, everywhere: bool = False) -> Outcome:
-    """Mask the shared tokens one by one; sums of log-probabilities, S_JSD, and how often the token is the top one."""
+    """Mask the shared tokens one by one; return sums of log-probabilities, S_JSD, and counts of top tokens."""
     numbers: dict[str, list[float]] = {}
     scores: dict[str, float] = {}
     for item in items:
@@ -43,7 +43,7 @@ def pairs_masked(items: Sequence[PairItem], model: PublishedModel, *, everywhere
 
 
 def _shared(more: list[int], less: list[int]) -> tuple[list[int], list[int]]:
-    """The positions of the shared tokens in both sentences, without the first and the last, which are special."""
+    """Return the positions of the shared tokens in both sentences, without the special first and last tokens."""
     places_more: list[int] = []
     places_less: list[int] = []
     for kind, start, end, other_start, other_end in SequenceMatcher(None, more, less).get_opcodes():
@@ -56,7 +56,7 @@ def _shared(more: list[int], less: list[int]) -> tuple[list[int], list[int]]:
 def _read(
     model: PublishedModel, ids: torch.Tensor, places: list[int], *, everywhere: bool
 ) -> tuple[list[float], float, int]:
-    """The probability of each token when it alone is masked; the sum of their logarithms; how many are the top token.
+    """Return the probabilities of masked tokens, the sum of their logarithms, and the number of top tokens.
 
     Logits at the masks are copied for each softmax, as in the released code.
     """
@@ -77,6 +77,6 @@ def _read(
 
 
 def _distance(probabilities: list[float]) -> np.ndarray:
-    """The Jensen-Shannon distance to the true token, by the paper's formula (Eq. 3)."""
+    """Return the Jensen-Shannon distance to the true token (Eq. 3 of the paper)."""
     p = np.array(probabilities)
     return np.sqrt((p * np.log2(p) - (p + 1) * np.log2(p + 1) + 2) / 2)

@@ -1,9 +1,9 @@
-"""Our own plain implementation of how the papers' released code scores StereoSet.
+"""A plain reimplementation of the scoring of StereoSet in the released code of the papers.
 
-It keeps what makes the algorithm slow: batches of a fixed size in the order of the file, padding to the longest
-sentence of the batch, a softmax over the vocabulary at every position, repeated sentences computed again, and a Python
-loop that fetches one probability at a time. It does not keep incidental costs: it uses a fast tokenizer and no
-gradients (unless asked for), adds no row to the embeddings for padding, and reads the first blank if a context has two.
+It keeps the properties that make the algorithm slow: batches of a fixed size in the order of the file, padding to the
+longest sentence of the batch, a softmax over the vocabulary at every position, repeated computation of equal sentences,
+and a Python loop that fetches one probability at a time. It avoids incidental costs: it uses a fast tokenizer and no
+gradients (unless requested), adds no embedding for padding, and reads the first blank if a context has two.
 """
 
 from collections import defaultdict
@@ -36,16 +36,16 @@ class PublishedModel:
     sent: int = field(default=0, init=False)
 
     def batches(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-        """Batches of rows, in order."""
+        """Yield batches of rows in order."""
         for start in range(0, len(rows), self.batch):
             yield rows[start : start + self.batch]
 
     def tokenize(self, *texts: list[str], special: bool = True) -> Any:
-        """A batch of texts or of pairs, padded on the right to the longest."""
+        """Return a batch of texts or pairs, padded on the right to the longest."""
         return self._counted(self.tokenizer(*texts, add_special_tokens=special, padding=True, return_tensors="pt"))
 
     def pad(self, ids: list[list[int]]) -> Any:
-        """A batch of tokenized texts."""
+        """Return a batch of tokenized texts."""
         return self._counted(self.tokenizer.pad({"input_ids": ids}, return_tensors="pt"))
 
     def _counted(self, inputs: Any) -> Any:
@@ -54,7 +54,7 @@ class PublishedModel:
         return inputs.to(self.device)
 
     def outcome(self, numbers: dict[str, list[float]], scores: dict[str, float]) -> Outcome:
-        """The outcome, with the share of padding."""
+        """Return the outcome with the share of padding."""
         return Outcome(logs=False, scores=scores, numbers=numbers, padding=1 - self.tokens / max(1, self.sent))
 
 
@@ -71,7 +71,7 @@ def _geometric_mean(probabilities: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A sentence in which one token of the candidate is masked and those before it are shown."""
+    """A sentence in which one token of the candidate is masked and the earlier ones are not."""
 
     candidate: str
     text: str
@@ -89,7 +89,7 @@ def _steps(items: Sequence[AssociationItem], tokenizer: Any, blank: str) -> list
 
 
 def intrasentence_masked(items: Sequence[AssociationItem], model: PublishedModel) -> Outcome:
-    """Unmask the candidate's tokens from left to right, one input for each; the mean of their probabilities."""
+    """Return the mean probability of the tokens of a candidate, which are unmasked from left to right."""
     numbers: dict[str, list[float]] = defaultdict(list)
     for steps in model.batches(_steps(items, model.tokenizer, model.tokenizer.mask_token)):
         inputs = model.tokenize([step.text for step in steps])
@@ -104,7 +104,7 @@ def intrasentence_masked(items: Sequence[AssociationItem], model: PublishedModel
 
 
 def intrasentence_seq2seq(items: Sequence[AssociationItem], model: PublishedModel) -> Outcome:
-    """The same for encoder-decoders, read from the second step of `generate`.
+    """Return the same for encoder-decoders, read at the second step of `generate`.
 
     A trained T5 generates the sentinel in the first step. With random weights it is forced, at the same cost.
     """
@@ -127,7 +127,7 @@ def intrasentence_seq2seq(items: Sequence[AssociationItem], model: PublishedMode
 
 
 def intrasentence_causal(items: Sequence[AssociationItem], model: PublishedModel) -> Outcome:
-    """The geometric mean of the probabilities of a sentence's tokens; the first one follows the start token."""
+    """Return the geometric mean of the probabilities of the tokens of a sentence after the start token."""
     first = _first_tokens(model)
     numbers: dict[str, list[float]] = {}
     for candidates in model.batches([candidate for _, candidate in _candidates(items)]):
@@ -139,7 +139,7 @@ def intrasentence_causal(items: Sequence[AssociationItem], model: PublishedModel
 
 
 def _first_tokens(model: PublishedModel) -> Tensor:
-    """The distribution after the start token alone."""
+    """Return the distribution after the start token."""
     return model.module(torch.tensor([[model.start]], device=model.device)).logits.softmax(dim=-1)[0, 0]
 
 
@@ -148,7 +148,7 @@ def _each(rows: Sequence[Row], everywhere: Tensor, inputs: Any) -> Iterator[tupl
 
 
 def _next_tokens(distributions: Tensor, ids: Tensor, mask: Tensor, first: int = 0) -> list[float]:
-    """The probability of every token after position `first`, fetched one by one."""
+    """Return the probability of every token after position `first`, fetched one by one."""
     return [distributions[position, ids[position + 1]].item() for position in range(first, mask.sum().item() - 1)]
 
 
@@ -160,7 +160,7 @@ def _ended(context: str) -> str:
 
 
 def intersentence_next_sentence(items: Sequence[AssociationItem], model: PublishedModel) -> Outcome:
-    """The probability that the candidate is the next sentence."""
+    """Return the probability that the candidate is the next sentence."""
     numbers: dict[str, list[float]] = {}
     for rows in model.batches(_candidates(items)):
         inputs = model.tokenize([item.context for item, _ in rows], [candidate.sentence for _, candidate in rows])
@@ -182,7 +182,7 @@ _CASES = {
 
 
 def intersentence_causal(items: Sequence[AssociationItem], model: PublishedModel, case: str) -> Outcome:
-    """Ratios of geometric means over the candidate, its context or both, and over the candidate alone."""
+    """Return ratios of geometric means over the candidate, its context or both, and over the candidate alone."""
     above, below = _CASES[case]
     first = _first_tokens(model)
     numbers: dict[str, list[float]] = {}
@@ -208,7 +208,7 @@ def intersentence_causal(items: Sequence[AssociationItem], model: PublishedModel
 
 
 def intersentence_seq2seq(items: Sequence[AssociationItem], model: PublishedModel) -> Outcome:
-    """The geometric mean of the probabilities of the candidate's tokens in the decoder, after a sentinel."""
+    """Return the geometric mean of the probabilities of the tokens of a candidate in the decoder, after a sentinel."""
     numbers: dict[str, list[float]] = {}
     for rows in model.batches(_candidates(items)):
         source = model.tokenize([f"{_ended(item.context)} {model.sentinel}" for item, _ in rows])

@@ -1,9 +1,9 @@
-"""Gendered pairs made of released translations, compared with released pairs: how many come out exactly, and why not.
+"""Gendered pairs from released translations, compared with released pairs: the share of equal pairs, and reasons.
 
     python -m perf.released_pairs MIRROR PROJECT [--language Slovak]
 
 PROJECT is a project of gendered pairs after `tiltmeter make repair`. The released pairs are those of EuroGEST (Rowe et
-al.), made of newer translations; the file of pairs of GEST itself is not in every mirror. Final marks do not count.
+al.), from newer translations; the pairs of GEST itself are not in every mirror. Final punctuation is ignored.
 """
 
 import argparse
@@ -19,7 +19,7 @@ FILE = "JacquelineRowe/EuroGEST/data/gest_translations_gender_sensitive.csv"
 
 
 def released(path: Path, language: str) -> dict[str, tuple[str, str]]:
-    """The (masculine, feminine) pairs of a language by English sentence."""
+    """Return the (masculine, feminine) pairs of a language by English sentence."""
     with path.open(encoding="utf-8", newline="") as file:
         names, _prompts, *rows = csv.reader(file)
     man, woman = (place for place, name in enumerate(names) if name == language)
@@ -27,7 +27,7 @@ def released(path: Path, language: str) -> dict[str, tuple[str, str]]:
 
 
 def causes(project_folder: Path, pairs: dict[str, tuple[str, str]]) -> Counter[str]:
-    """How each released pair came out of the project."""
+    """Return the counts of outcomes of the released pairs in the project."""
     counts: Counter[str] = Counter()
     with open_project(project_folder) as project:
         made = {item.id: item for item in assemble_items(project).items}

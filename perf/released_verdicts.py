@@ -1,10 +1,10 @@
-"""Verdicts on the predictions released with the papers, by the current rule and by the former one.
+"""Verdicts on the released predictions of the papers, by the current and the former rule.
 
 TILTMETER_MIRROR=... python -m perf.released_verdicts [--pairs-model FOLDER] [--demo] [--out FILE]
 
 By the former rule a row "leaned" if the exact sign test of its items without ties had p < 0.05 (for GEST: Welch's t of
-the log q_i); it corrected for no family and took items as independent. --pairs-model runs a masked model on the Korean
-gender pairs, --demo the embedded model on the starter set.
+the log q_i), without correction for multiple tests and without clusters. --pairs-model runs a masked model on the
+Korean gender pairs, --demo the embedded model on the starter set.
 """
 
 import argparse
@@ -41,12 +41,12 @@ LANGUAGE = re.compile(r"_(en|de|fr|es|tr)$")
 
 
 def before(p_value: float, side: str) -> str:
-    """The former verdict."""
+    """Return the former verdict."""
     return f"leans {side}" if p_value < ALPHA else "no lean"
 
 
 def sign_test(scores: pd.DataFrame) -> str:
-    """The former verdict on items with three candidates."""
+    """Return the former verdict on items with three candidates."""
     table = scores.pivot(index=["part", "item"], columns="role", values="score")
     ups = int((table["stereotype"] > table["anti-stereotype"]).sum())
     downs = int((table["stereotype"] < table["anti-stereotype"]).sum())
@@ -55,7 +55,7 @@ def sign_test(scores: pd.DataFrame) -> str:
 
 
 def welch(scores: pd.DataFrame) -> str:
-    """The former verdict on GEST: a test over the means of the stereotypes."""
+    """Return the former verdict on GEST: a test over the means of the stereotypes."""
     means = scores.groupby(["part", "stereotype"])["score"].mean().groupby("stereotype").mean()
     male = np.isin(means.index.to_numpy(dtype=int), MALE)
     found = ttest_ind(means[male], means[~male], equal_var=False)
@@ -63,7 +63,7 @@ def welch(scores: pd.DataFrame) -> str:
 
 
 def bootstrap(scores: pd.DataFrame) -> str:
-    """The former verdict on translations: whether an interval of f_s excludes 0; here Wald's, not a bootstrap."""
+    """Return the former verdict on translations: whether an interval of f_s excludes 0 (Wald instead of bootstrap)."""
     gendered = scores.dropna(subset="score")
     shares = gendered.groupby("stereotype")["score"].agg(["mean", "size"])
     male = np.isin(shares.index.to_numpy(dtype=int), MALE)
@@ -74,7 +74,7 @@ def bootstrap(scores: pd.DataFrame) -> str:
 
 
 def scored(path: Path, form: str, on: str) -> "tiltmeter.Result":
-    """A run made of released predictions or translations."""
+    """Return a run from released predictions or translations."""
     if form not in SYSTEMS:
         return tiltmeter.score_predictions(path, form=form, on=on)
     with TemporaryDirectory() as folder:
@@ -84,11 +84,11 @@ def scored(path: Path, form: str, on: str) -> "tiltmeter.Result":
 
 
 def files(mirror: Path) -> Iterator[tuple[Path, str, str]]:
-    """The available files of predictions, with their format and data set."""
+    """Yield the available files of predictions with their format and data set."""
     for path in sorted((mirror / STEREOSET).glob("*.json")):
         language = LANGUAGE.search(path.stem)
         yield path, "stereotypes-multi", f"stereoset:{language[1] if language else 'en'}"
-    # The items of the first release are the English ones of the translations, with the same ids.
+    # The items of the first release are the English originals of the translations, with the same ids.
     for path in sorted((mirror / ORIGINAL).glob("*.json")):
         yield path, "stereotypes-multi", "stereoset:en"
     for path in sorted((mirror / BRAZILIAN).glob("*.json")):
@@ -118,7 +118,7 @@ def _kind(record: Record) -> str:
 
 
 def _rows(result: "tiltmeter.Result", view: str, *, pooled: bool = True) -> list[Record]:
-    """The deciding records of one view: of both parts pooled, if there are both, or of the parts."""
+    """Return the records of the primary measure: of the pooled parts, if there are several, or of the parts."""
     rows: dict[tuple[str, str, str], dict[str, Record]] = {}
     for record in result.records:
         if record.view == view:
@@ -138,7 +138,7 @@ def _before(result: "tiltmeter.Result", record: Record) -> str:
 
 
 def tables(results: Sequence[tuple[str, "tiltmeter.Result"]]) -> Iterator[str]:
-    """The verdicts of all files, and how often each occurs."""
+    """Yield the verdicts of all files and their frequencies."""
     lines = [
         [
             name,
@@ -167,7 +167,7 @@ def tables(results: Sequence[tuple[str, "tiltmeter.Result"]]) -> Iterator[str]:
 
 
 def _with_general(result: "tiltmeter.Result", record: Record) -> str:
-    """The verdict and, if there is one, that on stereotypes like these in general."""
+    """Return the verdict and, if there is one, the verdict on similar stereotypes in general."""
     general = get_measure(record.measure).population_measure
     like = [r for r in result.records if (r.measure, r.view, r.part) == (general, record.view, record.part)]
     return "; ".join([_words(record), *(f"of stereotypes like these: {_words(other)}" for other in like)])
@@ -188,7 +188,7 @@ def _counts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def made(parts: dict[str, tuple[int, int, int]], terms: int) -> list[Record]:
-    """The records of synthetic items: for each part the numbers of stereotypes preferred, not preferred, and ties."""
+    """Return records of synthetic items, with the numbers of preferred and other stereotypes and of ties by part."""
     rows = []
     for part, (ups, downs, ties) in parts.items():
         kinds = np.random.default_rng(0).permutation([1.0] * ups + [-1.0] * downs + [0.0] * ties)
@@ -215,7 +215,7 @@ def _said(record: Record) -> str:
 
 
 def cases(pairs_model: str | None, demo: bool) -> Iterator[tuple[str, str, str]]:
-    """Cases in which the former verdicts contradicted each other, with the current verdicts."""
+    """Yield examples in which the former verdicts contradicted each other, with the current verdicts."""
     # Intrasentence SS 55.1 and intersentence SS 45.6, as in the predictions of a multilingual GPT.
     torn = {"intrasentence": (1_160, 946, 0), "intersentence": (968, 1_155, 0)}
     for record in made(torn, 79):

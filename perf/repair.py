@@ -1,11 +1,11 @@
-"""Repair of target terms on the released translations of StereoSet, beside the figures of Öztürk's thesis.
+"""Repair of target terms in the released translations of StereoSet, compared with the thesis of Öztürk.
 
 TILTMETER_MIRROR=... python -m perf.repair
 TILTMETER_MIRROR=... python -m perf.repair --languages de --times 3 --read
 
-German is repaired from the raw translations; the terms of the released files are what the authors arrived at. French,
-Spanish and Turkish were released as translated. `--read` prints the German items where our first proposal is another
-than the authors' term, by class. Training the aligner is random: `--times` repeats it.
+German is repaired from the raw translations and compared with the final terms of the authors. French, Spanish and
+Turkish were released without repair. `--read` prints the German items whose first proposal differs from the term of the
+authors, by class. Training the aligner is random: `--times` repeats it.
 """
 
 import argparse
@@ -27,8 +27,8 @@ from tiltmeter.translators.word_alignment import Eflomal, find_aligner
 FOLDER = Path("slds-lmu/stereotypes-multi/create_dataset/data")
 PARTS = ("intrasentence", "intersentence")
 RAW = {("de", "intrasentence"): "de_v2_0", ("de", "intersentence"): "de_v1_0"}
-# Contexts without their term, and those left without a proposal: sections 3.1.4 of the thesis; counts of the released
-# files in docs/evidence/data-sets.md.
+# Contexts without their term, and contexts without a proposal: section 3.1.4 of the thesis; counts of the released
+# files are in docs/evidence/data-sets.md.
 EXPECTED = {
     "de": (562, 535),
     "fr": (372, 333),
@@ -39,14 +39,14 @@ THESIS_LEFT = (57, 41)
 
 
 def read(mirror: Path, part: str, edition: str) -> dict[str, Mapping[str, Any]]:
-    """The raw records of a file, by id."""
+    """Return the raw records of a file by id."""
     path = mirror / FOLDER / part / f"df_{part}_{edition}.pkl"
     records = stereoset_pickle.parse(path, edition[:2])
     return {str(record.values["id"]): record.values for record in records if record.values is not None}
 
 
 def draft(source: Mapping[str, Any], translated: Mapping[str, Any], language: str) -> Draft:
-    """A draft of an item; the sentences of intrasentence candidates count as translations of the filled context."""
+    """Return a draft of an item; sentences of intrasentence candidates are translations of the filled context."""
     by_role = {candidate["role"]: candidate for candidate in translated["candidates"]}
     texts = {"target_term": translated["target_term"], "context": translated["context"]}
     original = {"target_term": source["target"], "context": source["context"]}
@@ -70,12 +70,12 @@ class Project:
     released: Mapping[str, Mapping[str, Any]]
 
     def missing(self) -> list[Draft]:
-        """The drafts whose target term does not occur in the context as translated."""
+        """Return the drafts whose translated context does not contain the target term."""
         return [draft for draft in self.drafts if not occurs(draft)]
 
 
 def project(mirror: Path, language: str) -> Project:
-    """Both parts of a language."""
+    """Return both parts of a language."""
     drafts, parts, released = [], {}, {}
     for part in PARTS:
         english = read(mirror, part, "en")
@@ -95,7 +95,7 @@ def occurs(draft: Draft) -> bool:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What repair says about one item whose term was missing: its terms, best first; none if there is no proposal."""
+    """The proposed terms of an item whose term was missing, best first; empty if there is no proposal."""
 
     draft: Draft
     terms: tuple[str, ...]
@@ -103,9 +103,9 @@ class Outcome:
 
 
 def outcomes(work: Project, repaired: RepairResult) -> list[Outcome]:
-    """The terms of every item with a missing term.
+    """Return the terms of every item with a missing term.
 
-    A rule of the language that rewrites the context settles the term; otherwise the terms are the proposals.
+    If a rule of the language rewrites the context, the term is kept; otherwise the terms are the proposals.
     """
     by_item: dict[str, list[RepairFinding]] = defaultdict(list)
     for finding in repaired.findings:
@@ -116,7 +116,7 @@ def outcomes(work: Project, repaired: RepairResult) -> list[Outcome]:
 
 def _outcome(draft: Draft, findings: Sequence[RepairFinding]) -> Outcome:
     rewritten = any(finding.rule == "synonym" for finding in findings)
-    # A rule may keep the term and rewrite the context only.
+    # A rule may keep the term and rewrite only the context.
     terms = [draft.texts["target_term"]] if rewritten else []
     for finding in findings:
         if finding.field == "target_term":
@@ -131,7 +131,7 @@ def same(one: str, other: str) -> bool:
 
 
 def german_row(work: Project, results: Sequence[Outcome], part: str) -> dict[str, int]:
-    """Counts of a part: missing, kept by the authors, agreement with their terms."""
+    """Return the counts of a part: missing terms, terms kept by the authors, and agreement with their terms."""
     row: Counter[str] = Counter()
     for result in results:
         if work.part[result.draft.item] != part:
@@ -149,7 +149,7 @@ def german_row(work: Project, results: Sequence[Outcome], part: str) -> dict[str
 
 
 def aligned_to_term(work: Project, alignment: ProjectAlignment, part: str) -> tuple[int, int]:
-    """Of the contexts that have their term: in how many it is (part of) what is aligned with the source term."""
+    """Return in how many contexts the term is aligned with the source term, and the number of contexts with a term."""
     found = present = 0
     for draft in work.drafts:
         pair = alignment.get_alignment(draft, "context")
@@ -169,7 +169,7 @@ def aligned_to_term(work: Project, alignment: ProjectAlignment, part: str) -> tu
 
 
 def occurrences(text: str, part: str) -> Iterator[tuple[int, int]]:
-    """Where a part occurs in a text, without regard to case."""
+    """Yield the positions of a part in a text, ignoring case."""
     offset = 0
     while (span := find_folded(text[offset:], part)) is not None:
         yield offset + span[0], offset + span[1]
@@ -177,7 +177,7 @@ def occurrences(text: str, part: str) -> Iterator[tuple[int, int]]:
 
 
 def classify(result: Outcome, record: Mapping[str, Any]) -> str:
-    """Why our first term is not the authors', as far as the texts tell."""
+    """Return the type of the difference between the first proposal and the term of the authors."""
     ours, theirs = (result.terms or ("",))[0], record["target_term"]
     context = result.draft.texts["context"].replace(f"{BLANK}-", f"{BLANK} ")
     if find_folded(record["context"], theirs) is None:
@@ -218,7 +218,7 @@ class Once:
 
 
 def german(work: Project, aligner: Any, *, read_rest: bool) -> Iterator[str]:
-    """The table of German, with and without the rules' choice of synonyms, and with the closest word alone."""
+    """Print the table of German: with and without synonyms by rules, and with the closest word only."""
     plain = dict.fromkeys(PARTS, 0)
     for draft in work.drafts:
         plain[work.part[draft.item]] += draft.texts["target_term"].lower() not in draft.texts["context"].lower()
@@ -268,8 +268,8 @@ def _rest(work: Project, results: Sequence[Outcome], *, read_rest: bool) -> Iter
 
 
 def released(work: Project, aligner: Any) -> Iterator[list[object]]:
-    """The rows of a language as released."""
-    # As `repair_drafts` does it: the alignment is made of the cleaned texts; that of the raw ones says where terms are.
+    """Yield the rows of a released language."""
+    # As in `repair_drafts`, cleaned texts are aligned; the alignment of the raw texts gives the positions of terms.
     results = outcomes(work, repair_drafts(work.drafts, aligner=aligner))
     alignment = align_project(work.drafts, aligner)
     for number, part in enumerate(PARTS):
@@ -283,8 +283,9 @@ def released(work: Project, aligner: Any) -> Iterator[list[object]]:
 
 
 def other_steps(work: Project, aligner: Any) -> str:
-    """How much the other steps find. In the released files the candidate's sentence is the context with the word
-    filled in by a program, so they say nothing about agreement.
+    """Return the numbers of findings of the other steps.
+
+    They say nothing about agreement, because the sentences of the released files were filled in by a program.
     """
     findings = [
         finding for finding in repair_drafts(work.drafts, aligner=aligner).findings if finding.rule != "agreement"

@@ -1,4 +1,4 @@
-"""A project whose items are all to be reviewed."""
+"""A project in which all items have to be reviewed."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tiltmeter.making.translation_step import translate_project
 
 
 def make_project(folder: Path, items: int, reviewers: Iterable[str], *, agreeing: int, per_item: int) -> None:
-    """Make the project in `folder/project`: so many translated items, and reviewers, of whom some have to agree."""
+    """Create the project in `folder/project` with translated items and reviewers."""
     source = source_file(folder / "source.jsonl", items, 0)
     with create_project(folder / "project", source, language="es", system="apertium:eng-xyz") as project:
         translate_project(project, BreakingEngine(way="dropped"))

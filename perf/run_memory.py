@@ -1,4 +1,4 @@
-"""Peak memory of `tiltmeter run` for more and more items, each number in a separate process.
+"""Peak memory of `tiltmeter run` by number of items, each in a separate process.
 
 python -m perf.run_memory --items 10000 50000 200000 --forms pairs --kinds masked causal
 
@@ -27,7 +27,7 @@ _TYPES = ("age", "gender", "profession", "region")
 
 
 def made_items(form: str, count: int) -> Iterator[dict[str, Any]]:
-    """Items of random words, of the usual length, as JSON values."""
+    """Yield items of random words with typical lengths, as JSON values."""
     make = {"pairs": _pair, "stereoset": _association, "multiple-choice": _question}[form]
     for number in range(count):
         yield make(number, random.Random(number))
@@ -82,14 +82,14 @@ def _question(number: int, chance: random.Random) -> dict[str, Any]:
 
 
 def write_items(form: str, count: int, path: Path) -> str:
-    """The path of a JSONL file with made items."""
+    """Write synthetic items to a JSONL file, and return its path."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(item) + "\n" for item in made_items(form, count))
     return str(path)
 
 
 def make_model(kind: str, folder: Path) -> str:
-    """The folder of a tiny model with random weights, whose tokenizer splits a third of the words in two."""
+    """Save a tiny model with random weights and a tokenizer that splits a third of the words, and return its folder."""
     import torch
     import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -120,7 +120,7 @@ def make_model(kind: str, folder: Path) -> str:
 
 
 def measure(model: str, items: str, out: str) -> dict[str, Any]:
-    """Run the command on a file of items; the record has the peak memory of this process and its CPU time."""
+    """Run the command on a file of items, and return a record of the peak memory and CPU time of this process."""
     from perf.machine import peak_memory
     from tiltmeter.cli import app
 
@@ -129,7 +129,7 @@ def measure(model: str, items: str, out: str) -> dict[str, Any]:
 
 
 def measure_apart(form: str, kind: str, items: int, folder: Path) -> dict[str, Any]:
-    """`measure` in a separate process, with a cache of its own."""
+    """Call `measure` in a separate process with its own cache."""
     model = folder / kind
     if not model.is_dir():
         subprocess.run([sys.executable, "-m", __spec__.name, "--make", kind, str(model)], check=True)
@@ -161,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for form in options.forms:
             for kind in options.kinds:
-                if (form, kind) != ("multiple-choice", "masked"):  # masked models are not asked
+                if (form, kind) != ("multiple-choice", "masked"):  # not for masked models
                     _print_rows([measure_apart(form, kind, items, Path(folder)) for items in options.items])
 
 
@@ -173,7 +173,7 @@ def _print_rows(records: Sequence[dict[str, Any]]) -> None:
 
 
 def _slope(few: dict[str, Any], many: dict[str, Any]) -> float:
-    """The additional bytes per additional item."""
+    """Return the additional bytes per additional item."""
     return float(many["peak"] - few["peak"]) / (many["items"] - few["items"])
 
 

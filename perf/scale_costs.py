@@ -1,9 +1,9 @@
-"""Compute what 1,000 models on all benchmarks in 40 languages cost, as in docs/evidence/scale.md.
+"""Estimate the cost of 1,000 models on all benchmarks in 40 languages, as in docs/evidence/scale.md.
 
     python -m perf.scale_costs
 
-Items are counted in the catalogue. Times and sizes are from docs/evidence/performance.md and from runs, as noted at
-each input; the mixture of models and the speed of a shared file system are assumptions.
+Items are counted in the catalogue. Times and sizes are from docs/evidence/performance.md and from runs, as noted below.
+The mixture of models and the speed of a shared file system are assumptions.
 """
 
 import argparse
@@ -15,24 +15,24 @@ from tiltmeter.datasets.catalogue import DATASETS
 # Measured (docs/evidence/performance.md, "A large model"): 7e9 weights in bfloat16 on an H200, 29,151 questions about
 # 9,302 items of StereoSet, CrowS-Pairs and GEST in 6.3 s, from text to scores.
 _SECONDS, _QUESTIONS, _ITEMS, _WEIGHTS = 6.3, 29_151, 9_302, 7e9
-# Measured there, too: BERT-base takes 0.14 s for 2,106 items; the host sets the pace of small models.
+# Also measured there: BERT-base takes 0.14 s for 2,106 items; the CPU limits the speed of small models.
 _LEAST_SECONDS_PER_ITEM = 0.14 / 2_106
-# Assumed: a question about an item of BBQ (context, question, answer) has this many times the words of StereoSet's.
+# Assumed: a question of BBQ (context, question, answer) has this many times the words of one of StereoSet.
 _LONGER = {"multiple-choice": 4.0}
-# Measured on runs of English StereoSet, CrowS-Pairs and GEST by a small BERT and a small GPT-2: bytes of the store for
-# a question, and of a run's folder for an item, without a report.
+# Measured in runs of a small BERT and a small GPT-2 on English StereoSet, CrowS-Pairs and GEST: bytes of the store per
+# question, and bytes of the run folder per item, without a report.
 _STORED_PER_QUESTION, _RUN_PER_ITEM = 49, 300
-# Measured on a core of a server processor: imports, and what 9,302 items of these three take besides the model's work
+# Measured on a core of a server processor: imports, and the time for 9,302 items of these data sets without the model
 # (reading, questions, stored answers, measures with intervals, writing).
 _START_SECONDS, _HOST_SECONDS_PER_ITEM = 3.6, 11.9 / 9_302
-# Assumed: bytes a second at which weights come from a shared file system, once to be hashed and once to be loaded.
+# Assumed: bytes per second of a shared file system; weights are read twice, for hashing and for loading.
 _READ = 1e9
 _MODELS, _GPUS = 1_000, 64
 
 
 @dataclass(frozen=True)
 class Share:
-    """Models of one size: how many of a hundred, their weights, and the GPUs of a job."""
+    """Models of one size: their percentage, their weights, and the GPUs of a job."""
 
     percent: int
     weights: float
@@ -63,7 +63,7 @@ def main() -> None:
     hours = longest = 0.0
     for share in MIXTURE:
         models = _MODELS * share.percent // 100
-        # A model that is split over GPUs computes on one of them at a time.
+        # A model that is split over GPUs uses one of them at a time.
         asking = max(effort * _SECONDS / _QUESTIONS * share.weights / _WEIGHTS, total * _LEAST_SECONDS_PER_ITEM)
         loading = _START_SECONDS + 2 * 2 * share.weights / _READ
         host = total * _HOST_SECONDS_PER_ITEM

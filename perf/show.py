@@ -34,7 +34,7 @@ def _plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def title(record: Mapping[str, Any]) -> str:
-    """The title of a record: workload, model and number of items."""
+    """Return the title of a record: workload, model and number of items."""
     return f"{record['workload']}, {record['model']} ({record['kind']}, {record['dtype']}), {record['items']:,} items"
 
 
@@ -45,5 +45,5 @@ def write_json(record: Any, path: Path | None) -> None:
 
 
 def megabytes(count: float) -> str:
-    """Bytes as megabytes."""
+    """Return bytes as megabytes."""
     return f"{count / 1e6:,.0f} MB"

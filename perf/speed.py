@@ -22,7 +22,7 @@ _FEW = 20
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure one workload with one model; returns the record."""
+    """Measure one workload with one model, and return the record."""
     prepared = prepare(options)
     model = prepared.model
     apart = partial(difference, log_scores=prepared.workload.log_scores)
@@ -82,14 +82,14 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _range(outcome: Outcome) -> dict[str, float]:
-    """The range of log-probabilities: if all were nearly equal, or very low, a comparison would mean little."""
+    """Return the range of log-probabilities; a comparison of nearly equal or very low ones would mean little."""
     values = np.concatenate(list(outcome.log_probabilities().values()))
     kept = values[np.isfinite(values)]
     return dict(zip(("lowest", "median", "highest"), np.quantile(kept, [0, 0.5, 1]).tolist(), strict=True))
 
 
 def _half_precision(options: argparse.Namespace, prepared: Prepared, half: Outcome) -> dict[str, Any]:
-    """Differences between half precision and Tiltmeter's own float32."""
+    """Return the differences between half precision and float32 of Tiltmeter."""
     exact = prepare(argparse.Namespace(**{**vars(options), "dtype": "float32"})).tiltmeter()
     return {
         "difference": difference(half, exact, log_scores=prepared.workload.log_scores).as_dict(),

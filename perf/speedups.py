@@ -3,12 +3,12 @@
     python -m perf.speedups --items-from starter --threads 2 --at-once 8
     python -m perf.speedups --items-from starter --device cuda --dtype bfloat16
 
-On a CPU, `--at-once` measures several workloads at a time, each in a process with its own cores; one at a time, the
-same number of minutes is enough for a few items only.
+On a CPU, `--at-once` measures several workloads at the same time, each in a process with its own cores, so that more
+items can be measured in the same time.
 
-Prints a Markdown table with a row for each speed-up (`tiltmeter/engine/speedups/`) and one for all of them together.
-A cell is the time without it as a multiple of the time with it, the geometric mean over pairs of turns, and its 95%
-interval (t distribution of the logarithms). All variants of a model share its weights.
+It prints a Markdown table with a row for each speed-up (`tiltmeter/engine/speedups/`) and one for all of them together.
+Each entry is the time without the speed-up divided by the time with it: the geometric mean over pairs of turns with a
+95% interval (t distribution of the logarithms). All variants of a model share its weights.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from perf.timing import pairs_of_turns
 from tiltmeter.engine.speedups import ALL, NAMES, PROCESS_SPEEDUPS
 from tiltmeter.models.local_model import ANSWERERS
 
-# The workloads on which speed-ups are measured, each with its made model.
+# The workloads with their models.
 WORKLOADS = (
     ("stereoset-intra", "bert-29k"),
     ("stereoset-intra", "gpt2"),
@@ -54,9 +54,9 @@ PLAIN = "all of them"
 # A speed-up whose interval ends below this on every workload is deleted.
 WORTH = 1.10
 _LEAST_ITEMS, _MOST_ITEMS = 8, 2000
-# Items for the estimate of the time per item.
+# The number of items for estimating the time per item.
 _FEW = 12
-# The share of the time that goes into making and loading models, checks of speed-ups and warm-up.
+# The share of the time for creating and loading models, checks of speed-ups and warm-up.
 _OVERHEAD = 0.35
 # Quantiles of the t distribution for a two-sided 95% interval, by degrees of freedom from 1.
 _T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131]
@@ -78,7 +78,7 @@ class Ratio:
 
 
 def ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
-    """The geometric mean of the ratios of the first to the second of each pair, with its interval.
+    """Return the geometric mean of the ratios of the first to the second of each pair, with its interval.
 
     >>> str(ratio([(2.2, 2.0), (1.1, 1.0), (3.3, 3.0)]))
     '1.10 (1.10–1.10)'
@@ -109,7 +109,7 @@ class Measured:
 
 
 def variants(prepared: Prepared) -> tuple[Prepared, dict[str, Prepared]]:
-    """The workload with all speed-ups, and its variants: without each speed-up that the model uses, and without any."""
+    """Return the workload with all speed-ups, and its variants without each speed-up of the model and without any."""
     kind, model = prepared.kind, prepared.model
     module = model._load_module(kind)
 
@@ -124,13 +124,13 @@ def variants(prepared: Prepared) -> tuple[Prepared, dict[str, Prepared]]:
 
 
 def _copy(module: nn.Module) -> nn.Module:
-    """A copy of the modules that shares all tensors, so that modules can be replaced in it alone."""
+    """Return a copy of the modules that shares all tensors, so that modules can be replaced in the copy only."""
     tensors = {id(tensor): tensor for tensor in chain(module.parameters(), module.buffers())}
     return copy.deepcopy(module, tensors).eval()
 
 
 def measure(options: argparse.Namespace, workload: str, model: str, seconds: float) -> Measured:
-    """Measure all variants of one workload in about `seconds` seconds, including making and loading models."""
+    """Measure all variants of one workload in about `seconds` seconds, including creating and loading models."""
     prepared = prepare(argparse.Namespace(**{**vars(options), "workload": workload, "model": model, "items": _FEW}))
     fast, left_out = variants(prepared)
     chosen = {name: variant for name, variant in left_out.items() if not options.only or name in options.only}
@@ -140,7 +140,7 @@ def measure(options: argparse.Namespace, workload: str, model: str, seconds: flo
         fast.tiltmeter()
         took = time.perf_counter() - began
     if count is None:
-        # A pair has two turns; those without any speed-up take several times as long.
+        # A pair has two turns; a turn without any speed-up takes several times as long.
         turns = options.repeats * (2 * len(chosen) + 4)
         count = int(np.clip(_FEW * seconds * (1 - _OVERHEAD) / turns / took, _LEAST_ITEMS, _MOST_ITEMS))
     items = prepare(argparse.Namespace(**{**vars(options), "workload": workload, "model": model, "items": count})).items
@@ -162,7 +162,7 @@ def _scoring(prepared: Prepared, items: Sequence[Any]) -> Callable[[], Outcome]:
 
 
 def table(all_measured: Sequence[Measured]) -> list[str]:
-    """The ratios as a Markdown table, with a row for each speed-up and its verdict."""
+    """Return the ratios as a Markdown table, with a row for each speed-up and its verdict."""
     lines = [
         "| speed-up | " + " | ".join(f"{one.name}, {one.items} items" for one in all_measured) + " | verdict |",
         "| --- |" + " --- |" * (len(all_measured) + 1),
@@ -176,7 +176,7 @@ def table(all_measured: Sequence[Measured]) -> list[str]:
 
 
 def verdict(name: str, ratios: Sequence[Ratio]) -> str:
-    """`delete` if the interval ends below `WORTH` on every workload, `keep` if it begins above it on one."""
+    """Return `delete` if the interval ends below `WORTH` on every workload, `keep` if it begins above it on one."""
     if name == PLAIN:
         return ""
     if any(np.isnan(one.high) for one in ratios):
@@ -187,7 +187,7 @@ def verdict(name: str, ratios: Sequence[Ratio]) -> str:
 
 
 def times(all_measured: Sequence[Measured]) -> list[str]:
-    """The median times with and without all speed-ups, and the largest difference of a log-probability, as Markdown."""
+    """Return median times with and without speed-ups and the largest difference of log-probabilities as Markdown."""
     lines = ["| workload | model | items | with all | plain | largest difference |", "| --- |" + " --- |" * 5]
     for one in all_measured:
         with_all = np.median([pair[1] for pairs in one.seconds.values() for pair in pairs])
@@ -198,7 +198,7 @@ def times(all_measured: Sequence[Measured]) -> list[str]:
 
 
 def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The options of this command, with those that a workload is prepared with."""
+    """Return the options of this command and those for preparing a workload."""
     command = argparse.ArgumentParser(description="What each speed-up gains, in alternating turns.")
     command.add_argument("--device", default="cpu")
     command.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"))
@@ -239,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def one_by_one(options: argparse.Namespace, chosen: Sequence[tuple[str, str]]) -> list[Measured]:
-    """Measure the workloads one after the other, each with an equal share of the remaining time."""
+    """Measure the workloads in sequence, each with an equal share of the remaining time."""
     ends = time.monotonic() + 60 * options.minutes
     found: list[Measured] = []
     for number, (workload, model) in enumerate(chosen):
@@ -249,10 +249,10 @@ def one_by_one(options: argparse.Namespace, chosen: Sequence[tuple[str, str]]) -
 
 
 def side_by_side(options: argparse.Namespace, chosen: Sequence[tuple[str, str]]) -> list[Measured]:
-    """Measure several workloads at a time, each in a process with its own cores, in rounds."""
+    """Measure several workloads in parallel, each in a process with its own cores, in rounds."""
     if not options.threads:
         raise SystemExit("--at-once needs --threads, the number of cores for each workload.")
-    for workload, model in chosen:  # untimed, and not by two processes at once
+    for workload, model in chosen:  # not timed, and not in two processes at the same time
         prepare(argparse.Namespace(**{**vars(options), "workload": workload, "model": model, "items": _FEW}))
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     rounds = [chosen[start : start + options.at_once] for start in range(0, len(chosen), options.at_once)]
@@ -278,7 +278,7 @@ def side_by_side(options: argparse.Namespace, chosen: Sequence[tuple[str, str]])
 
 
 def _shared(options: argparse.Namespace) -> list[str]:
-    """The options that are passed on to the process of one workload."""
+    """Return the options for the process of one workload."""
     found: list[str] = []
     for name in ("device", "dtype", "threads", "items_from", "items", "repeats", "only", "models_dir"):
         value = getattr(options, name)

@@ -1,4 +1,4 @@
-"""A model forced to split over GPU, main memory and disk, beside the whole model: the same numbers, and the time.
+"""A model that is split over GPU, main memory and disk, compared with the whole model: answers and time.
 
 python -m perf.split --workload stereoset-intra --model gpt2 --items-from starter --device cuda --dtype bfloat16
 """
@@ -17,7 +17,7 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.models.checkpoint_model import CheckpointModel, open_model
 from tiltmeter.questions import Answer, Kind, Question
 
-# The shares of the weights that the GPU and main memory may hold, with and without a GPU; the rest goes to disk.
+# The shares of the weights in the GPU and in main memory, with and without a GPU; the rest is on disk.
 _ON_GPU, _BESIDE_GPU, _WITHOUT_GPU = 0.5, 0.25, 0.6
 
 

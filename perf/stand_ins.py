@@ -1,6 +1,6 @@
-"""Stand-ins of the servers that Tiltmeter talks to, in a process of their own: chat, translation, data and model hub.
+"""Local servers in a separate process that replace chat models, translation systems, data sources and the model hub.
 
-Every text that is sent to the chat model or the translation system is written to a log.
+Every text for the chat model or the translation system is logged.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ _BLOCK = 1 << 14
 
 @contextmanager
 def stand_ins(log: Log, data: Mapping[str, bytes], models: Mapping[str, Path]) -> Iterator[str]:
-    """The address of a server with all of them: `data` by path, `models` (folders) by hub id."""
+    """Start a server with all of them, and yield its address; `data` is by path, `models` (folders) by hub id."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         child = os.fork()
         if not child:
             try:
-                for number in (1, 2):  # whoever waits for the end of the output need not wait for this process
+                for number in (1, 2):  # readers of the output need not wait for this process
                     os.dup2(os.open(os.devnull, os.O_WRONLY), number)
                 server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(log, data, models), bind_and_activate=False)
                 server.socket.close()
@@ -122,7 +122,7 @@ def _handler(log: Log, data: Mapping[str, bytes], models: Mapping[str, Path]) ->
 
 
 def _translation(text: str) -> str:
-    """A made translation into Slovak: the speaker is a man or a woman."""
+    """Return an invented Slovak sentence with a masculine or feminine speaker."""
     return "Bol som doma." if hashlib.sha256(text.encode()).digest()[0] % 3 else "Bola som doma."
 
 

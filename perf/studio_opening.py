@@ -1,11 +1,11 @@
-"""How long the studio takes to list a folder of runs, the first time and later.
+"""The time of the studio to list a folder of runs, the first time and later.
 
 python -m perf.studio_opening --runs 500 --times 40
 
-The runs are made: four are measured on made scores, in three languages, and written many times with other names and
-dates. `first` is the first listing of a new workspace, `later` a listing with summaries stored, `changed` one in which
-ten runs are new. `page` is the answer to the request that a browser sends, over HTTP, by a server in another process;
-`first page` is that in a new workspace, which reads runs for 0.4 seconds only.
+Four synthetic runs in three languages are written many times with different names and dates. `first` is the first
+listing of a new workspace, `later` a listing with stored summaries, and `changed` a listing with ten new runs. `page`
+is the response to the HTTP request of a browser, by a server in another process; `first page` is that of a new
+workspace, which reads runs for 0.4 seconds only.
 """
 
 import argparse
@@ -32,7 +32,7 @@ SHARES = (45.0, 50.0, 52.0, 62.0)
 
 
 def make_runs(folder: Path, count: int, items: int) -> None:
-    """Write runs of four verdicts in turn, with as many records as a run on StereoSet in three languages has."""
+    """Write runs with four different verdicts, and as many records as a run on StereoSet in three languages."""
     templates = []
     for number, share in enumerate(SHARES):
         tables = [
@@ -56,19 +56,19 @@ def make_runs(folder: Path, count: int, items: int) -> None:
 
 
 def timed(action: Callable[[], object]) -> float:
-    """Seconds that an action takes."""
+    """Return the seconds of an action."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 def forget(folder: Path) -> None:
-    """Make the workspace new to the studio."""
+    """Delete the files of the studio in the workspace."""
     shutil.rmtree(folder / STATE, ignore_errors=True)
 
 
 def line(name: str, seconds: Sequence[float]) -> str:
-    """Median, 95th percentile and maximum of durations."""
+    """Return the median, 95th percentile and maximum of durations as a line."""
     ordered = sorted(seconds)
     p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
     median, longest = statistics.median(ordered), ordered[-1]
@@ -76,7 +76,7 @@ def line(name: str, seconds: Sequence[float]) -> str:
 
 
 def listings(folder: Path, times: int) -> None:
-    """The index by itself."""
+    """Measure the index alone."""
     first = []
     for _ in range(3):
         forget(folder)
@@ -93,7 +93,7 @@ def listings(folder: Path, times: int) -> None:
 
 
 def requests(folder: Path, times: int) -> None:
-    """The page over HTTP."""
+    """Measure the page over HTTP."""
     first = []
     for _ in range(3):
         forget(folder)
@@ -109,21 +109,21 @@ def requests(folder: Path, times: int) -> None:
 
 @contextmanager
 def logged_in(studio: Served) -> Iterator[httpx2.Client]:
-    """A client with the cookie of the owner."""
+    """Yield a client with the cookie of the owner."""
     with httpx2.Client(base_url=studio.address) as client:
         assert client.get(studio.start).status_code == 303
         yield client
 
 
 def page(client: httpx2.Client, path: str = "/runs") -> str:
-    """The text of an answer."""
+    """Return the text of a response."""
     answer = client.get(path)
     assert answer.status_code == 200, answer.text
     return answer.text
 
 
 def main() -> None:
-    """Measure, and print the figures."""
+    """Measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--times", type=int, default=40)

@@ -1,10 +1,10 @@
-"""Whether the studio and its page grow while a run reports its progress, 100 times a second for six minutes.
+"""Memory of the studio and its page while a run reports progress 100 times per second for six minutes.
 
     python -m perf.studio_progress [--events 36000] [--rate 100]
 
-A job is made whose progress file is written at every event, ten times as often as a real job does. The resident memory
-of the studio's process and the JavaScript heap of the page (after garbage collection) are compared with what they were
-after the first tenth of the events. Exit code 1 if one has grown by more than 10 MB.
+A synthetic job writes its progress file ten times as often as a real one. The resident memory of the studio and the
+JavaScript heap of the page (after garbage collection) are compared with their values after a tenth of the events. The
+exit code is 1 if one has grown by more than 10 MB.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _RSS = re.compile(r"^VmRSS:\s+(\d+) kB", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Growth:
-    """Bytes before and after; `messages` were received by the page in `seconds`; `nodes` are those of its document."""
+    """Bytes before and after; the number of `messages` of the page in `seconds`, and of `nodes` in its document."""
 
     events: int
     seconds: float
@@ -58,7 +58,7 @@ class Growth:
 
 
 def measured(browser: Any, events: int, rate: float) -> Growth:
-    """Write so many events at this rate to a job that a page watches."""
+    """Write this number of events at this rate for a job that a page watches."""
     with tempfile.TemporaryDirectory() as folder:
         workspace = StudioWorkspace(folder)
         job = JobQueue(workspace).add(RunRequest(name="made", models=("embedded",), on=("starter:en",)))
@@ -118,14 +118,14 @@ def _report(page: Any, progress: ProgressFile, events: int, first: int, last: in
                 time.sleep(ahead)
             if number % round(rate) == 0:
                 page.evaluate("0")  # Playwright handles its messages only while it is called
-        # Outside, the phase changes; the last number stays.
+        # At the limits of the range the phase changes, and the last number stays.
         report(Progress(last, events))
         progress.flush()
 
 
 @contextmanager
 def _served(folder: Path) -> Iterator[tuple[int, str, str]]:
-    """A studio on a folder: its process, the address with the token, and the address."""
+    """Start a studio on a folder; yield its process, the address with the token, and the address."""
     command = [sys.executable, "-m", "tiltmeter", "studio", str(folder), "--no-browser", "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ.copy())
     assert process.stderr is not None
@@ -148,7 +148,7 @@ def _rss(process: int) -> int:
 
 
 def _heap(session: Any) -> tuple[int, int]:
-    """The JavaScript heap in use after garbage collection, and the number of nodes."""
+    """Return the used JavaScript heap after garbage collection, and the number of nodes."""
     for _ in range(3):
         session.send("HeapProfiler.collectGarbage")
     metrics = {entry["name"]: entry["value"] for entry in session.send("Performance.getMetrics")["metrics"]}

@@ -1,14 +1,13 @@
-"""Many reviewers at once in a studio, which may be killed meanwhile: how fast it answers, and that nothing is lost.
+"""Many simultaneous reviewers in a studio that may be killed: response times, and a check that nothing is lost.
 
     python -m perf.studio_review                      30 reviewers, 60 decisions a second, 5 minutes
     python -m perf.studio_review --kills 50           the same, and `kill -9` of the studio 50 times
     python -m perf.studio_review --openings 20        how long a project takes to open
 
-The studio is a process of its own, and the reviewers are threads of this one, on the same machine. Each of them sends
-a decision when its time has come, whether or not the answer to an earlier one was late, and the answer brings the next
-item; the time of an answer is counted from when the decision was due. An answer acknowledges a decision: at the end,
-every acknowledged decision has to be in the database as it was made. In a storm, the times of decisions that had to
-wait for a studio that was killed do not count.
+The studio is a separate process, and the reviewers are threads of this process on the same machine. Each sends
+decisions at scheduled times, also if an earlier response was late; the response contains the next item, and its time is
+counted from the scheduled time. A response acknowledges a decision: at the end, every acknowledged decision must be in
+the database. With kills, the times of decisions that waited for a killed studio do not count.
 """
 
 import argparse
@@ -36,7 +35,7 @@ from tiltmeter.making.project import DATABASE, open_project
 from tiltmeter.studio.project_threads import ProjectThreads
 
 QUERY = "project=project"
-# Of ten decisions, how many keep the item as it is; the others edit or drop it.
+# The number of ten decisions that accept the item; the others edit or drop it.
 _KEEP = 0.9
 
 
@@ -44,7 +43,7 @@ def reviewer_names(reviewers: int) -> list[str]:
     return [f"r{number}" for number in range(reviewers)]
 
 
-# Processes are forked from one that has imported everything, so that a studio is there at once after it was killed.
+# Studios are forked from a process that has imported everything, so that they restart immediately after a kill.
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["tiltmeter.studio.server"])
 
@@ -57,7 +56,7 @@ def _serve(folder: Path, port: int, tell: Connection) -> None:
 
 
 class KilledStudio:
-    """A studio in a process of its own that can be killed and started again at the same port."""
+    """A studio in a separate process that can be killed and restarted at the same port."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -89,14 +88,14 @@ class KilledStudio:
         self._process.join()
 
     def memory(self) -> float:
-        """The memory of the process, in MB."""
+        """Return the memory of the process, in MB."""
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 @dataclass
 class Tally:
-    """What the reviewers saw together."""
+    """The observations of all reviewers."""
 
     times: list[float] = field(default_factory=list)
     acknowledged: list[tuple[str, str, str, str]] = field(default_factory=list)
@@ -146,7 +145,7 @@ class LoadReviewer(threading.Thread):
         status, content, headers = self._send("POST", f"/review/who?{QUERY}", {"new": self._name})
         assert status == 204, content
         self._cookie = headers["Set-Cookie"].split(";")[0]
-        self._read_csrf()  # another person is another session
+        self._read_csrf()  # each person has a separate session
 
     def _read_csrf(self) -> None:
         _, content, _ = self._send("GET", "/review")
@@ -172,7 +171,7 @@ class LoadReviewer(threading.Thread):
 
     def _review(self) -> None:
         page, turn = self._look(), 0
-        # Reviewers do not act in step.
+        # Reviewers act at different times.
         begin = time.monotonic() + self._choice.random() / self._rate
         while not self._end.is_set():
             due = begin + turn / self._rate
@@ -181,7 +180,7 @@ class LoadReviewer(threading.Thread):
                 return
             item = re.search(r'name="item" value="([^"]*)"', page)
             shown = re.search(r'name="shown" value="([^"]*)"', page)
-            if item is None or shown is None:  # nothing is left for this reviewer
+            if item is None or shown is None:  # there are no more items for this reviewer
                 with self._tally.lock:
                     self._tally.idle += 1
                 page = self._look()
@@ -193,7 +192,7 @@ class LoadReviewer(threading.Thread):
                 with self._tally.lock:
                     self._tally.interrupted += 1
                 page = self._look()
-                # What was due meanwhile is not made up for.
+                # Decisions that were due during the wait are skipped.
                 begin = time.monotonic() - turn / self._rate + self._choice.random() / self._rate
                 continue
             took = time.monotonic() - due
@@ -229,9 +228,10 @@ def load(
     longest_life: float = 1.5,
     seed: int = 1,
 ) -> dict[str, Any]:
-    """Reviewers at work in the workspace of a folder, until the time is over and the studio was killed so many times.
+    """Run reviewers in the workspace of a folder until the time is over and the studio was killed often enough.
 
-    What they saw, and what is stored; a studio lives at most `longest_life` seconds from its first decisions.
+    Return their observations and the stored decisions. A studio lives at most `longest_life` seconds from its first
+    decisions.
     """
     studio, tally, choice = KilledStudio(folder), Tally(), random.Random(seed)
     studio.start()
@@ -245,7 +245,7 @@ def load(
         for thread in threads:
             thread.start()
         for _ in range(kills):
-            # At a random moment after the studio has stored something again.
+            # At a random moment after the restarted studio has stored something.
             before = len(tally.acknowledged)
             while len(tally.acknowledged) < before + 5 and all(thread.is_alive() for thread in threads):
                 threading.Event().wait(0.01)
@@ -288,7 +288,7 @@ def _at(times: list[float], share: float) -> float:
 
 
 def check(project: Path, tally: Tally) -> dict[str, int]:
-    """Look for every acknowledged decision in the database."""
+    """Check that every acknowledged decision is in the database."""
     database = sqlite3.connect(project / DATABASE)
     assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     database.close()
@@ -306,7 +306,7 @@ def check(project: Path, tally: Tally) -> dict[str, int]:
 
 
 def openings(folder: Path, times: int) -> dict[str, float]:
-    """How long it takes until the first item of a project is there, each time in a workbench of its own."""
+    """Return the times until the first item of a project is available, each in new project threads."""
     took = []
     for _ in range(times):
         workbench = ProjectThreads()

@@ -22,7 +22,7 @@ Answers = Mapping[bytes, Answer]
 def score_items(
     workload: Workload, items: Sequence[Item], model: CheckpointModel, batch_tokens: int | None = None
 ) -> Outcome:
-    """All scores, from text to scores, with an empty store of answers. All parts are answered together."""
+    """Return all scores, computed from texts with an empty answer store; all parts are answered together."""
     outcome = Outcome(logs=True)
     with apply_process_speedups(model.without):
         asked = workload.ask(items, model)
@@ -41,7 +41,7 @@ def score_items(
 def _fill_in(
     outcome: Outcome, workload: Workload, scored: Iterable[tuple[str, Trial, list[Score]]], answers: Answers
 ) -> None:
-    """Convert scores, and the numbers they were computed from, to the form in which they are compared."""
+    """Convert scores and their log-probabilities to the format of the comparison."""
     for part, trial, scores in scored:
         mine = [answers[question.digest] for question in trial.questions]
         keys = [workload.key(part, trial, score) for score in scores]
@@ -59,7 +59,7 @@ def _fill_in(
 
 
 def _log_probabilities(questions: Iterable[Question], answers: Iterable[Answer]) -> list[Answer]:
-    """The log-probabilities of the answers, which the published way has too; no logits, no second numbers."""
+    """Return the log-probabilities of the answers that the published way also has, without logits."""
     return [
         answer[: len(question.wanted)]
         for question, answer in zip(questions, answers, strict=True)
@@ -70,7 +70,7 @@ def _log_probabilities(questions: Iterable[Question], answers: Iterable[Answer])
 def _answers(
     questions: Sequence[Question], kind: Kind, model: CheckpointModel, batch_tokens: int | None, outcome: Outcome
 ) -> Answers:
-    """The answer to each question, by digest."""
+    """Return the answers to questions by digest."""
 
     def report(progress: Progress) -> None:
         outcome.padding = progress.padding

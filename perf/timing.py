@@ -17,9 +17,9 @@ Result = TypeVar("Result")
 def in_turns(
     functions: Mapping[str, Callable[[], Outcome]], repeats: int, device: torch.device
 ) -> tuple[dict[str, list[float]], dict[str, Outcome]]:
-    """Call all functions one after the other, `repeats` times, so that a slower machine affects all of them.
+    """Call all functions in turn, `repeats` times, so that a slower machine affects all of them.
 
-    Every second time the order is reversed, so that no function always follows the same other one.
+    The order is reversed every second time, so that no function always follows the same one.
     """
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     outcomes: dict[str, Outcome] = {}
@@ -35,9 +35,9 @@ def in_turns(
 def pairs_of_turns(
     one: Callable[[], Outcome], other: Callable[[], Outcome], repeats: int, device: torch.device
 ) -> tuple[list[tuple[float, float]], tuple[Outcome, Outcome]]:
-    """The seconds of two functions in alternating turns (A B B A A B …), and the last outcome of each.
+    """Return the seconds of two functions in alternating turns (A B B A A B …), and the last outcome of each.
 
-    The garbage collector stays on: the two may differ in what they do with it.
+    The garbage collector stays enabled, because the functions may differ in its use.
     """
     pairs: list[tuple[float, float]] = []
     for repeat in range(repeats):
@@ -52,9 +52,9 @@ def pairs_of_turns(
 
 
 def timed(function: Callable[[], Result], device: torch.device, *, collect: bool = False) -> tuple[float, Result]:
-    """The seconds that a function takes, including its work on the device, and its result.
+    """Return the seconds of a function, including its work on the device, and its result.
 
-    The garbage collector is off, so that no function pays for the garbage of another, unless `collect` leaves it on.
+    The garbage collector is disabled, unless `collect`, so that no function pays for the garbage of another.
     """
     gc.collect()
     synchronise(device)
@@ -72,6 +72,6 @@ def timed(function: Callable[[], Result], device: torch.device, *, collect: bool
 
 
 def spread(seconds: list[float]) -> str:
-    """The median, with the fastest and the slowest in brackets; three decimals below a second."""
+    """Return the median, with minimum and maximum in brackets; three decimals below a second."""
     digits = 2 if median(seconds) >= 1 else 3
     return f"{median(seconds):.{digits}f} s ({min(seconds):.{digits}f}–{max(seconds):.{digits}f})"

@@ -1,4 +1,4 @@
-"""Compare this checkout with another one in alternating turns: ratio of times, and largest difference of scores.
+"""Compare this checkout with another one in alternating turns: ratio of times and largest difference of scores.
 
 git worktree add ../before COMMIT
 python -m perf.versions ../before --turns 7 --threads 2
@@ -69,7 +69,7 @@ class Version:
         return version
 
     def read(self) -> Any:
-        """The next line of the process, as JSON."""
+        """Return the next line of the process as JSON."""
         assert self.process.stdout is not None
         while line := self.process.stdout.readline():
             try:
@@ -79,7 +79,7 @@ class Version:
         raise SystemExit(f"A worker ended with exit code {self.process.wait()}.")
 
     def turn(self) -> tuple[float, dict[str, float]]:
-        """Score once: the seconds, and the scores."""
+        """Score once, and return the seconds and the scores."""
         assert self.process.stdin is not None
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
@@ -87,14 +87,14 @@ class Version:
         return seconds, scores
 
     def stop(self) -> None:
-        """End the process."""
+        """Stop the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 
 
 def measure(here: Path, other: Path, arguments: list[str], turns: int) -> tuple[list[float], list[float], float]:
-    """The seconds of both versions turn by turn, this one first, and the largest difference of two scores."""
+    """Return the seconds of both versions by turn, this one first, and the largest difference of scores."""
     versions = [Version.start(checkout, arguments) for checkout in (here, other)]
     seconds: tuple[list[float], list[float]] = ([], [])
     scores: list[dict[str, float]] = [{}, {}]

@@ -1,15 +1,15 @@
-"""The rules for the gender of nouns: beside the logs released with WinoMT, and on the references of MT-GenEval.
+"""The rules for the gender of nouns, compared with the released logs of WinoMT and the references of MT-GenEval.
 
 TILTMETER_MIRROR=... python -m perf.winomt --times 3
 
-Needs eflomal. The first table has, for every translation file in the mirror in a language with rules, accuracy and ΔG
-of the released log and ours, and the spread of ours over several alignments. For German it adds a decision like that of
-the released code, in which the nearest article or pronoun decides and *den* is none.
+It needs eflomal. The first table has the accuracy and ΔG of the released log and of Tiltmeter for every translation
+file in the mirror in a language with rules, and the spread over several alignments. For German it adds a rule like that
+of the released code: the nearest article or pronoun decides, except *den*.
 
-The second table is of contexts of MT-GenEval, which have a reference in either gender. Where the rules find different
-words for a noun of WinoMT in the two, they should read the reference's gender off it. If they read both the wrong way
-round, the context is taken to be about somebody else; the last column counts these, which may be errors too. A noun
-that is told in neither reference is left out.
+The second table is for contexts of MT-GenEval, which have a reference in both genders. If the rules find different
+words for a noun of WinoMT in the two references, they should detect the gender of each reference. If both are detected
+the wrong way round, the context is probably about another person; the last column counts these, which may also be
+errors. Nouns without a gender in both references are omitted.
 """
 
 import argparse
@@ -33,7 +33,7 @@ REPOSITORY = "gabrielStanovsky/mt_gender"
 OTHER = {MASCULINE: FEMININE, FEMININE: MASCULINE}
 _COUNT = re.compile(r"<GENDER\.(\w+): \d>: (\d+)")
 _GOLD = re.compile(r"<GENDER\.(\w+): \d>: defaultdict")
-# The decision of the released code for German, in short: what of these is nearest to the noun.
+# A simplified rule of the released code for German: the nearest of these words decides.
 _NEAR = {MALE: "der ein dem einen des er ihn ihm", FEMALE: "die eine einer sie", NEUTRAL: "das ihr ihre"}
 NEAREST = {word: gender for gender, words in _NEAR.items() for word in words.split()}
 
@@ -42,7 +42,7 @@ Confusion = Counter[tuple[str, str]]
 
 
 def read_log(text: str) -> Confusion:
-    """The counts that a released log ends with."""
+    """Return the counts at the end of a released log."""
     found: Confusion = Counter()
     gold = ""
     for line in text.splitlines():
@@ -54,12 +54,12 @@ def read_log(text: str) -> Confusion:
 
 
 def accuracy(counts: Confusion) -> float:
-    """The share of people whose gender was read, in percent."""
+    """Return the percentage of people with correctly detected gender."""
     return 100 * sum(count for (gold, read), count in counts.items() if gold == read) / counts.total()
 
 
 def delta_g(counts: Confusion) -> float:
-    """F1 of male minus F1 of female people, in points."""
+    """Return F1 of male minus F1 of female people, in points."""
     scores = []
     for gender in (MALE, FEMALE):
         size = sum(count * ((gold == gender) + (read == gender)) for (gold, read), count in counts.items())
@@ -68,7 +68,7 @@ def delta_g(counts: Confusion) -> float:
 
 
 def ours(path: Path, system: str, language: str) -> tuple[Confusion, float]:
-    """The counts of a run on a file of translations, and its ΔS."""
+    """Return the counts of a run on a file of translations, and its ΔS."""
     result = score_translations(path, system=system, on=f"winomt:{language}")
     roles = {role: gender for gender, role in READ.items()}
     read = result.scores[(result.scores["score"] == 1) & result.scores["role"].isin(list(roles))]
@@ -80,7 +80,7 @@ def ours(path: Path, system: str, language: str) -> tuple[Confusion, float]:
 
 
 def nearest_german(path: Path, aligner: Eflomal) -> Confusion:
-    """The counts of German translations if the nearest article or pronoun decides, and *den* is none."""
+    """Return the counts of German translations if the nearest article or pronoun decides, except *den*."""
     items: list[WinoMTItem] = load("winomt", None, "en")
     translations = dict(line.split(" ||| ", 1) for line in path.read_text(encoding="utf-8").splitlines())
     known = [item for item in items if item.sentence in translations]
@@ -89,7 +89,7 @@ def nearest_german(path: Path, aligner: Eflomal) -> Confusion:
 
 
 def nearest(item: WinoMTItem, pair: AlignedPair) -> str:
-    """The gender of the German article or pronoun nearest to the noun, *den* not counted."""
+    """Return the gender of the German article or pronoun that is nearest to the noun, except *den*."""
     entity = find_entity_tokens(item)
     linked = sorted(pair.linked(entity, both=True) or pair.linked(entity, both=False))
     words = [token.text for token in pair.target]
@@ -102,7 +102,7 @@ def nearest(item: WinoMTItem, pair: AlignedPair) -> str:
 
 
 def released(mirror: Path, times: int) -> Iterator[str]:
-    """The rows of the first table."""
+    """Yield the rows of the first table."""
     for path in sorted((mirror / REPOSITORY / "translations").glob("*/en-*.txt")):
         system, language = path.parent.name, path.stem.removeprefix("en-")
         log = mirror / REPOSITORY / "logs" / system / f"{language}.log"
@@ -125,7 +125,7 @@ def released(mirror: Path, times: int) -> Iterator[str]:
 
 
 def on_references(language: str, aligner: Eflomal, entities: set[str]) -> Counter[str]:
-    """How often the rules read the gender of a reference: right, wrong, untold, other (both the wrong way round)."""
+    """Count correct, wrong and missing genders of references, and pairs with both genders the wrong way round."""
     items: Sequence[GenevalItem] = load("mt-geneval", CONTEXT, language)
     texts = [(item, text) for item in items for text in (item.correct, item.incorrect)]
     aligned = aligner.align([(item.source, text) for item, text in texts])
@@ -150,13 +150,13 @@ def on_references(language: str, aligner: Eflomal, entities: set[str]) -> Counte
 
 
 def entity_places(pair: AlignedPair, entities: set[str]) -> list[int]:
-    """Where a source has one of the nouns with an article before it."""
+    """Return the positions of nouns with an article before them in a source."""
     words = [token.text.lower() for token in pair.source]
     return [n for n, word in enumerate(words) if n and word in entities and words[n - 1] in ("a", "an", "the")]
 
 
 def _read(item: GenevalItem, text: str, pair: AlignedPair, place: int, language: str) -> NounGender:
-    # The noun's token is the only word of the text before which there are `place` words.
+    # The token of the noun is the only one after `place` words.
     source = " ".join(token.text for token in pair.source)
     made = WinoMTItem(item.id, "en", MALE, pair.source[place].text, place, source)
     return read_gender(made, text, pair, load_noun_rules(language))

@@ -1,7 +1,7 @@
-"""The workloads: for each, its items, and the published way and Tiltmeter's way of scoring them.
+"""The workloads: items, and both ways of scoring them, the published one and that of Tiltmeter.
 
-A new benchmark adds its published way in a file like `published_pairs.py` and one entry here: the data sets its items
-come from, Tiltmeter's `Benchmark`, and the published way for each kind of model.
+A new benchmark needs its published way in a file like `published_pairs.py` and one entry here: the data sets of its
+items, the `Benchmark` of Tiltmeter, and the published way for each kind of model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,14 +40,14 @@ class Workload:
     log_scores: bool = False
 
     def ask(self, items: Sequence[Item], model: CheckpointModel) -> dict[str | None, PartTrials]:
-        """Tiltmeter's questions about the items, for each part in which a run asks them."""
+        """Return the trials of Tiltmeter about the items, by part of a run."""
         return {
             part: self.benchmark.ask(part, items, model.text, protocol=self.protocol)
             for part in self.benchmark.parts(model.kind) or (self.part,)
         }
 
     def key(self, part: str | None, trial: Trial, score: Score) -> str:
-        """The key of a score in an outcome: the candidate, or part and item if all items have the same candidates."""
+        """Return the key of a score: the candidate, or part and item if all items have the same candidates."""
         return score.candidate if part == self.part else f"{part}/{trial.item.id}"
 
 

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: a cache of their own, tiny models, and the folders of files that some tests need."""
+"""Fixtures of all tests: a separate cache, tiny models, and folders of external files."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 @pytest.fixture(autouse=True)
 def _own_kernels() -> Iterator[None]:
-    """Turn oneDNN on again: torch turns it off for the process when a bfloat16 product fails, which changes sums."""
+    """Enable oneDNN again: torch disables it for the process after a failed bfloat16 product, which changes sums."""
     yield
     if torch := sys.modules.get("torch"):
         torch._C._set_mkldnn_enabled(True)
@@ -52,17 +52,17 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def mirror() -> Path:
     """The folder of upstream files (a mirror)."""
-    return _folder("TILTMETER_MIRROR", SHARED / "upstream", "the upstream data sets are not here", "a mirror of them")
+    return _folder("TILTMETER_MIRROR", SHARED / "upstream", "the upstream data sets are missing", "a mirror of them")
 
 
 @pytest.fixture
 def fixtures_dir() -> Path:
-    """The folder of tiny models and of the numbers that the papers' released code gives for them."""
-    return _folder("TILTMETER_FIXTURES", SHARED / "fixtures", "the reference numbers are not here", "their folder")
+    """The folder of tiny models and of the scores that the released code of the papers computes for them."""
+    return _folder("TILTMETER_FIXTURES", SHARED / "fixtures", "the reference scores are missing", "their folder")
 
 
-def _folder(variable: str, otherwise: Path, what: str, to: str) -> Path:
-    folder = Path(os.environ.get(variable) or otherwise)
+def _folder(variable: str, default: Path, problem: str, value: str) -> Path:
+    folder = Path(os.environ.get(variable) or default)
     if not folder.is_dir():
-        pytest.skip(f"{what}: set {variable} to {to}")
+        pytest.skip(f"{problem}: set {variable} to {value}")
     return folder

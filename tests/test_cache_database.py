@@ -1,4 +1,4 @@
-"""A changed byte in a store never changes an answer, a reply or a translation: what is damaged is asked for again."""
+"""CacheDatabase: a changed byte never changes an answer, a reply or a translation; damaged rows are missing."""
 
 import sqlite3
 from collections.abc import Callable
@@ -46,8 +46,8 @@ def translations(store: Any) -> dict[str, str]:
     return found
 
 
-Kind = tuple[type[CacheDatabase], Callable[[Any], None], Callable[[Any], dict[Any, Any]], str]
-STORES: dict[str, Kind] = {
+StoreType = tuple[type[CacheDatabase], Callable[[Any], None], Callable[[Any], dict[Any, Any]], str]
+STORES: dict[str, StoreType] = {
     "answers": (AnswerStore, fill_answers, answers, "answer"),
     "replies": (ReplyStore, fill_replies, replies, "reply"),
     "translations": (TranslationStore, fill_translations, translations, "translation"),
@@ -55,25 +55,25 @@ STORES: dict[str, Kind] = {
 
 
 @pytest.fixture(params=STORES)
-def kind(request: pytest.FixtureRequest) -> str:
+def store_type(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def path(kind: str, tmp_path: Path) -> Path:
-    """A filled store."""
-    opened, fill, read, _ = STORES[kind]
+def path(store_type: str, tmp_path: Path) -> Path:
+    """Return the path of a filled store."""
+    opened, fill, read, _ = STORES[store_type]
     with opened(tmp_path / "s.sqlite") as store:  # type: ignore[call-arg]
         fill(store)
         assert len(read(store)) == 12
     return tmp_path / "s.sqlite"
 
 
-def damage(path: Path, kind: str, key: str) -> None:
-    """Change one byte of the value of one row, behind SQLite's back."""
-    column = STORES[kind][3]
+def damage(path: Path, store_type: str, key: str) -> None:
+    """Change one byte of the value of a row without SQLite."""
+    column = STORES[store_type][3]
     db = sqlite3.connect(path)
-    ((value,),) = db.execute(f"SELECT CAST({column} AS BLOB) FROM {kind} WHERE {key}").fetchall()
+    ((value,),) = db.execute(f"SELECT CAST({column} AS BLOB) FROM {store_type} WHERE {key}").fetchall()
     db.close()
     content = path.read_bytes()
     assert content.count(value) == 1
@@ -85,11 +85,11 @@ FIRST = {"answers": "question = x'07070707070707070707070707070707'", "translati
 FIRST["replies"] = FIRST["answers"]
 
 
-def test_a_damaged_row_is_missing_and_is_replaced(kind: str, path: Path) -> None:
-    opened, fill, read, _ = STORES[kind]
+def test_a_damaged_row_is_missing_and_is_replaced(store_type: str, path: Path) -> None:
+    opened, fill, read, _ = STORES[store_type]
     with opened(path) as store:  # type: ignore[call-arg]
         whole = read(store)
-    damage(path, kind, FIRST[kind])
+    damage(path, store_type, FIRST[store_type])
     with opened(path) as store:  # type: ignore[call-arg]
         left = read(store)
         assert len(left) == 11
@@ -98,14 +98,14 @@ def test_a_damaged_row_is_missing_and_is_replaced(kind: str, path: Path) -> None
         assert read(store) == whole
 
 
-def test_no_changed_byte_of_the_file_changes_a_value(kind: str, path: Path, tmp_path: Path) -> None:
-    opened, _, read, _ = STORES[kind]
+def test_no_changed_byte_of_the_file_changes_a_value(store_type: str, path: Path, tmp_path: Path) -> None:
+    opened, _, read, _ = STORES[store_type]
     with opened(path) as store:  # type: ignore[call-arg]
         whole = read(store)
     content = path.read_bytes()
     # Bytes that are zero are mostly free space.
     places = [place for place, byte in enumerate(content) if byte and place > 100][::9]
-    lost = 0
+    incomplete = 0
     for place in places:
         copy = tmp_path / "copy.sqlite"
         for file in tmp_path.glob("copy.sqlite*"):
@@ -115,13 +115,13 @@ def test_no_changed_byte_of_the_file_changes_a_value(kind: str, path: Path, tmp_
             with opened(copy) as store:  # type: ignore[call-arg]
                 left = read(store)
         except (sqlite3.Error, TiltmeterError):
-            continue  # SQLite has noticed it
+            continue  # SQLite has detected it
         assert left.items() <= whole.items(), f"byte {place}"
-        lost += len(left) < len(whole)
-    assert lost
+        incomplete += len(left) < len(whole)
+    assert incomplete
 
 
-def test_an_answer_of_one_model_is_not_that_of_another(tmp_path: Path) -> None:
+def test_an_answer_of_another_model_is_not_returned(tmp_path: Path) -> None:
     with AnswerStore(tmp_path / "a.sqlite") as store:
         store.put("one", {KEYS[0]: np.float32([1])})
         store.put("another", {KEYS[1]: np.float32([2])})
@@ -130,7 +130,7 @@ def test_an_answer_of_one_model_is_not_that_of_another(tmp_path: Path) -> None:
         assert not store.get("another", KEYS)
 
 
-def test_the_modules_that_were_not_loaded_are_kept(tmp_path: Path) -> None:
+def test_findings_of_loading_are_stored(tmp_path: Path) -> None:
     with AnswerStore(tmp_path / "a.sqlite") as store:
         assert store.get_loading("model") == LoadFindings()
         found = LoadFindings(["bert.pooler.dense", "cls.seq_relationship"], {"padding": "it changes numbers"})
@@ -140,7 +140,7 @@ def test_the_modules_that_were_not_loaded_are_kept(tmp_path: Path) -> None:
         assert store.get_loading("another") == LoadFindings()
 
 
-def test_damaged_facts_on_loading_are_as_good_as_none(tmp_path: Path) -> None:
+def test_damaged_findings_of_loading_are_ignored(tmp_path: Path) -> None:
     with AnswerStore(tmp_path / "s.sqlite") as store:
         store.put_loading("model", LoadFindings(["pooler"]))
         assert store.get_loading("model") == LoadFindings(["pooler"])
@@ -151,9 +151,9 @@ def test_damaged_facts_on_loading_are_as_good_as_none(tmp_path: Path) -> None:
             assert store.get_loading("model") == LoadFindings()
 
 
-def test_a_changed_byte_in_the_schema_is_damage(kind: str, path: Path, tmp_path: Path) -> None:
-    """SQLite quotes the schema in messages that Python cannot read, or takes another type of a column as it is."""
-    opened, fill, read, _ = STORES[kind]
+def test_a_changed_byte_in_the_schema_is_damage(store_type: str, path: Path, tmp_path: Path) -> None:
+    """SQLite quotes the schema in messages that are not UTF-8, or accepts another type of a column."""
+    opened, fill, read, _ = STORES[store_type]
     with opened(path) as store:  # type: ignore[call-arg]
         expected = read(store)
     content = path.read_bytes()

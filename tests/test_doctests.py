@@ -1,4 +1,4 @@
-"""The examples in the docstrings of all modules give the documented output."""
+"""The examples in all docstrings produce the documented output."""
 
 import doctest
 import pkgutil

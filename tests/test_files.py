@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, checked before the work, and nothing left behind."""
+"""Atomic writes, checks of outputs before the work, and deletion of leftovers."""
 
 import errno
 import os
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from perf.killing import attempt
+from tests.support.messages import raises_mentioning
 from tiltmeter import files, text_files
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import (
@@ -31,11 +32,11 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_full_disk_keeps_the_file_that_is_there(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_the_existing_file(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_text(path, "old")
     with (
-        pytest.raises(UsageError, match=r"report\.html cannot be written: No space left on device"),
+        raises_mentioning(UsageError, "report.html", "No space left"),
         write_atomically(path),
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -43,7 +44,7 @@ def test_a_full_disk_keeps_the_file_that_is_there(tmp_path: Path) -> None:
     assert names(tmp_path) == ["report.html"]
 
 
-def test_a_disk_that_fails_at_the_last_moment_keeps_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_on_sync_keeps_the_existing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "report.html"
     write_text(path, "old")
 
@@ -51,20 +52,20 @@ def test_a_disk_that_fails_at_the_last_moment_keeps_it_too(tmp_path: Path, monke
         raise OSError(errno.EDQUOT, "Disk quota exceeded")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UsageError, match="Disk quota exceeded"):
+    with raises_mentioning(UsageError, "report.html", "Disk quota exceeded"):
         write_text(path, "new")
     assert path.read_text(encoding="utf-8") == "old"
     assert names(tmp_path) == ["report.html"]
 
 
-def test_half_a_character_is_replaced(tmp_path: Path) -> None:
+def test_a_lone_surrogate_is_replaced(tmp_path: Path) -> None:
     write_text(tmp_path / "a", "x\ud800y")
     assert (tmp_path / "a").read_text(encoding="utf-8") == "x?y"
 
 
 @posix
 @pytest.mark.parametrize("name", ["file/x", "x" * 300, "link/x", "pipe", "/dev/full", "nul\0l"])
-def test_an_output_that_cannot_be_written_is_refused_before_the_work(name: str, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_rejected_before_the_work(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe")
@@ -83,20 +84,20 @@ def test_a_full_folder_is_found_before_the_work(tmp_path: Path, monkeypatch: pyt
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("tempfile.TemporaryFile", full)
-    with pytest.raises(UsageError, match="No space left on device"):
+    with raises_mentioning(UsageError, "yet", "No space left"):
         reject_unwritable_folder(tmp_path / "not" / "yet")
     assert not names(tmp_path)
 
 
 @posix
-def test_appending_to_a_full_device_or_a_pipe_is_a_sentence(tmp_path: Path) -> None:
+def test_appending_to_a_full_device_or_a_pipe_is_an_error(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (
         tmp_path / "pipe",
         tmp_path / "none" / "x",
         *([Path("/dev/full")] if Path("/dev/full").exists() else []),
     ):
-        with pytest.raises(UsageError, match="cannot be written"):
+        with raises_mentioning(UsageError, str(path)):
             append_text(path, "x")
     for _ in range(2):
         append_text(tmp_path / "a", "x\n")
@@ -104,7 +105,7 @@ def test_appending_to_a_full_device_or_a_pipe_is_a_sentence(tmp_path: Path) -> N
 
 
 @posix
-def test_parts_of_dead_processes_are_swept_and_those_of_living_ones_not(tmp_path: Path) -> None:
+def test_temporary_files_of_dead_processes_are_deleted_and_those_of_living_ones_kept(tmp_path: Path) -> None:
     old = time.time() - 3600
     for name in (".a.txt.dead.part", ".b.txt.dead.part", ".a.txt.new.part"):
         (tmp_path / name).write_text("x")
@@ -118,12 +119,12 @@ def test_parts_of_dead_processes_are_swept_and_those_of_living_ones_not(tmp_path
             pass
         assert living.is_dir()
         assert part.exists()
-    # A part of another file is left to whoever writes that file, a new one may be about to be locked.
+    # Those of other files are deleted when these files are written; a new one may not be locked yet.
     assert names(tmp_path) == [".a.txt.new.part", ".b.txt.dead.part", "a.txt"]
 
 
 @posix
-def test_what_a_killed_process_left_is_swept_at_once(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_deleted_immediately(tmp_path: Path) -> None:
     def write() -> None:
         with create_temporary_folder(tmp_path) as folder, write_atomically(tmp_path / "a.txt") as part:
             part.write_text("half")
@@ -139,15 +140,15 @@ def test_what_a_killed_process_left_is_swept_at_once(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_new_part_that_was_swept_before_it_was_locked_is_made_again(
+def test_a_temporary_file_that_was_deleted_before_it_was_locked_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock, swept = files.fcntl.flock, []
+    lock, deleted = files.fcntl.flock, []
 
     def late(handle: int, how: int) -> None:
-        if not swept:
+        if not deleted:
             (part,) = tmp_path.iterdir()
-            swept.append(part)
+            deleted.append(part)
             part.rmdir() if part.is_dir() else part.unlink()
         lock(handle, how)
 
@@ -155,14 +156,14 @@ def test_a_new_part_that_was_swept_before_it_was_locked_is_made_again(
     write_text(tmp_path / "a.txt", "x")
     assert (tmp_path / "a.txt").read_text() == "x"
     (tmp_path / "a.txt").unlink()
-    swept.clear()
+    deleted.clear()
     with create_temporary_folder(tmp_path) as folder:
         assert folder.is_dir()
-        assert swept != [folder]
+        assert deleted != [folder]
 
 
 @posix
-def test_what_is_written_to_a_shared_cache_is_shared(tmp_path: Path) -> None:
+def test_files_in_a_shared_cache_are_shared(tmp_path: Path) -> None:
     shared = tmp_path / "cache"
     shared.mkdir()
     before = os.umask(0o077)
@@ -190,34 +191,34 @@ def test_only_regular_files_of_a_bounded_size_are_read(tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(1 << 40)
     reasons = {
-        "pipe": "no regular file",
-        "zero": "no regular file",
-        "link": "a link to a file that is not there",
-        "huge": "are the most",
+        "pipe": "not a regular file",
+        "zero": "not a regular file",
+        "link": "a link to",
+        "huge": "the maximum is",
         ".": "a folder",
         "none": "No such file",
         "x" * 300: "File name too long",
         "a\0b": "null",
     }
     for name, reason in reasons.items():
-        with pytest.raises(DataError, match=reason):
+        with raises_mentioning(DataError, reason):
             text_files.read_bytes(tmp_path / name)
 
 
 @pytest.mark.parametrize("read", [text_files.read_json, text_files.read_toml])
 @pytest.mark.parametrize("content", [b"a = " + b"[" * 100_000, b"[" * 100_000, b"\xff\xfe", b"{]", b'{"a":' * 100_000])
-def test_settings_that_cannot_be_read_are_a_sentence(read: Any, content: bytes, tmp_path: Path) -> None:
+def test_invalid_settings_are_an_error_with_the_file(read: Any, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(content)
-    with pytest.raises(DataError, match=r"f is not"):
+    with raises_mentioning(DataError, f"{tmp_path / 'f'} is not"):
         read(tmp_path / "f")
 
 
-def test_the_home_of_somebody_unknown_is_a_sentence() -> None:
-    with pytest.raises(UsageError, match="a user who is not known here"):
+def test_the_home_of_an_unknown_user_is_an_error() -> None:
+    with raises_mentioning(UsageError, "~nobody-of-this-name/x", "unknown user"):
         text_files.expand_home("~nobody-of-this-name/x")
 
 
-def test_the_home_of_somebody_unknown_is_no_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_of_an_unknown_user_is_not_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for write in (
         reject_unwritable_file,
@@ -225,7 +226,7 @@ def test_the_home_of_somebody_unknown_is_no_new_folder(tmp_path: Path, monkeypat
         files.create_folder,
         lambda path: write_text(path, "x"),
     ):
-        with pytest.raises(UsageError, match="a user who is not known here"):
+        with raises_mentioning(UsageError, "~nobody-of-this-name", "unknown user"):
             write(Path("~nobody-of-this-name/x"))
     assert not names(tmp_path)
     Path(tmp_path / "~mine").mkdir()

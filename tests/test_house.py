@@ -1,4 +1,4 @@
-"""The structure of the package: which room may import which, and that no name has two meanings."""
+"""Rules of the code base: imports between packages, names of modules and classes, and style of tests."""
 
 import ast
 import itertools
@@ -14,7 +14,7 @@ import tiltmeter
 ROOT = Path(tiltmeter.__file__).parent
 
 # The packages in the order of docs/explanation/architecture.md: each imports only packages before it.
-ROOMS = [
+PACKAGES = [
     "printable_text",
     "csv_text",
     "redaction",
@@ -49,8 +49,8 @@ ROOMS = [
     "cli",
 ]
 
-# Modules that deal with the same thing in several rooms, and therefore have the same name there.
-SAME_THING = {
+# Modules of the same name in several packages, because they are about the same subject.
+SAME_SUBJECT = {
     "association": {"forms", "benchmarks", "measures"},
     "gendered_pairs": {"forms", "benchmarks"},
     "gest": {"forms", "benchmarks", "measures", "cli"},
@@ -74,7 +74,7 @@ SAME_THING = {
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    """Every module with its room; a module outside the rooms counts as a room."""
+    """Yield every module with its package; a module outside of packages is its own package."""
     for path in sorted(ROOT.rglob("*.py")):
         inside = path.relative_to(ROOT)
         if len(inside.parts) > 1:
@@ -83,8 +83,8 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield path.stem, path
 
 
-def rooms_imported(source: str) -> set[str]:
-    """The rooms that a module's source imports, including imports inside functions."""
+def list_imported_packages(source: str) -> set[str]:
+    """Return the packages that a module imports, including imports inside functions."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -95,29 +95,29 @@ def rooms_imported(source: str) -> set[str]:
         else:
             continue
         found |= {name.split(".")[1] for name in names if name.startswith("tiltmeter.")}
-    return found & set(ROOMS)
+    return found & set(PACKAGES)
 
 
-def test_rooms_imported() -> None:
+def test_imported_packages_are_found() -> None:
     source = "import tiltmeter.cli\nfrom tiltmeter import reports\ndef f():\n    from tiltmeter.runs.result import X\n"
-    assert rooms_imported(source) == {"cli", "reports", "runs"}
+    assert list_imported_packages(source) == {"cli", "reports", "runs"}
 
 
-def test_every_room_is_in_the_order() -> None:
-    assert {room for room, _ in modules()} == set(ROOMS)
+def test_every_package_is_in_the_order() -> None:
+    assert {package for package, _ in modules()} == set(PACKAGES)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_rooms_import_only_what_is_to_their_left(room: str) -> None:
-    allowed = set(ROOMS[: ROOMS.index(room) + 1])
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_import_only_earlier_packages(package: str) -> None:
+    allowed = set(PACKAGES[: PACKAGES.index(package) + 1])
     for name, path in modules():
-        if name == room:
-            beyond = rooms_imported(path.read_text(encoding="utf-8")) - allowed
+        if name == package:
+            beyond = list_imported_packages(path.read_text(encoding="utf-8")) - allowed
             assert not beyond, f"{path.relative_to(ROOT)} imports {', '.join(sorted(beyond))}"
 
 
-def files_imported(source: str, modules: AbstractSet[str], *, in_functions: bool) -> set[str]:
-    """The modules of a package that a module's source imports; imports for type checking alone do not count."""
+def list_imported_modules(source: str, modules: AbstractSet[str], *, in_functions: bool) -> set[str]:
+    """Return which of the modules a module imports; imports for type checking do not count."""
     found: set[str] = set()
 
     def visit(node: ast.AST) -> None:
@@ -139,8 +139,8 @@ def files_imported(source: str, modules: AbstractSet[str], *, in_functions: bool
     return found
 
 
-def import_cycle(imports: Mapping[str, AbstractSet[str]]) -> list[str]:
-    """The modules of a cycle of imports, the first one again at the end; empty if there is none."""
+def find_import_cycle(imports: Mapping[str, AbstractSet[str]]) -> list[str]:
+    """Return the modules of an import cycle, with the first one repeated at the end; empty if there is none."""
     finished: set[str] = set()
 
     def search(name: str, path: list[str]) -> list[str]:
@@ -156,7 +156,7 @@ def import_cycle(imports: Mapping[str, AbstractSet[str]]) -> list[str]:
     return next((cycle for name in sorted(imports) if (cycle := search(name, []))), [])
 
 
-def test_cycles_of_imports_are_found() -> None:
+def test_import_cycles_are_found() -> None:
     sources = {
         "p.a": "def f():\n    from p import b\n",
         "p.b": "if x:\n    from p.c import y\n",
@@ -167,25 +167,26 @@ def test_cycles_of_imports_are_found() -> None:
 
     def cycle(*, in_functions: bool) -> list[str]:
         imports = {
-            name: files_imported(source, sources.keys(), in_functions=in_functions) for name, source in sources.items()
+            name: list_imported_modules(source, sources.keys(), in_functions=in_functions)
+            for name, source in sources.items()
         }
-        return import_cycle(imports)
+        return find_import_cycle(imports)
 
     assert cycle(in_functions=True) == ["p.a", "p.b", "p.c", "p.a"]
     assert cycle(in_functions=False) == []
 
 
 @pytest.mark.parametrize("in_functions", [False, True])
-def test_no_files_import_each_other_in_a_cycle(in_functions: bool) -> None:
+def test_there_is_no_import_cycle(in_functions: bool) -> None:
     paths = {
         ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
         for path in ROOT.rglob("*.py")
     }
     imports = {
-        name: files_imported(path.read_text(encoding="utf-8"), paths.keys(), in_functions=in_functions)
+        name: list_imported_modules(path.read_text(encoding="utf-8"), paths.keys(), in_functions=in_functions)
         for name, path in paths.items()
     }
-    assert import_cycle(imports) == []
+    assert find_import_cycle(imports) == []
 
 
 def test_no_two_public_classes_share_a_name() -> None:
@@ -199,24 +200,24 @@ def test_no_two_public_classes_share_a_name() -> None:
 
 def test_a_module_name_has_one_meaning() -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for room, path in modules():
+    for package, path in modules():
         if path.name != "__init__.py":
-            places[path.stem].append(room)
-    for name, rooms in places.items():
-        if len(rooms) > 1:
-            assert set(rooms) <= SAME_THING.get(name, set()), f"{name} is a module of {', '.join(rooms)}"
-            assert len(rooms) == len(set(rooms))
+            places[path.stem].append(package)
+    for name, packages in places.items():
+        if len(packages) > 1:
+            assert set(packages) <= SAME_SUBJECT.get(name, set()), f"{name} is a module of {', '.join(packages)}"
+            assert len(packages) == len(set(packages))
 
 
 def test_no_two_module_names_differ_by_a_letter() -> None:
-    names = {path.stem for room, path in modules() if room != "cli"} | set(ROOMS)
+    names = {path.stem for package, path in modules() if package != "cli"} | set(PACKAGES)
     alike = {(one, other) for one, other in itertools.combinations(sorted(names), 2) if other == f"{one}s"}
-    # The class that a room is about is in the module of that name: `forms/form.py`.
+    # The main class of a package is in the module of that name: `forms/form.py`.
     assert alike == {("benchmark", "benchmarks"), ("form", "forms"), ("measure", "measures")}
 
 
-def test_texts_are_printed_as_they_are() -> None:
-    """A console of Rich reads `[bold]` in a text as markup, and fails on `[/x]`, unless it is `plain_console`."""
+def test_consoles_do_not_interpret_markup() -> None:
+    """A console of Rich interprets `[bold]` and fails on `[/x]`, unless `create_plain_console` creates it."""
     for _, path in modules():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and path.name != "printable_text.py":
@@ -225,10 +226,48 @@ def test_texts_are_printed_as_they_are() -> None:
                     assert any(keyword.arg == "markup" for keyword in node.keywords), f"{path.name}:{node.lineno}"
 
 
+def list_calls(source: str) -> Iterator[tuple[str, ast.Call]]:
+    """Yield all calls of functions and methods with the name that is called."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            yield node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""), node
+
+
+def list_test_calls() -> Iterator[tuple[str, str, ast.Call]]:
+    """Yield all calls in tests with their place and the name that is called."""
+    folder = Path(__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        for name, call in list_calls(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(folder)}:{call.lineno}", name, call
+
+
 def test_no_test_sleeps() -> None:
     """Durations depend on the load of the machine, so tests wait for events instead."""
-    for path in Path(__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                assert called != "sleep", f"{path.name}:{node.lineno}"
+    assert [place for place, name, _ in list_test_calls() if name == "sleep"] == []
+
+
+def pins_wording(name: str, call: ast.Call) -> bool:
+    """Return whether a check of a message depends on its wording: by `match=`, or by a part of more than six words."""
+    if name in ("raises", "warns"):
+        return any(keyword.arg == "match" for keyword in call.keywords)
+    if name not in ("assert_mentions", "raises_mentioning"):
+        return False
+    texts = [
+        "".join(str(piece.value) for piece in ast.walk(part) if isinstance(piece, ast.Constant))
+        for part in call.args[1:]
+        if isinstance(part, ast.Constant | ast.JoinedStr)
+    ]
+    return any(len(text.split()) > 6 for text in texts)
+
+
+def test_checks_of_wording_are_found() -> None:
+    source = (
+        "pytest.raises(E, match='x')\npytest.raises(E)\nassert_mentions(text, name, 'one two three', f'{n} items')\n"
+        "raises_mentioning(E, 'a b c d e f g')\nassert_mentions(text, f'a b c {n} d e f g')\n"
+    )
+    assert [call.lineno for name, call in list_calls(source) if pins_wording(name, call)] == [1, 4, 5]
+
+
+def test_messages_are_checked_by_their_parts() -> None:
+    """Tests check a message by its file, row, name or remedy, so that its wording can be improved."""
+    assert [place for place, name, call in list_test_calls() if pins_wording(name, call)] == []

@@ -1,4 +1,4 @@
-"""A run from Python and in a notebook: short texts, tables, charts, items, and a progress bar."""
+"""Results in Python and in notebooks: representations, tables, charts, items and progress."""
 
 import sys
 from types import ModuleType, SimpleNamespace
@@ -13,6 +13,7 @@ import tiltmeter
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level
 from tests.runs.made import association_scores, gest_scores, run
+from tests.support.messages import raises_mentioning
 from tiltmeter.progress.notebook_progress import show_in_notebook
 from tiltmeter.progress.progress import Progress
 
@@ -63,13 +64,15 @@ def test_the_strongest_items_are_in_order_and_have_their_english(measured: tiltm
     assert german["English"].str.contains("BLANK").all()
     scores = measured.scores[measured.scores["language"] == "de"].pivot(index="item", columns="role", values="score")
     naive = np.log(scores["stereotype"]) - np.log(scores["anti-stereotype"])
-    strongest = naive[naive > 0].sort_values(ascending=False, kind="stable")[:4]  # the others prefer something else
+    strongest = naive[naive > 0].sort_values(ascending=False, kind="stable")[
+        :4
+    ]  # the others do not prefer the stereotype
     assert list(german["item"]) == list(strongest.index)
     assert german["preference"].to_list() == pytest.approx(strongest.to_list())
 
 
-def test_gest_prefers_the_stereotype_where_it_prefers_women_for_womens_stereotypes() -> None:
-    """Among the strongest items, those of stereotypes about women have a *negative* log-ratio of male to female."""
+def test_the_preference_of_gest_items_follows_the_gender_of_the_stereotype() -> None:
+    """For stereotypes about women, a *negative* log-ratio of male to female prefers the stereotype."""
     result = run(gest_scores(), family="gest")
     keys = result.scores[["benchmark", "language", "item"]].drop_duplicates().to_dict("records")
     texts = pd.DataFrame([{**key, "part": "all", "form": "gest", "context": "", "texts": []} for key in keys])
@@ -81,11 +84,11 @@ def test_gest_prefers_the_stereotype_where_it_prefers_women_for_womens_stereotyp
         assert row["preference"] == pytest.approx(sign * ratio[row["part"], row["item"]])
 
 
-def test_an_item_without_a_preference_is_none_of_the_strongest(measured: tiltmeter.Result) -> None:
+def test_items_without_a_preference_are_not_listed(measured: tiltmeter.Result) -> None:
     items = measured.items(top=1000)
     assert (items["preference"] > 0).all()
     tied = measured.scores.assign(score=1.0)
-    with pytest.raises(tiltmeter.UsageError, match="towards stereotypes"):
+    with raises_mentioning(tiltmeter.UsageError, "towards stereotypes"):
         tiltmeter.Result(tied, measured.records, measured.manifest, measured.texts).items()
 
 
@@ -95,20 +98,20 @@ def test_the_verdict_on_a_rule_is_a_line(measured: tiltmeter.Result) -> None:
     assert repr(verdict).endswith(", failed>")
 
 
-def test_asking_for_no_items_or_of_a_run_without_texts() -> None:
+def test_errors_for_zero_items_and_for_runs_without_texts() -> None:
     result = run(association_scores())
-    with pytest.raises(tiltmeter.UsageError, match="at least 1"):
+    with raises_mentioning(tiltmeter.UsageError, "at least 1"):
         result.items(top=0)
-    with pytest.raises(tiltmeter.UsageError, match=r"texts .* not kept"):
+    with raises_mentioning(tiltmeter.UsageError, "texts"):
         result.items()
 
 
 def test_plot_is_a_chart_of_the_report(measured: tiltmeter.Result) -> None:
     chart = measured.plot("starter").to_dict()
     assert "$schema" in chart or "mark" in chart or "layer" in chart
-    with pytest.raises(tiltmeter.UsageError, match=r"it has .*starter"):
+    with raises_mentioning(tiltmeter.UsageError, "startr", "starter"):
         measured.plot("startr")
-    with pytest.raises(tiltmeter.UsageError, match="There is no figure pie"):
+    with raises_mentioning(tiltmeter.UsageError, "no figure pie"):
         measured.plot("starter", "pie")
 
 
@@ -121,21 +124,21 @@ def test_compare_with_another_run_is_a_line_and_a_table() -> None:
     assert comparison._repr_html_().count("<tr") == len(comparison.differences) + 1
 
 
-def test_dir_lists_what_a_result_can_do(measured: tiltmeter.Result) -> None:
+def test_dir_lists_the_methods_of_a_result(measured: tiltmeter.Result) -> None:
     assert {"compare", "items", "measures", "plot", "summary"} <= set(dir(measured))
     assert {"evaluate", "compare", "plot", "summary", "strongest_items"} <= set(dir(tiltmeter))
 
 
 def test_a_notebook_shows_progress_and_a_script_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[dict[str, str]] = []
+    displayed: list[dict[str, str]] = []
 
     def display(data: dict[str, str], **_options: Any) -> Any:
-        shown.append(data)
-        return SimpleNamespace(update=lambda data, **_options: shown.append(data))
+        displayed.append(data)
+        return SimpleNamespace(update=lambda data, **_options: displayed.append(data))
 
     with show_in_notebook("tiny (causal)") as report:
         report(Progress(1, 2))
-    assert shown == []
+    assert displayed == []
     ipython, module = ModuleType("IPython"), ModuleType("IPython.display")
     vars(ipython)["get_ipython"] = lambda: SimpleNamespace(kernel=object())
     vars(module)["display"] = display
@@ -144,5 +147,5 @@ def test_a_notebook_shows_progress_and_a_script_does_not(monkeypatch: pytest.Mon
     with show_in_notebook("<b>tiny</b>") as report:
         report(Progress(1, 2))
         report(Progress(2, 2))
-    assert "2 of 2" in shown[-1]["text/html"]
-    assert "<b>tiny" not in shown[-1]["text/html"]
+    assert "2 of 2" in displayed[-1]["text/html"]
+    assert "<b>tiny" not in displayed[-1]["text/html"]

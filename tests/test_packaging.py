@@ -17,8 +17,8 @@ EXTRAS = {
     for extra, texts in PROJECT["optional-dependencies"].items()
 }
 DEPENDENCIES = [Requirement(text) for text in PROJECT["dependencies"]]
-# Not needed by tests and docs, therefore not pinned.
-NOT_PINNED = {"stanza"}
+# Tests and docs do not need these packages, so they are not pinned.
+NOT_PINNED = {"litellm", "stanza"}
 
 
 def pins() -> dict[str, Version]:

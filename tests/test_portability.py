@@ -1,4 +1,4 @@
-"""No function that exists only on Linux is used outside `engine` and `models`, which have their own tests."""
+"""Functions that exist only on Linux are used only in `engine` and `models`, which have their own tests."""
 
 import ast
 import subprocess
@@ -47,7 +47,7 @@ def only_on_some_systems(source: str) -> set[str]:
     return found
 
 
-def test_only_on_some_systems() -> None:
+def test_functions_of_some_systems_are_found() -> None:
     source = "import fcntl\nfrom os import sysconf\nimport os\nos.sched_getaffinity(0)\nopen('/proc/meminfo')\n"
     assert only_on_some_systems(source) == {"fcntl", "sysconf", "os.sched_getaffinity", "/proc/meminfo"}
 
@@ -55,16 +55,15 @@ def test_only_on_some_systems() -> None:
 def test_no_module_outside_engine_and_models_uses_them() -> None:
     for path in ROOT.rglob("*.py"):
         inside = path.relative_to(ROOT)
-        # files.py locks folders where that is possible; the next test imports it where it is not.
-        # job_lock.py reads what Linux says of processes, and does without it elsewhere; job_server.py is for Linux.
-        of_linux = inside.name in ("job_lock.py", "job_server.py")
-        if inside.parts[0] not in ("engine", "models", "files.py") and not of_linux:
+        # files.py and job_lock.py work without these functions, too; job_server.py is for Linux only.
+        is_for_linux = inside.name in ("job_lock.py", "job_server.py")
+        if inside.parts[0] not in ("engine", "models", "files.py") and not is_for_linux:
             assert only_on_some_systems(path.read_text(encoding="utf-8")) == set(), inside
 
 
 SCRIPT = f"""
 import os, pkgutil, signal, sys
-# Other packages are imported first: what they use is not tested here.
+# Other packages are imported first, because they may use these functions.
 import altair, filelock, numpy, pandas, pyarrow.parquet, scipy.stats, torch, transformers, typer, vl_convert
 import transformers.modeling_utils, transformers.trainer
 for name in {MODULES!r}:
@@ -94,7 +93,7 @@ with TranslationStore(sys.argv[2] + "/t.sqlite") as store, store.lock("system", 
 
 @pytest.mark.slow
 def test_without_functions_that_only_some_systems_have(tmp_path: Path) -> None:
-    """Modules can be imported, and runs, reports, data sets and stores work, without the functions of Linux."""
+    """Imports, runs, reports, data sets and stores work without the functions of Linux."""
     folder = saved(tmp_path / "run", run(association_scores(seed=1)))
     words = [sys.executable, "-c", SCRIPT, folder, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

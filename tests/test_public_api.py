@@ -1,4 +1,4 @@
-"""The public names: which they are, that all can be imported, and that no module hides one of them."""
+"""The public names: their list, that all can be imported, and that no module hides one of them."""
 
 import ast
 import pkgutil
@@ -12,6 +12,7 @@ import pytest
 
 import tiltmeter
 from tests.runs.made import association_scores, run, saved
+from tests.support.messages import raises_mentioning
 
 FUNCTIONS = {
     "check",
@@ -54,19 +55,19 @@ def test_the_names() -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="has no attribute 'evaluat'"):
+    with raises_mentioning(AttributeError, "'evaluat'"):
         tiltmeter.evaluat  # noqa: B018
 
 
-def test_type_checkers_are_told_what_the_lazy_imports_do() -> None:
+def test_imports_for_type_checkers_agree_with_lazy_imports() -> None:
     tree = ast.parse(Path(tiltmeter.__file__).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    told = {alias.name: node.module for node in block.body for alias in node.names if isinstance(node, ast.ImportFrom)}
-    assert told.pop("datasets") == "tiltmeter"
-    assert told == tiltmeter._LAZY
+    typed = {alias.name: node.module for node in block.body for alias in node.names if isinstance(node, ast.ImportFrom)}
+    assert typed.pop("datasets") == "tiltmeter"
+    assert typed == tiltmeter._LAZY
 
 
-def test_a_name_is_where_it_is_said_to_be_defined() -> None:
+def test_names_are_defined_in_the_listed_modules() -> None:
     for name, module in tiltmeter._LAZY.items():
         assert getattr(tiltmeter, name).__module__ == module, name
 
@@ -77,7 +78,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_commands_the_studio_and_runs_start_without_what_takes_seconds_to_import() -> None:
+def test_commands_studio_and_runs_start_without_slow_imports() -> None:
     heavy = {"torch", "transformers", "altair", "scipy.stats", "scipy.optimize"}
     script = (
         "import sys, tiltmeter.cli, tiltmeter.studio.app, tiltmeter.runs.evaluate, tiltmeter.measures as measures; "
@@ -88,7 +89,7 @@ def test_commands_the_studio_and_runs_start_without_what_takes_seconds_to_import
 
 
 def test_every_name_after_every_module_was_imported(tmp_path: Path) -> None:
-    """A module of a public name would take its place in the package as soon as it is imported."""
+    """Importing a module with a public name would replace the name in the package."""
     for module in pkgutil.walk_packages(tiltmeter.__path__, "tiltmeter."):
         if module.name != "tiltmeter.__main__":
             import_module(module.name)
@@ -104,7 +105,7 @@ def test_every_name_after_every_module_was_imported(tmp_path: Path) -> None:
     assert isinstance(tiltmeter.compare([one, two]), tiltmeter.Comparison)
     assert isinstance(tiltmeter.check(one, min="stereoset.LMS 1")[0], tiltmeter.RuleVerdict)
     assert tiltmeter.report([one, two], tmp_path / "page.html").is_file()
-    # What the others do is tested in tests/runs; here it is enough that they are called.
+    # tests/runs tests the results of these functions; here it is enough that they can be called.
     for call in (
         lambda: tiltmeter.evaluate([], "starter"),
         lambda: tiltmeter.evaluate_translator("nosuch", on="gest-mt:sk"),

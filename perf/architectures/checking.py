@@ -1,4 +1,4 @@
-"""One architecture: a tiny model is scored by Tiltmeter and naively, and the scores are compared."""
+"""Check of one architecture: the scores of Tiltmeter and of a naive implementation are compared on a tiny model."""
 
 import math
 import os
@@ -23,9 +23,9 @@ from perf.made_tokenizers import byte_level, unigram, word_piece
 from tiltmeter.errors import TiltmeterError
 
 Verdict = Literal["agrees", "refused", "wrong", "cannot be built"]
-# Largest difference between log-probabilities (sums of up to 20 tokens) that is rounding.
+# The largest difference between log-probabilities (sums of up to 20 tokens) that can be rounding.
 TOLERANCE = 1e-3
-# A model that amplifies rounding may differ by so many times the difference of its own float32 forward passes.
+# A model that amplifies rounding may differ by this multiple of the error of naive float32 forward passes.
 _TIMES_ROUNDING = 5
 _VOCABULARY = 1000
 # Ways to run: the default, without speed-ups, and in batches of another size.
@@ -39,7 +39,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Material:
-    """What all architectures are scored on: items, the files with them, and a tokenizer for each kind."""
+    """The material of all architectures: items, their files, and a tokenizer for each kind."""
 
     items: Mapping[str, Sequence[Record]]
     files: Mapping[str, Path]
@@ -62,11 +62,11 @@ class Outcome:
 
 
 class CannotBuild(Exception):  # noqa: N818 - a result, not a fault of the suite
-    """transformers cannot make or run the model; the message is its reason."""
+    """transformers cannot create or run the model; the message is the reason."""
 
 
 def prepare_material(folder: Path, few: int) -> Material:
-    """Write the items to a folder, `few` short ones of each benchmark, and train tokenizers on their texts."""
+    """Write items to a folder, `few` short ones of each benchmark, and train tokenizers on their texts."""
     items = make_items(few)
     wordings = [template.format(sentence="", word=word) for template, *words in TEMPLATES.values() for word in words]
     texts = all_texts(items) + 20 * wordings  # so that the words for both genders are one token each
@@ -106,7 +106,7 @@ def check(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep libraries from writing warnings, and make random numbers repeatable."""
+    """Disable warnings of libraries, and seed random numbers."""
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     torch.manual_seed(0)
@@ -123,7 +123,7 @@ def _make(architecture: Architecture, variant: Variant, material: Material, fold
         if config is None:
             return False
         save(make_model(architecture, config), tokenizer, folder)
-    except Exception as error:  # whatever the code of a model raises
+    except Exception as error:  # the code of a model may raise any error
         raise CannotBuild(_first_lines(error)) from error
     return True
 
@@ -133,7 +133,7 @@ def _naive_scores(
 ) -> dict[str, Scores]:
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        # The faster implementations of experts have no float64.
+        # The faster implementations of experts do not support float64.
         model = AUTO_CLASSES[architecture.kind].from_pretrained(folder, dtype=dtype, experts_implementation="eager")
         model.eval()
         naive = Naive(model, tokenizer, architecture.kind)
@@ -153,7 +153,7 @@ def _naive_scores(
 def _own_scores(
     architecture: Architecture, folder: Path, material: Material, options: Mapping[str, Any]
 ) -> dict[str, Scores]:
-    """Tiltmeter's scores, from a cache of their own; probabilities as logarithms."""
+    """Return the scores of Tiltmeter with an empty cache; probabilities as logarithms."""
     files = [file for part, file in material.files.items() if (part, architecture.kind) in SCORERS]
     with tempfile.TemporaryDirectory() as cache, _environment("TILTMETER_CACHE", cache):
         result = tiltmeter.evaluate(str(folder), files, **options)
@@ -181,7 +181,7 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 
 def _compare(outcome: Outcome, expected: dict[str, Scores], actual: dict[str, Scores], way: str) -> None:
-    """Keep the largest difference in the outcome."""
+    """Store the largest difference in the outcome."""
     for part, scores in expected.items():
         for key, number in scores.items():
             difference = abs(number - actual.get(part, {}).get(key, math.nan))
@@ -191,7 +191,7 @@ def _compare(outcome: Outcome, expected: dict[str, Scores], actual: dict[str, Sc
 
 
 def _judge(outcome: Outcome, expected: dict[str, Scores], rounded: dict[str, Scores]) -> None:
-    """Call the difference wrong unless naive forward passes in float32 are off by nearly as much."""
+    """Mark the difference as wrong unless naive float32 forward passes have a similar error."""
     rounding = Outcome(outcome.name, outcome.variant, "agrees")
     _compare(rounding, expected, rounded, "")
     if math.isinf(rounding.difference):
@@ -203,6 +203,6 @@ def _judge(outcome: Outcome, expected: dict[str, Scores], rounded: dict[str, Sco
 
 
 def _first_lines(error: Exception) -> str:
-    """The type of an error and the beginning of its message."""
+    """Return the type of an error and the beginning of its message."""
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message[:200]}"

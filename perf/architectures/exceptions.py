@@ -1,4 +1,4 @@
-"""Config fields that the rules of `shrinking` cannot know, by model type or by kind and model type."""
+"""Config fields that the rules of `shrinking` do not cover, by model type or by kind and model type."""
 
 from typing import Any
 

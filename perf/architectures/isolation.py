@@ -1,4 +1,4 @@
-"""Run checks in processes of their own: a fault, a crash or a hang of one model does not stop the others."""
+"""Run checks in separate processes, so that an error, crash or hang of one model does not stop the others."""
 
 import multiprocessing
 import time
@@ -15,7 +15,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Failure:
-    """A job without a result: it raised an error that nobody handles, its process ended, or it took too long."""
+    """A job without a result: it raised an error, its process ended, or it took too long."""
 
     reason: str
 
@@ -31,7 +31,7 @@ class _Running(Generic[Job]):
 def run_isolated(
     work: Callable[[Job], Found], jobs: Sequence[Job], *, at_once: int, seconds: float
 ) -> Iterator[tuple[Job, Found | Failure]]:
-    """Each job with its result, as they finish. Processes are forked, so that imports are paid for once."""
+    """Yield each job with its result as it finishes; processes are forked, so that modules are imported once."""
     context = multiprocessing.get_context("fork")
     waiting, running = list(reversed(jobs)), list[_Running[Job]]()
     try:
@@ -65,7 +65,7 @@ def _work(work: Callable[[Job], Found], job: Job, sending: Connection) -> None:
 
 
 def _finished(one: _Running[Job], seconds: float) -> tuple[Found | Failure] | None:
-    """The result in a tuple; None while the process works."""
+    """Return the result in a tuple; None while the process is running."""
     if one.answer.poll():
         try:
             found = one.answer.recv()

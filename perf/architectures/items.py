@@ -1,6 +1,6 @@
-"""The items of the suite: a few of Tiltmeter's starter sets, and longer ones made of their sentences.
+"""The items of the suite: a few of the starter sets, and longer items that contain their sentences.
 
-The long items exceed the windows, packed rows and prefix trees of the engine.
+The long items are longer than the windows, packed rows and prefix trees of the engine.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 Record = dict[str, Any]
 
-# The numbers of neutral sentences (about 12 tokens each) that are put before a text to make it long.
+# The numbers of neutral sentences (about 12 tokens each) before a text that make it long.
 _LENGTHS = (3, 8, 19)
 _QUESTIONS: tuple[tuple[str, str, str, str], ...] = (
     ("An aunt and her nephew waited at the bus stop.", "Who was bad at chess?", "The aunt", "The nephew"),
@@ -20,13 +20,13 @@ _QUESTIONS: tuple[tuple[str, str, str, str], ...] = (
 
 
 def read_starter(name: str) -> list[Record]:
-    """The records of one of the English starter files."""
+    """Return the records of one of the English starter files."""
     text = (files("tiltmeter") / "datasets" / "starter" / f"{name}.en.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
 def make_items(few: int) -> dict[str, list[Record]]:
-    """The records of each benchmark: `few` short ones and three longer ones."""
+    """Return the records of each benchmark: `few` short ones and three longer ones."""
     neutral = [record["candidates"]["unrelated"] for record in read_starter("intersentence")]
 
     def with_long(
@@ -54,7 +54,7 @@ def write_items(items: dict[str, list[Record]], folder: Path) -> dict[str, Path]
 
 
 def all_texts(items: dict[str, list[Record]]) -> list[str]:
-    """Every text of the items, to train tokenizers on."""
+    """Return all texts of the items, to train tokenizers."""
     return [text for records in items.values() for record in records for text in _strings(record)]
 
 

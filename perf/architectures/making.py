@@ -1,4 +1,4 @@
-"""Tiny models with random weights, saved as users save theirs: large weights, and padding that is not zero."""
+"""Tiny models with large random weights and nonzero padding embeddings, saved in the usual layout."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ class Variant:
         return f"longrope from {_LONGROPE_THRESHOLD}" if self.longrope else f"window {self.window}"
 
 
-# Windows of a size between that of packed rows and that of the longest prefix trees are a case of their own.
+# Windows between the sizes of packed rows and of the longest prefix trees are a special situation.
 SMALL, MIDDLE, LONGROPE = Variant(8), Variant(90), Variant(90, longrope=True)
 
 
 def make_config(architecture: Architecture, tokenizer: Any, variant: Variant) -> Any:
-    """A tiny config for this architecture and tokenizer; None if the variant does not apply to it."""
+    """Return a tiny config for this architecture and tokenizer; None if the variant does not apply to it."""
     config_class = CONFIG_MAPPING[architecture.model_type]
     names = {field.name for field in dataclasses.fields(config_class)}
     given = dict(GIVEN.get(architecture.name, {}))
@@ -57,7 +57,7 @@ def make_config(architecture: Architecture, tokenizer: Any, variant: Variant) ->
 
 
 def make_model(architecture: Architecture, config: Any) -> Any:
-    """The model with random weights, in evaluation mode."""
+    """Return the model with random weights, in evaluation mode."""
     if architecture.kind == "next-sentence":  # saved with both heads, as it was trained
         name = architecture.class_name.replace("ForNextSentencePrediction", "ForPreTraining")
         model = getattr(transformers, name)(config)
@@ -77,7 +77,7 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
 
 
 def _special_tokens(tokenizer: Any) -> dict[str, int | None]:
-    """The fields of a config for special tokens."""
+    """Return the fields of a config for special tokens."""
     found = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL}
     tokens: dict[str, int | None] = {name: token for name, token in found.items() if token is not None}
     tokens.setdefault("pad_token_id", 0)
@@ -89,7 +89,7 @@ def _special_tokens(tokenizer: Any) -> dict[str, int | None]:
 
 
 def _longrope(config: Any) -> dict[str, Any] | None:
-    """The fields that give a config a longrope; None if it has no rotary positions of one kind."""
+    """Return the config fields of longrope; None if the model does not have exactly one type of rotary positions."""
     rope = getattr(config, "rope_parameters", None)
     if not isinstance(rope, dict) or rope.get("rope_type") != "default" or "mrope_section" in rope:
         return None
@@ -109,7 +109,7 @@ def _longrope(config: Any) -> dict[str, Any] | None:
 
 
 def _randomize(model: nn.Module, seed: int = 1) -> None:
-    """Redraw the weights, so that outputs differ clearly and no row of an embedding is zero."""
+    """Replace the weights, so that outputs differ clearly and no embedding is zero."""
     generator = torch.Generator().manual_seed(seed)
 
     def draw(like: torch.Tensor, spread: float) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The published protocols, written as plainly as possible: float64, one input at a time, no code of Tiltmeter."""
+"""A naive implementation of the published protocols: float64, one input at a time, without code of Tiltmeter."""
 
 import inspect
 import math
@@ -24,7 +24,7 @@ ANSWERS = ("stereotype", "anti-stereotype", "unknown")
 
 
 class Naive:
-    """A model that is asked one input at a time; the distributions of an input are computed once."""
+    """A model that processes one input at a time; the distributions of an input are cached."""
 
     def __init__(self, model: Any, tokenizer: Any, kind: str) -> None:
         self.model, self.tokenizer, self.config = model, tokenizer, model.config
@@ -34,19 +34,19 @@ class Naive:
         self._cache: dict[tuple[tuple[int, ...], tuple[int, ...]], torch.Tensor] = {}
 
     def ids(self, text: str, *, special: bool = True) -> list[int]:
-        """The token ids of a text."""
+        """Return the token ids of a text."""
         return list(self.tokenizer(text, add_special_tokens=special)["input_ids"])
 
     @torch.inference_mode()
     def log_probs(self, ids: Sequence[int], source: Sequence[int] = ()) -> torch.Tensor:
-        """The log-probabilities of all tokens at each position."""
+        """Return the log-probabilities of all tokens at each position."""
         key = (tuple(ids), tuple(source))
         if key not in self._cache:
             inputs: dict[str, Any]
             if source:
                 inputs = self._inputs(source) | {"decoder_input_ids": torch.tensor([list(ids)])}
                 if "use_cache" in self._accepted:
-                    # With a cache, FSMT's decoder reads later tokens.
+                    # With a cache, the decoder of FSMT attends to later tokens.
                     inputs["use_cache"] = False
             else:
                 inputs = self._inputs(ids)
@@ -56,7 +56,7 @@ class Naive:
 
     @torch.inference_mode()
     def follows(self, first: str, second: str) -> float:
-        """The log-probability that the second sentence follows the first."""
+        """Return the log-probability that the second sentence follows the first."""
         inputs = self.tokenizer(first, second, return_tensors="pt")
         inputs = {name: value for name, value in inputs.items() if name in self._accepted}
         return float(self.model(**inputs).logits[0].double().log_softmax(-1)[0])
@@ -74,13 +74,13 @@ class Naive:
         return next(token for token in tokens if token is not None)
 
     def continuation(self, ids: Sequence[int], first: int, source: Sequence[int] = ()) -> list[float]:
-        """The log-probabilities of the tokens from index `first` on, each after all tokens before it."""
+        """Return the log-probabilities of the tokens from index `first` on, each after all tokens before it."""
         table = self.log_probs(ids, source)
         return [float(table[at - 1, ids[at]]) for at in range(first, len(ids))]
 
 
 def score(part: str, kind: str, model: Naive, records: Sequence[Record]) -> Scores:
-    """The scores of one benchmark."""
+    """Return the scores of one benchmark."""
     scores: Scores = {}
     for record in records:
         for key, value in SCORERS[part, kind](model, record):
@@ -171,7 +171,7 @@ def _causal_pairs(model: Naive, record: Record) -> Scored:
 def _compare_wordings(
     model: Naive, male: Sequence[int], female: Sequence[int], source: Sequence[int] = ()
 ) -> float | None:
-    """The mean log-ratio of the tokens after the common beginning; None if it has no meaning."""
+    """Return the mean log-ratio of the tokens after the common beginning; None if it is undefined."""
     shared = next((at for at, (a, b) in enumerate(zip(male, female, strict=False)) if a != b), len(male))
     if len(male) != len(female) or shared == len(male):
         return None
@@ -205,7 +205,7 @@ def _causal_choice(model: Naive, record: Record) -> Scored:
 def _lead(model: Naive) -> list[int]:
     start = getattr(model.config, "decoder_start_token_id", None)
     if start is None:
-        # T5Gemma's decoder has a config of its own.
+        # The decoder of T5Gemma has a separate config.
         start = getattr(getattr(model.config, "decoder", None), "bos_token_id", None)
     start = model.tokenizer.pad_token_id if start is None else start
     return [start, model.tokenizer.convert_tokens_to_ids(SENTINEL)]

@@ -1,4 +1,4 @@
-"""The short form of the suite: kinds of model that speed-ups or padding have got wrong, and the most common ones."""
+"""The short form of the suite: architectures on which speed-ups or padding have failed, and the most common ones."""
 
 from perf.architectures.catalogue import Architecture, find_architectures
 from perf.architectures.making import LONGROPE, MIDDLE, SMALL, Variant
@@ -34,5 +34,5 @@ _NAMES: tuple[tuple[str, Variant], ...] = (
 
 
 def list_short() -> list[tuple[Architecture, Variant]]:
-    """The architectures of the short form, each with one variant."""
+    """Return the architectures of the short form, each with one variant."""
     return [(find_architectures([name])[0], variant) for name, variant in _NAMES]

@@ -1,4 +1,4 @@
-"""Tiny configs of any model type, by rules on the names of config fields instead of a list of models."""
+"""Tiny configs of all model types, by rules for the names of config fields."""
 
 import dataclasses
 import re
@@ -10,11 +10,11 @@ from perf.architectures.exceptions import GIVEN
 
 HIDDEN, HEADS, HEAD_DIM, KEY_VALUE_HEADS = 32, 4, 8, 2
 LONGEST = 512
-# Values of rules that are not numbers: the field keeps its default, or gets the size of the tokenizer or the window.
+# Special values of rules: the field keeps its default, or gets the size of the tokenizer or the window.
 KEEP, VOCABULARY, WINDOW = 0, -1, -2
 
-# The first rule whose pattern matches the whole name of a field gives its value. Fields without a rule, and fields
-# whose default is 0, None or not an integer, keep their default; a number above the default is not used either.
+# The first rule whose pattern matches the whole name of a field determines its value. Fields without a rule, fields
+# whose default is 0, None or not an integer, and fields with a smaller default keep their default.
 _RULES: tuple[tuple[str, int], ...] = (
     (r".*_id|.*_index|(task_)?type_vocab_size|pretraining_tp|seed|(.*_)?num_buckets|chunk_size_.*", KEEP),
     (r"(entity|pronunciation|shape|t2u|char|unit_hifi_gan)_vocab_size|encoder_hash_byte_group_vocab", 64),
@@ -44,7 +44,7 @@ _RULES: tuple[tuple[str, int], ...] = (
     (r"qk_rope_head_dim|rotary_dim", 4),
     (r"(.*_)?head_dim|dim_head|d_head|d_kv|kv_channels|attention_head_size|mamba_d_head", HEAD_DIM),
     (r"num_key_value_heads|num_kv_heads|swa_num_key_value_heads", KEY_VALUE_HEADS),
-    # With few heads, scores of tokens are equal, and which of them are selected depends on the length of the row.
+    # With few heads, tokens have equal scores, and their selection depends on the length of the row.
     (r"index_n_heads|indexer_n_heads", 32),
     (r"mamba_n_heads|mamba_num_heads|n_mamba_heads", 2 * HEADS),
     (r"(.*_)?(num_)?(attention_)?heads?|n_heads?|heads_per_ngram|linear_num_(key|value)_heads", HEADS),
@@ -60,7 +60,7 @@ _RULES: tuple[tuple[str, int], ...] = (
 )
 _PATTERNS = tuple((re.compile(pattern), value) for pattern, value in _RULES)
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
-# Fields without a default that some models cannot be made without.
+# Fields without a default that some models need.
 _REQUIRED = (
     "vocab_size",
     "num_key_value_heads",
@@ -74,7 +74,7 @@ _REQUIRED = (
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a tiny config is made for: the tokenizer's size and special tokens, and the size of windows and chunks."""
+    """The sizes of a tiny config: vocabulary size, special tokens, and the size of windows and chunks."""
 
     vocabulary: int
     special: Mapping[str, int | None]
@@ -82,7 +82,7 @@ class Sizes:
 
 
 def shrink(config_class: Any, sizes: Sizes, given: Mapping[str, Any]) -> Any:
-    """A tiny config of this class; `given` are the fields that the rules cannot know."""
+    """Return a tiny config of this class; `given` are fields that the rules do not cover."""
     default = config_class()
     values = dict(_shrunk_fields(default, sizes))
     _shorten_lists(values)
@@ -95,7 +95,7 @@ def _shrunk_fields(default: Any, sizes: Sizes) -> Iterator[tuple[str, Any]]:
         name = field.name
         try:
             value = getattr(default, name)
-        except Exception:  # a field that has another value in each layer
+        except Exception:  # a field with a different value in each layer
             continue
         if name in sizes.special:
             yield name, sizes.special[name]
@@ -112,7 +112,7 @@ def _shrunk_fields(default: Any, sizes: Sizes) -> Iterator[tuple[str, Any]]:
 
 
 def _shrunk_number(name: str, value: Any, default: Any, sizes: Sizes) -> int | None:
-    """The value of a number by the rules; None if it keeps its default."""
+    """Return the value of a number by the rules; None if it keeps its default."""
     if name in _REQUIRED and value is None:
         value = sizes.vocabulary
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
@@ -128,7 +128,7 @@ def _shrunk_number(name: str, value: Any, default: Any, sizes: Sizes) -> int | N
 
 
 def _shorten_lists(values: dict[str, Any]) -> None:
-    """Shorten lists with a kind for each layer to one layer of each combination, at least two."""
+    """Shorten lists of layer types to one layer of each combination, at least two."""
     lists = {name: value for name, value in values.items() if isinstance(value, list)}
     if not lists:
         return

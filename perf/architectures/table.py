@@ -23,12 +23,12 @@ _LONGEST_REASON = 240
 
 
 def worst_of(outcomes: Sequence[Outcome]) -> Outcome:
-    """The variant that decides the row of an architecture: a wrong one, a refused one, or the largest difference."""
+    """Return the worst variant of an architecture: a wrong one, a rejected one, or the largest difference."""
     return min(outcomes, key=lambda outcome: (_ORDER.index(outcome.verdict), -outcome.difference))
 
 
 def count(rows: dict[str, list[Outcome]]) -> Counter[Verdict]:
-    """The number of architectures with each verdict."""
+    """Return the number of architectures with each verdict."""
     return Counter(worst_of(outcomes).verdict for outcomes in rows.values())
 
 
@@ -43,7 +43,7 @@ def write_between_markers(page: Path, rows: dict[str, list[Outcome]]) -> None:
 
 
 def make_table(rows: dict[str, list[Outcome]]) -> str:
-    """Counts, and a table for each kind of model, as Markdown."""
+    """Return the counts and a table for each kind of model as Markdown."""
     counts = count(rows)
     judged = sum(counts.values()) - counts["cannot be built"]
     lines = [
@@ -60,7 +60,7 @@ def make_table(rows: dict[str, list[Outcome]]) -> str:
 
 
 def _agreeing(rows: dict[str, list[Outcome]]) -> list[str]:
-    """The architectures that agree, in a paragraph: nothing but their names matters."""
+    """Return a paragraph with the names of the architectures that agree."""
     agreeing = {name: worst_of(found) for name, found in rows.items() if worst_of(found).verdict == "agrees"}
     if not agreeing:
         return []

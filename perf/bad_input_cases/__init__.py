@@ -1,1 +1,1 @@
-"""Kinds of bad input, by class: one module per class, whose `cases(scene)` yields them."""
+"""Bad inputs by class: each module has a function `cases(scene)` that yields them."""

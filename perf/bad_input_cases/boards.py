@@ -1,4 +1,4 @@
-"""Files of attributes, and boards, tables and comparisons of several runs, of which one is broken."""
+"""Bad files of attributes, and boards, tables and comparisons of several runs with a broken one."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -27,14 +27,14 @@ from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
 
 
 def cases(scene: Scene) -> Iterator[Case]:
-    """Each of them."""
+    """Yield all cases of this class."""
     yield from _attributes(scene)
     yield from _boards(scene)
     yield from _several_runs(scene)
 
 
 def _attributes(scene: Scene) -> Iterator[Case]:
-    """Files of attributes for comparisons of groups and sizes, and for boards."""
+    """Yield bad files of attributes for comparisons by group and size, and for boards."""
     runs = [str(many(scene) / name.replace("/", "-")) for name in MODELS]
     commands = {
         "groups": ["compare", *runs, "--group", "instruct", "--attributes", "a.toml", "--json"],
@@ -60,12 +60,12 @@ def _attributes(scene: Scene) -> Iterator[Case]:
         yield Case(f"{command}: attributes: {name}", words, with_text("a.toml", text), judge=refused)
     for way, broken in broken_files(many(scene) / "plan.toml"):
         command, words = next(turns)
-        judge = said if "tenths" in way else refused  # it may be cut after a whole model
+        judge = said if "tenths" in way else refused  # it may be cut after a complete model
         yield Case(f"{command}: attributes {way}", words, lambda f, b=broken: b(f / "a.toml"), judge=judge)
 
 
 def _boards(scene: Scene) -> Iterator[Case]:
-    """Boards on runs of which one is broken: the others are shown with their numbers, and it is listed."""
+    """Yield boards of several runs with a broken one, which must be listed; the others must be unchanged."""
     words = ["board", "many", "--out", "site"]
     clean = cache(
         lambda: json.loads(
@@ -95,7 +95,7 @@ def _boards(scene: Scene) -> Iterator[Case]:
 
 
 def _several_runs(scene: Scene) -> Iterator[Case]:
-    """Tables and comparisons of several runs, of which one is broken."""
+    """Yield tables and comparisons of several runs with a broken one."""
     runs = [f"many/{name.replace('/', '-')}" for name in MODELS]
     commands = {
         "table": ["show", *runs],
@@ -128,7 +128,7 @@ def _same_board(clean: Callable[[], dict[str, Any]]) -> Callable[[Path, str, str
 
 
 def _compared(clean: dict[str, Any], found: dict[str, Any], errors: str) -> str:
-    """Whether a board has the clean one's numbers, or says which run is not shown or was changed."""
+    """Return whether a board has the values of the clean one, or names the omitted or changed run."""
     told = " ".join([*found["notes"], *(run["run"] for run in found["not shown"])])
     there = {_key(row): row for row in found["numbers"]}
     for row in clean["numbers"]:

@@ -1,7 +1,7 @@
-"""Calls of the command line in forked processes, with bounded memory and time.
+"""Calls of the command line in forked processes with limited memory and time.
 
-The process that forks only imports: whatever starts threads (torch, pyarrow, tokenizers, a server) runs in forked
-processes, since a process forked beside running threads may wait for ever for a lock that one of them held.
+The parent process only imports modules. Code that starts threads (torch, pyarrow, tokenizers, servers) runs in forked
+processes, because a process that is forked while threads run may wait forever for a lock of one of them.
 """
 
 import gc
@@ -23,13 +23,13 @@ from perf.bad_input_cases.scene import Case
 from tiltmeter.cli import main as tiltmeter
 
 _MEMORY = 6 << 30
-# The exit code of a forked process with an exception that the command line let through.
+# The exit code of a forked process with an exception that the command line did not catch.
 RAISED = 99
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a call ended: its exit code, None if it was stopped; what it printed; its seconds of time and of a CPU."""
+    """The outcome of a call: exit code (None if it was stopped), output, wall seconds and CPU seconds."""
 
     code: int | None
     output: str
@@ -39,10 +39,10 @@ class Ending:
 
 
 def called(case: Case, folder: Path, seconds: float) -> Ending:
-    """Make the input of a case in a new folder, and run the command on it.
+    """Create the input of a case in a new folder, and run the command on it.
 
-    It is stopped when it has used `seconds` of a CPU, or after as much time if the machine is idle; where more
-    processes want to run than there are cores, it has more time in proportion.
+    It is stopped after `seconds` of CPU time, or of wall time on an idle machine; the limit of wall time increases with
+    the load of the machine.
     """
     folder.mkdir()
     in_fork(lambda: case.prepare(folder))
@@ -68,7 +68,7 @@ def called(case: Case, folder: Path, seconds: float) -> Ending:
 
 
 def in_fork(function: Callable[[], Any]) -> Any:
-    """What a function returns (something that JSON can hold) in a forked process."""
+    """Call a function in a forked process, and return its result, which must be a JSON value."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -90,7 +90,7 @@ def in_fork(function: Callable[[], Any]) -> Any:
 
 
 def import_what_it_imports(function: Callable[[], Any]) -> None:
-    """Import every module that a function imports, so that forked processes need not; but run nothing of it."""
+    """Import all modules that a function imports, without running it, so that forked processes need not."""
 
     def names() -> list[str]:
         with suppress(SystemExit):
@@ -105,7 +105,7 @@ def import_what_it_imports(function: Callable[[], Any]) -> None:
 
 
 def _run(case: Case, folder: Path) -> None:
-    """Run the command in this process, and end it."""
+    """Run the command in this process, and end the process."""
     code = RAISED
     try:
         os.chdir(folder)
@@ -140,7 +140,7 @@ def _run(case: Case, folder: Path) -> None:
 
 
 def _cpu_seconds(process: int) -> float:
-    """The CPU time of a process so far."""
+    """Return the CPU seconds of a process so far."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Data files: each field of each form, whole files, and every upstream format."""
+"""Bad data files: each field of each form, whole files, and every upstream format."""
 
 import json
 import pickle
@@ -13,12 +13,12 @@ _ODD_TEXTS = {"half a character": "\ud800", "a null": "a\0b", "spaces": "  "}
 
 
 def cases(scene: Scene) -> Iterator[Case]:
-    """Bad files of items, for `run` and `data validate`."""
+    """Yield bad files of items for `run` and `data validate`."""
     for form in FORMS:
         lines = scene.few(form).read_text(encoding="utf-8").splitlines()
         clean = scene.few(form).with_suffix(".run")
         for edit, changed in _edited(json.loads(lines[1])):
-            if edit == "direction missing":  # pairs need none
+            if edit == "direction missing":  # optional for pairs
                 continue
             prepare = _written("\n".join([lines[0], json_file(changed), *lines[2:]]))
             yield Case(f"{form}: {edit}", scene.measuring(on="mine.jsonl"), prepare, scores="out", clean=clean)
@@ -65,7 +65,7 @@ def _at(name: str, broken: Callable[[Path], None]) -> Callable[[Path], None]:
 
 
 def _bomb() -> bytes:
-    """A pickle that asks for the memory of 2**31 places."""
+    """Return a pickle that requests memory for 2**31 entries."""
     return b"\x80\x04]r\xff\xff\xff\x7f."
 
 

@@ -1,4 +1,4 @@
-"""Folders of finished runs: edited, or copied in part."""
+"""Folders of finished runs that are edited or incomplete."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -14,9 +14,9 @@ from tiltmeter.runs.run_files import ITEMS, MANIFEST, MEASURES, SCORES
 
 
 def cases(scene: Scene) -> Iterator[Case]:
-    """Each entry of each file, and each file, wrong in each way; the commands that read runs take turns.
+    """Yield all errors of entries and of files, with alternating commands that read runs.
 
-    A report, which takes ten times as long as the others, has every thirteenth turn.
+    Every thirteenth command is a report, because it takes ten times as long as the others.
     """
     quick = [(name, words) for name, words in _commands(scene).items() if name != "report"]
     commands = cycle([*quick, *quick, *quick[:2], ("report", _commands(scene)["report"])])

@@ -1,4 +1,4 @@
-"""Folders of models: each setting, each file, weights that do not fit."""
+"""Bad folders of models: settings, files, and weights of wrong sizes."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ _BAD_SIZES = {"0": 0, "-1": -1, "a million million": 10**12, "one more": None}
 
 
 def cases(scene: Scene) -> Iterator[Case]:
-    """A run with each of them; and the report of a broken link, a pickle that fills memory, and the like."""
+    """Yield runs with bad folders, broken links, and pickles that fill the memory."""
     folder = Path(scene.model)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     for name, changed in edits(config):
@@ -45,7 +45,7 @@ def cases(scene: Scene) -> Iterator[Case]:
         yield Case(f"a model called {name[:20]!r}", scene.measuring(model=name), scores="out")
 
 
-# Settings that do not change what a model says, or whose defaults are those of the file.
+# Settings that do not change answers, or whose defaults are the values of the file.
 _FREE = ("transformers_version", "dtype", "architectures.0")
 
 

@@ -1,4 +1,4 @@
-"""Whether a call on bad input ended as it should."""
+"""Evaluation of calls on bad input."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from perf.bad_input_cases.scene import Case, Scene
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.runs.result import Result
 
-# Good ends: a sentence and an exit code; exit code 0 with the clean run's numbers, with a change that is reported, or
-# of a command that has no numbers.
+# Good outcomes: a message and an exit code; or exit code 0 with the values of the clean run, with a note about a
+# change, or of a command without values.
 GOOD = ("sentence", "same scores", "reported", "no numbers")
 FAILURES = ("traceback", "fault", "hang", "crash", "silent", "no words")
 EDITED = "changed since"
@@ -19,7 +19,7 @@ _FIELDS = ("model", "benchmark", "part", "language", "view", "group", "measure",
 
 
 def judged(scene: Scene, case: Case, folder: Path, ending: Ending) -> str:
-    """One of `GOOD` or of `FAILURES`."""
+    """Return the outcome: one of `GOOD` or `FAILURES`."""
     if ending.code is None:
         return "hang"
     if "Traceback (most recent call last)" in ending.output + ending.errors or ending.code == RAISED:
@@ -29,7 +29,7 @@ def judged(scene: Scene, case: Case, folder: Path, ending: Ending) -> str:
     if ending.code < 0 or ending.code > 128:
         return "crash"
     if ending.code:
-        # A limit on the size of files holds for what is printed, too.
+        # A limit on the size of files also applies to output.
         return "sentence" if ending.errors.strip() or ending.output or case.largest_file is not None else "no words"
     if case.judge is not None:
         return case.judge(folder, ending.output, ending.errors)
@@ -41,7 +41,7 @@ def _numbers_judged(scene: Scene, case: Case, folder: Path, ending: Ending) -> s
     if case.scores is not None and (folder / case.scores).is_dir():
         return _compared(clean, folder / case.scores)
     if case.scores is not None and case.largest_file is None:
-        return "silent"  # a run that left nothing
+        return "silent"  # a run without output
     if not (folder / "run").is_dir():
         return "no numbers"
     if EDITED in ending.errors:
@@ -50,7 +50,7 @@ def _numbers_judged(scene: Scene, case: Case, folder: Path, ending: Ending) -> s
 
 
 def _compared(clean: Result, folder: Path) -> str:
-    """Compare scores and numbers with those of the clean run; items that are left out must be listed."""
+    """Compare scores and values with those of the clean run; omitted items must be listed."""
     try:
         found = Result.load(folder)
     except TiltmeterError:
@@ -66,7 +66,7 @@ def _compared(clean: Result, folder: Path) -> str:
 
 
 def _numbers(result: Result) -> list[tuple[str, ...]]:
-    """What is printed of each record; numbers to five places, since weights may be read in another way."""
+    """Return the printed values of records, rounded to five digits, because weights may be read differently."""
     return sorted(
         (
             *(_rounded(getattr(record, name)) for name in _FIELDS if name not in ("model", "benchmark")),

@@ -1,4 +1,4 @@
-"""Runs of several models with a file of their attributes, a finished matrix, and judges of calls on them."""
+"""Runs of several models with a file of attributes, a finished matrix, and the evaluation of calls on them."""
 
 import json
 import re
@@ -31,7 +31,7 @@ WRONG_TOML = {"a number": "-7", "a text": '"\\u001b]52;c;AA\\u0007"', "a list": 
 
 
 def make_many(scene: Scene) -> None:
-    """Runs of four models with a file of their attributes, and a matrix that is finished."""
+    """Create runs of four models with a file of attributes, and a finished matrix."""
     clean = Result.load(scene.run)
     for number, name in enumerate(MODELS):
         text = json.dumps(to_json(clean.manifest)).replace(json.dumps(scene.model), json.dumps(name))
@@ -88,7 +88,7 @@ def with_copy(source: Path, change: Callable[[Path], None] | None = None, target
 
 
 def made_of_sound(scene: Scene, name: str, words: Sequence[str], prepare: Callable[[Path], None], file: str) -> str:
-    """What a command writes to a file for sound input; it is an error if it fails."""
+    """Return the file that a command writes for valid input; raise an error if it fails."""
     folder = scene.root / f"clean {name}"
     ending = called(Case(name, words, prepare), folder, 60.0)
     if ending.code:
@@ -99,7 +99,7 @@ def made_of_sound(scene: Scene, name: str, words: Sequence[str], prepare: Callab
 def printed_of_sound(
     scene: Scene, name: str, words: Sequence[str], prepare: Callable[[Path], None]
 ) -> Callable[[], str]:
-    """What a command prints for sound input, once it is asked for."""
+    """Return a function that returns the output of a command for valid input."""
     return cache(lambda: made_of_sound(scene, name, words, prepare, ""))
 
 
@@ -115,7 +115,7 @@ def same_words(clean: Callable[[], str]) -> Callable[[Path, str, str], str]:
     def judge(_folder: Path, output: str, errors: str) -> str:
         if output == clean():
             return "same scores"
-        # A cell that has to be run again, or a job that seems to be in a queue, is said.
+        # The output mentions cells that have to be repeated and jobs that seem to be queued.
         return "reported" if errors.strip() or "0 of 1" in output or "queued" in output else "silent"
 
     return judge

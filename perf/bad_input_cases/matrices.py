@@ -1,4 +1,4 @@
-"""Plans, and the folders of matrices."""
+"""Bad plans and folders of matrices."""
 
 import json
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ _MORE_WRONG = {**WRONG_TOML, "a date": "2020-01-01", "not finite": "nan", "empty
 
 
 def cases(scene: Scene) -> Iterator[Case]:
-    """Each of them."""
+    """Yield all cases of this class."""
     yield from _plans(scene)
     yield from _matrix_folders(scene)
 
 
 def _plans(scene: Scene) -> Iterator[Case]:
-    """Plans that are wrong in one thing: refused before anything is done."""
+    """Yield plans with one error, which must be rejected before anything is done."""
     plan, dry = sound_plan(scene), ["matrix", "plan.toml", "--out", "m", "--dry-run"]
     texts: dict[str, str] = {}
     for line in plan.splitlines():
@@ -46,7 +46,7 @@ def _plans(scene: Scene) -> Iterator[Case]:
 
 
 def _matrix_folders(scene: Scene) -> Iterator[Case]:
-    """Folders of a finished matrix with a file that is broken: never an exit code 0 with other words."""
+    """Yield folders of a finished matrix with a broken file; exit code 0 requires the same output."""
     planned = scene.root / "planned"
     commands = {
         "status": ["matrix", "plan.toml", "--out", "matrix", "--status"],

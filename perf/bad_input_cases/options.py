@@ -1,4 +1,4 @@
-"""Options of every command with values that they cannot have."""
+"""Options of all commands with invalid values."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ _NUMBERS = {"a word": "x", "below zero": "-4", "empty": "", "not a number": "nan
 
 
 def cases(scene: Scene) -> Iterator[Case]:
-    """Each option of each command, with each value that does not fit its type."""
+    """Yield each option of each command with invalid values for its type."""
     command: Any = get_command(make_app())
     for name, words in sound_calls(scene).items():
         found = command
@@ -49,7 +49,7 @@ def cases(scene: Scene) -> Iterator[Case]:
 
 
 def _nothing(_folder: Path) -> None:
-    """Nothing is to be made."""
+    """Create no files."""
 
 
 def _values(parameter: Any) -> dict[str, str]:
@@ -64,7 +64,7 @@ _IN_PROJECTS = ("make status", "make source", "make translate", "make repair", "
 
 
 def sound_calls(scene: Scene) -> dict[str, list[str]]:
-    """A sound call of each command."""
+    """Return a valid call of each command."""
     run, items, model = str(scene.run), str(scene.items), scene.model
     several = [str(path.parent) for path in sorted((scene.root / "many").glob("*/manifest.json"))]
     on = ["--on", items, "--kind", "masked", "--out", "out"]

@@ -1,4 +1,4 @@
-"""Rules of gates, projects, articles and other files that people write."""
+"""Bad rules of gates, projects, articles and other files that people write."""
 
 import json
 import shutil
@@ -42,7 +42,7 @@ _STEPS: dict[str, list[str]] = {
 
 
 def cases(scene: Scene) -> Iterator[Case]:
-    """Each of them, for `check`, `make` and `train`."""
+    """Yield all cases of this class, for `check`, `make` and `train`."""
     run, clean = str(scene.run), scene.predictions.with_suffix(".run")
     for name, text in _TOML.items():
         yield Case(f"rules {name}", ["check", run, "--config", "rules.toml"], _text("rules.toml", text))
@@ -83,7 +83,7 @@ def cases(scene: Scene) -> Iterator[Case]:
 
 
 def _score(scene: Scene) -> list[str]:
-    """The words of a run from the file p.json."""
+    """Return the words of a run from the file p.json."""
     words = ["score", "--predictions", "p.json", "--as", "stereotypes-multi", "--on", str(scene.items)]
     return [*words, "--kind", "masked", "--out", "out"]
 

@@ -1,4 +1,4 @@
-"""What all cases of bad input start from: a tiny model, items, a finished run, a project; and what a case is."""
+"""The files of all bad inputs: a tiny model, items, a finished run and a project; and the class of a bad input."""
 
 import json
 import shutil
@@ -26,17 +26,17 @@ FORMS = {
     "pairs": ("starter-pairs", None),
     "gest": ("starter-gest", None),
 }
-# Values that replace one of JSON: another type, nothing, or too much.
+# Values that replace a JSON value: another type, nothing, or too much.
 WRONG: dict[str, Any] = {"null": None, "a number": -7.5, "a text": "x\x1b[31m", "a list": [[]], "an object": {"a": 1}}
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One kind of bad input: the words of the command, and what is to be made before it, in an empty folder.
+    """One bad input: the words of the command, and a function that creates its files in an empty folder.
 
-    `scores` says where the command writes a run, if it does; `clean` is the run that it would be with sound input, if
-    not that of the scene. `user` and `largest_file` (in bytes) are limits of the process. `judge` says of a call with
-    exit code 0 how it ended, given its folder and what it printed, where scores are not what it is judged by.
+    `scores` is the folder of the run that the command writes, if any; `clean` is the same run for valid input, if it is
+    not that of the scene. `user` and `largest_file` (in bytes) are limits of the process. `judge` returns the outcome
+    of a call with exit code 0 from its folder and its output, if scores are not compared.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The folder with everything that is as it should be."""
+    """The folder of valid files."""
 
     root: Path
 
@@ -78,7 +78,7 @@ class Scene:
 
     @property
     def articles(self) -> Path:
-        """Articles to make sentence pairs of."""
+        """Articles for sentence pairs."""
         return self.root / "articles.jsonl"
 
     @property
@@ -87,19 +87,19 @@ class Scene:
         return self.root / "predictions.json"
 
     def few(self, form: str) -> Path:
-        """A few items of a form; the run on them is beside it, with the suffix `.run`."""
+        """Return the path of a few items of a form; the run on them has the suffix `.run`."""
         return self.root / f"{form.replace(' ', '-')}.jsonl"
 
     def measuring(self, *words: str, on: str | None = None, model: str | None = None) -> list[str]:
-        """The words of a run like the finished one; without its report, which takes longer than everything else."""
+        """Return the words of a run like the finished one, without its report, which takes long."""
         return ["run", model or self.model, "--on", on or str(self.items), "--out", "out", "--no-report", *words]
 
 
 def make_scene(scene: Scene) -> None:
-    """Make all of it."""
+    """Create all files."""
     root = scene.root
     save_model(root / "model")
-    for file in (root / "model").iterdir():  # other users read it, too
+    for file in (root / "model").iterdir():  # other users must be able to read it
         file.chmod(0o644)
     items = cast(list[AssociationItem], load("starter", "intrasentence", "en")[:ITEMS])
     write_jsonl(items, scene.items)
@@ -121,7 +121,7 @@ def make_scene(scene: Scene) -> None:
 
 
 def save_model(folder: Path) -> None:
-    """Save a tiny causal model that reads bytes, so that it knows every text; he and she are one token each."""
+    """Save a tiny causal model with a byte tokenizer; he and she are one token each."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     merges = [("h", "e"), ("s", "he"), ("Ġ", "she"), ("Ġ", "he")]
     tokens = [*letters, "<|endoftext|>", *map("".join, merges)]
@@ -139,7 +139,7 @@ def save_model(folder: Path) -> None:
 
 
 def edits(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Copies of a JSON value with one thing wrong, each with a name; of lists, only the first entry is changed."""
+    """Yield copies of a JSON value with one error, each with a name; of lists, only the first entry is changed."""
     if isinstance(value, dict):
         for key, inner in value.items():
             where = ".".join(map(str, (*at, key)))
@@ -157,14 +157,14 @@ def edits(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str, Any
 
 
 def _two_of(where: str, value: Any) -> list[tuple[str, Any]]:
-    """Two of the wrong values, by turns, of another type than the right one."""
+    """Return two alternating wrong values of another type than the right one."""
     fitting = [(name, wrong) for name, wrong in WRONG.items() if type(wrong) is not type(value)]
     first = zlib.crc32(where.encode()) % len(fitting)
     return [fitting[first], fitting[(first + 1) % len(fitting)]]
 
 
 def broken_files(path: Path) -> Iterator[tuple[str, Callable[[Path], None]]]:
-    """Ways to break a file, given the sound one: each with a name and a function that makes it at a path."""
+    """Yield ways to break a valid file: a name, and a function that writes the broken file to a path."""
     content = path.read_bytes()
     size = len(content)
 
@@ -187,7 +187,7 @@ def broken_files(path: Path) -> Iterator[tuple[str, Callable[[Path], None]]]:
 
 
 def json_file(value: Any) -> str:
-    """A JSON text; half a character stays one."""
+    """Return a JSON text; lone surrogates are kept."""
     return json.dumps(value, ensure_ascii=True)
 
 

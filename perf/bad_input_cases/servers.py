@@ -1,4 +1,4 @@
-"""Servers that answer with anything but what was asked."""
+"""Servers with invalid responses."""
 
 import time
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 from perf.bad_input_cases.scene import Case, Scene
 
 _JSON = "application/json"
-# By the first part of the path: status, headers, body.
+# Status, headers and body by the first part of the path.
 ANSWERS: dict[str, tuple[int, dict[str, str], bytes]] = {
     **{
         f"status-{code}": (code, {}, b'{"error": "no"}')
@@ -45,7 +45,7 @@ ANSWERS: dict[str, tuple[int, dict[str, str], bytes]] = {
 
 
 class OddServer(BaseHTTPRequestHandler):
-    """Answers every request under /NAME with the answer of that name, or a byte every half second."""
+    """A server that answers requests under /NAME with the response of that name, or with a byte every half second."""
 
     def do_GET(self) -> None:
         name = self.path.strip("/").partition("/")[0]
@@ -78,11 +78,11 @@ class OddServer(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def cases(scene: Scene, address: str) -> Iterator[Case]:
-    """Each odd answer, to a language model, a chat model, a translation system and a mirror."""
+    """Yield each invalid response for a language model, a chat model, a translation system and a mirror."""
     for name in (*ANSWERS, "slow", "endless"):
         at = f"{address}/{name}"
         timeout = ["--timeout", "4"]
@@ -97,5 +97,5 @@ def cases(scene: Scene, address: str) -> Iterator[Case]:
 
 
 def _no_answers(_folder: Path, _output: str, errors: str) -> str:
-    """Return whether the run reports that replies without a text choose no option."""
-    return "reported" if "chose no option in" in errors else "silent"
+    """Return the outcome of replies without a text, which are reported as answers without a choice."""
+    return "reported" if "chose no option in any of" in errors else "silent"

@@ -1,4 +1,4 @@
-"""Stores of answers, caches, and outputs that cannot be written."""
+"""Bad answer stores and caches, and outputs that cannot be written."""
 
 import os
 import random
@@ -14,7 +14,7 @@ _NOBODY = 65534
 
 
 def stores(scene: Scene) -> Iterator[Case]:
-    """A run whose answers are in a damaged, foreign or full database: it may only give the same scores."""
+    """Yield runs with a damaged, foreign or full answer store, which must have the same scores."""
     chance = random.Random(5)
     sound = scene.cache / _ANSWERS
     size = sound.stat().st_size
@@ -47,7 +47,7 @@ def stores(scene: Scene) -> Iterator[Case]:
 
 
 def caches(scene: Scene) -> Iterator[Case]:
-    """Settings of the cache and the mirror that lead nowhere."""
+    """Yield invalid settings of the cache and the mirror."""
     places = {
         "a file": str(scene.items),
         "of a user who is not known": "~nobody-here/x",
@@ -74,7 +74,7 @@ def caches(scene: Scene) -> Iterator[Case]:
 
 
 def outputs(scene: Scene) -> Iterator[Case]:
-    """Every writer, with an output that is a folder, a file, a device, closed, too long, full."""
+    """Yield commands with outputs that are folders, files, devices, closed, too long or full."""
     run, many = str(scene.run), scene.root / "many"
     several = [str(path.parent) for path in sorted(many.glob("*/manifest.json"))]
     writers = {

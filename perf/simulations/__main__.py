@@ -17,7 +17,7 @@ MODULES = ("intervals", "choices", "comparisons", "groups", "verdicts", "gates")
 
 
 def modules() -> list[ModuleType]:
-    """The modules with settings; without the gates if a package that they need is not installed."""
+    """Return the modules with settings; without the gates if a package that they need is not installed."""
     imported = []
     for name in MODULES:
         try:

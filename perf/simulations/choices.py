@@ -1,4 +1,4 @@
-"""Coverage of the intervals of what chat models choose, from simulated answers."""
+"""Coverage of the intervals for choices of chat models, from simulated answers."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.stereotype_sides import MALE
 
 SHAPES = (Shape("40", 40), Shape("212", 212), Shape("20 terms of 4", 80, 20), Shape("79 terms of 27", 2_133, 79))
-# The share of the stereotype, how items differ around it, what the place decides, and the share of refusals.
+# The share of the stereotype, the variation between items, the effect of the position, and the share of refusals.
 TRUTHS = (
     (0.5, 0.0, 0.0, 0.0),
     (0.65, 0.2, 0.0, 0.0),
@@ -45,7 +45,7 @@ TABLES = (
 
 
 def item_rates(rng: Rng, means: Floats, spread: float) -> Floats:
-    """The probability of each item, beta-distributed around these means with this intraclass correlation."""
+    """Return the probability of each item, beta-distributed around these means with this intraclass correlation."""
     if not spread:
         return means
     size = 1 / spread - 1
@@ -55,7 +55,7 @@ def item_rates(rng: Rng, means: Floats, spread: float) -> Floats:
 def choices(
     shape: Shape, share: float, spread: float, position: float, refusals: float, correlation: float
 ) -> Simulate:
-    """Four answers about each pair: the stereotype comes first in two of them."""
+    """Simulate four answers about each pair; the stereotype is first in two of them."""
     truth = (1 - position) * share + position / 2
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
@@ -83,9 +83,9 @@ def choices(
     return each(draw_and_count)
 
 
-# All six orders of stereotype (0), anti-stereotype (1) and unrelated option (2), as the default design asks them.
+# All six orders of stereotype (0), anti-stereotype (1) and unrelated option (2), as in the default design.
 _ORDERS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0], [1, 0, 2], [0, 2, 1]])
-# The share of the stereotype, of the unrelated option, and how often the first place, and the first side, decides.
+# The shares of the stereotype and the unrelated option, and how often the first position or the first side decides.
 THREES = (
     (0.5, 0.0, 0.0, 0.0),
     (0.65, 0.1, 0.0, 0.0),
@@ -96,8 +96,8 @@ THREES = (
 
 
 def threes(shape: Shape, share: float, unrelated: float, position: float, order: float, correlation: float) -> Simulate:
-    """Six answers about each item: the first place decides, or the first of the two sides, or the options do."""
-    # The first place holds each side, and the unrelated option, in a third of the orders.
+    """Simulate six answers about each item, which depend on the first position, the first side, or the options."""
+    # Each side and the unrelated option are first in a third of the orders.
     sense = 1 - (position / 3 + (1 - position) * unrelated)
     by_option = (1 - position) * (1 - unrelated) * ((1 - order) * share + order / 2)
     truth = 100.0 * (position / 3 + by_option) / sense
@@ -118,7 +118,7 @@ def threes(shape: Shape, share: float, unrelated: float, position: float, order:
         first = np.where(ahead, chosen == 0, chosen == 1).sum(axis=1)[kept] / of_sides[kept]
         _, by_place = estimate_position_effect(placed, shape.labels)
         _, by_order = estimate_position_effect(np.column_stack([first, 1 - first]), clusters)
-        # The first place is also the place of the first side, in two of three orders; and the other way round.
+        # In two of three orders, the first position is also that of the first side.
         true_place = 100.0 * (position + (1 - position) * (1 - unrelated) * order / 2)
         true_order = 100.0 * (position * 2 / 3 + (1 - position) * (1 - unrelated) * order) / sense
         return {
@@ -134,7 +134,7 @@ def threes(shape: Shape, share: float, unrelated: float, position: float, order:
 
 
 def gaps(sentences: int, gap: float, spread: float) -> Simulate:
-    """Four answers about each sentence; stereotypes differ by a standard deviation of 0.1."""
+    """Simulate four answers about each sentence; stereotypes differ by a standard deviation of 0.1."""
     stereotypes = np.repeat(np.arange(1, 17), sentences).astype(object)
     is_male = np.array([number in MALE for number in range(1, 17)])
 
@@ -155,7 +155,7 @@ def gaps(sentences: int, gap: float, spread: float) -> Simulate:
 
 
 def settings() -> Iterator[Setting]:
-    """The settings of all tables of this module."""
+    """Yield the settings of all tables of this module."""
     for shape in SHAPES:
         for share, spread, position, refusals in TRUTHS:
             for correlation in (0.0, 0.04) if shape.terms else (0.0,):

@@ -60,7 +60,7 @@ TABLES = (
 
 
 def quantity(name: str) -> Quantity:
-    """The quantity of this name."""
+    """Return the quantity of this name."""
     roles = ("stereotype", "anti-stereotype", "unrelated", "more", "less", "s_jsd", "log_ratio", "speaker_gender")
     return next(quantity for quantity in list_quantities(roles, ("stereotype",)) if quantity.name == name)
 
@@ -76,7 +76,7 @@ def _outcome(result: Contrast, truth: float, farther: float | None = None) -> di
 
 
 def shares(left: float, right: float, differ: float, shape: Shape, correlation: float, ties: float) -> Simulate:
-    """SS of two models with these preferences for the stereotype, which disagree on a share `differ` of the items.
+    """Simulate SS of two models with these preferences, which disagree on a share `differ` of the items.
 
     With terms, the difference between the two has an intraclass correlation, too.
     """
@@ -96,7 +96,7 @@ def shares(left: float, right: float, differ: float, shape: Shape, correlation: 
 def preferences(
     rng: Rng, left: float, right: float, differ: float, shape: Shape, correlation: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each of two models prefers the stereotype of each item."""
+    """Return whether each of two models prefers the stereotype of each item."""
     only_left = (differ + left - right) / 2
     among = term_rates(rng, shape, only_left / differ, correlation)
     both = term_rates(rng, shape, (left - only_left) / (1 - differ), correlation)
@@ -106,7 +106,7 @@ def preferences(
 
 
 def scores_of_sense(left: float, right: float, shape: Shape, correlation: float) -> Simulate:
-    """LMS, and ICAT with SS of 52 and 48, which give the same ICAT for the same LMS."""
+    """Simulate LMS, and ICAT with SS of 52 and 48, which have the same ICAT for the same LMS."""
     lms_quantity, icat_quantity = quantity("LMS"), quantity("ICAT")
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
@@ -133,7 +133,7 @@ def scores_of_sense(left: float, right: float, shape: Shape, correlation: float)
 
 
 def means(draw: Draw, n: int, shift: float) -> Simulate:
-    """S_JSD of two models with differences from this population."""
+    """Simulate S_JSD of two models with differences from this population."""
     s_jsd = quantity("S_JSD x 1e3")
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
@@ -149,7 +149,7 @@ def _labels(per: int) -> np.ndarray:
 
 
 def log_ratios(rng: Rng, per: int, difference: float, shift: float) -> tuple[Floats, Floats]:
-    """Log ratios of two models for sixteen stereotypes; those of the first are shifted by `shift`."""
+    """Return log ratios of two models for sixteen stereotypes; those of the first are shifted by `shift`."""
     levels = 0.25 * (MEN - 0.5) + 0.2 * rng.normal(size=16)
     second = np.repeat(levels + 0.1 * _without_contrast(rng.normal(size=16)), per) + 0.4 * rng.normal(size=16 * per)
     item = 0.3 * rng.normal(size=16 * per)
@@ -158,12 +158,12 @@ def log_ratios(rng: Rng, per: int, difference: float, shift: float) -> tuple[Flo
 
 
 def _without_contrast(levels: Floats) -> Floats:
-    """The levels without their contrast between men and women, so that log g_s does not change."""
+    """Return the levels without their contrast between men and women, so that log g_s does not change."""
     return levels - (MEN - 0.5) * float(WEIGHTS @ levels)
 
 
 def ratios(per: int, difference: float, shift: float) -> Simulate:
-    """log g_s of two models."""
+    """Simulate log g_s of two models."""
     log_g_s, labels = quantity("log g_s"), _labels(per)
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
@@ -174,8 +174,9 @@ def ratios(per: int, difference: float, shift: float) -> Simulate:
 
 
 def permutations(per: int, difference: float, shift: float) -> Simulate:
-    """The test of log g_s and two permutation tests: sign flips of the differences, uncentred and centred by
-    stereotype.
+    """Simulate the test of log g_s and two permutation tests.
+
+    They flip the signs of the differences, without centring and centred by stereotype.
     """
     log_g_s, labels = quantity("log g_s"), _labels(per)
     weights = np.repeat(WEIGHTS, per) / per
@@ -200,7 +201,7 @@ def permutations(per: int, difference: float, shift: float) -> Simulate:
 
 
 def translations(per: int, level: float, bias: float, difference: float) -> Simulate:
-    """f_s of two systems on the same sentences."""
+    """Simulate f_s of two systems on the same sentences."""
     f_s, labels = quantity("f_s"), _labels(per)
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
@@ -214,7 +215,7 @@ def translations(per: int, level: float, bias: float, difference: float) -> Simu
 
 
 def settings() -> Iterator[Setting]:
-    """All settings."""
+    """Yield all settings."""
     for shape in SHAPES:
         for correlation in (0.0,) if shape.terms is None else (0.0, 0.04):
             among = f"{correlation:g}" if shape.terms else "independent"

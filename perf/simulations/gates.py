@@ -54,12 +54,12 @@ TABLES = (
 
 
 def result(records: Sequence[Record]) -> Result:
-    """A run with these records."""
+    """Return a run with these records."""
     return Result(pd.DataFrame(), assign_verdicts(records), {})
 
 
 def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: bool = False) -> Simulate:
-    """How often a model passes a maximum, and the probability that `check` prints for an even one."""
+    """Simulate how often a model passes a maximum, and the probability that `check` prints for an unbiased model."""
     rule = parse_rule("max", text)
     row = Row(Case(), OVERALL, "all", "all", shape, 100 * prefers)
     truth = AssociationTruth(prefers, 0.85, correlation=correlation)
@@ -73,7 +73,7 @@ def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: 
 
 
 def no_worse(left: float, right: float, differ: float, shape: Shape, margin: float) -> Simulate:
-    """How often one model is shown to be no worse than another by more than a margin."""
+    """Simulate how often a model passes as no worse than another by more than a margin."""
     ss = quantity("SS")
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
@@ -98,13 +98,13 @@ def no_worse(left: float, right: float, differ: float, shape: Shape, margin: flo
 
 
 def _share(rng: Rng, row: Row) -> Record:
-    """SS of an even model."""
+    """Simulate SS of an unbiased model."""
     rates = term_rates(rng, row.shape, 0.5, CORRELATION)
     return record(row, SS, Share.from_values(100.0 * (rng.random(row.shape.n) < rates), row.shape.labels))
 
 
 def _stereoset(rng: Rng, part: str, languages: Sequence[str], bias_types: Sequence[str] = ()) -> list[Record]:
-    """SS of an even model on StereoSet, for all items of each language or for bias types."""
+    """Simulate SS of an unbiased model on StereoSet, for all items of each language or by bias type."""
     if not bias_types:
         shape = BOTH_PARTS if part == OVERALL else Shape("one part", 2_106, 79)
         return [_share(rng, Row(Case(language), part, "all", "all", shape, 50.0)) for language in languages]
@@ -118,14 +118,14 @@ def _stereoset(rng: Rng, part: str, languages: Sequence[str], bias_types: Sequen
 
 
 def _sense(rng: Rng) -> list[Record]:
-    """LMS of a model with a true LMS of 85."""
+    """Simulate LMS of a model with a true LMS of 85."""
     truth = AssociationTruth(0.5, 0.85, correlation=CORRELATION)
     rows = [Row(Case(language), OVERALL, "all", "all", BOTH_PARTS, 50.0) for language in LANGUAGES]
     return [record(row, LMS, Share.from_values(truth.draw(rng, BOTH_PARTS).lms, BOTH_PARTS.labels)) for row in rows]
 
 
 def _pairs(rng: Rng, languages: int) -> list[Record]:
-    """S_JSD of an even model on 212 gender pairs: standard deviation 20 (x 1e3), skewed, heavy-tailed."""
+    """Simulate S_JSD of an unbiased model on 212 gender pairs: standard deviation 20 (x 1e3), skewed, heavy-tailed."""
     records = []
     for number in range(languages):
         row = Row(Case(f"l{number}", benchmark="gender-pairs"), "all", "all", "all", Shape("212", 212), 50.0)
@@ -134,21 +134,21 @@ def _pairs(rng: Rng, languages: int) -> list[Record]:
 
 
 def _ratios(rng: Rng) -> list[Record]:
-    """g_s of an even model on one template of GEST: 223 sentences per stereotype, log ratios with s.d. 0.5."""
+    """Simulate g_s of an unbiased model on a GEST template: 223 sentences per stereotype, log ratios with s.d. 0.5."""
     ratio = gest.estimate_fixed_rate([part("template-3", 0.5 * rng.normal(size=16 * 223), 223)])
     assert ratio is not None
     return [build_estimate_record(Case(benchmark="gest"), "template-3", "all", "all", G_S, ratio, 3_565)]
 
 
 def documented(kind: RuleKind, texts: Sequence[str], draw: Callable[[Rng], list[Record]]) -> Simulate:
-    """How often an even model passes all of these rules at once, and the probability that `check` prints."""
+    """Simulate how often an unbiased model passes all rules together, and the probability that `check` prints."""
     rules = [parse_rule(kind, text) for text in texts]
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         verdicts = check(result(draw(rng)), rules)
         printed = [verdict.even for verdict in verdicts if verdict.even is not None]
         passed = all(verdict.passed for verdict in verdicts)
-        # Rules on LMS do not print a probability for an even model.
+        # `check` prints no probability for rules on LMS.
         return {"passes": passed, "printed": math.prod(printed) if kind == "max" and printed else None}
 
     return each(draw_and_count)
@@ -220,7 +220,7 @@ EXAMPLES: tuple[tuple[RuleKind, tuple[str, ...], Callable[[Rng], list[Record]]],
 
 
 def settings() -> Iterator[Setting]:
-    """All settings."""
+    """Yield all settings."""
     shapes = [(f"{n:,}", Shape(str(n), n), 0.0) for n in (80, 400, 1_000, 4_229)]
     shapes += [
         (f"{shape.n:,} about {shape.terms} terms, intraclass correlation {correlation:g}", shape, correlation)

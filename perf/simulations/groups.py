@@ -1,8 +1,8 @@
 """Type I error and coverage of differences between groups of models, and of slopes by size.
 
-Models of a group differ from each other, items are harder for one group than for the other, and answers are noisy. The
-intervals over items are for these models, those over models and items for models like these; each is held to its own
-truth, and the first to the second's as well, to show what it does not say.
+Models of a group differ, items have different effects in the two groups, and answers are noisy. Intervals over items
+are for these models; intervals over models and items are for similar models. Each is compared with its own true value,
+and the first also with that of the second, to show its limits.
 """
 
 from collections.abc import Iterator
@@ -42,9 +42,9 @@ def groups(
     by_group: float,
     relatives: int = 1,
 ) -> Simulate:
-    """Two groups of models, probits with normal effects of models, items, and items by group (and by term).
+    """Simulate two groups of models: probits with normal effects of models, items, and items by group (and by term).
 
-    `relatives` models each are a family, whose effects correlate by 0.9.
+    `relatives` models each are a model family, whose effects have a correlation of 0.9.
     """
     ss = quantity("SS")
     labels = None if terms is None else np.repeat(np.arange(terms), n // terms).astype(object)
@@ -63,7 +63,7 @@ def groups(
             for at, effects in enumerate(own)
         ]
         result, over = compute_group_contrast(ss, *sides, clusters=labels)
-        # The true difference of these models on all items: items are normal around them.
+        # The true difference of these models over all items, whose effects are normal.
         scale = np.sqrt(1 + 0.25 + by_group**2 * (2 if labels is not None else 1))
         truth = float(np.subtract(*(100 * ndtr(effects / scale).mean() for effects in own)))
         return {
@@ -76,7 +76,7 @@ def groups(
 
 
 def sizes(each_family: int, n: int, spread: float, by_size: float) -> Simulate:
-    """Two families of models of growing sizes; `by_size` is how much items differ in their slopes."""
+    """Simulate two model families of increasing sizes; `by_size` is the variation of slopes between items."""
     size = np.tile(np.linspace(7, 10, each_family), 2)
     families = np.repeat(np.array(["a", "b"], dtype=object), each_family)
     weights = np.full(n, 1 / n)
@@ -102,7 +102,7 @@ def sizes(each_family: int, n: int, spread: float, by_size: float) -> Simulate:
 
 
 def settings() -> Iterator[Setting]:
-    """The settings of both tables."""
+    """Yield the settings of both tables."""
     for counts, n, terms, spread, by_group in (
         ((5, 5), 200, None, (0.0, 0.0), 0.0),
         ((5, 5), 200, None, (0.1, 0.1), 0.3),

@@ -1,4 +1,4 @@
-"""Coverage of the 95% intervals that a run prints."""
+"""Coverage of the 95% intervals of a run."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -97,17 +97,17 @@ TABLES = (
 
 
 def covers(interval: Interval, truth: float) -> bool:
-    """Whether an interval includes the true value, up to rounding."""
+    """Return whether an interval includes the true value, up to rounding."""
     return interval[0] - 1e-9 <= truth <= interval[1] + 1e-9
 
 
 def rejects(estimate: Estimate, truth: float) -> bool:
-    """Whether the test rejects the true value."""
+    """Return whether the test rejects the true value."""
     return compute_two_sided_p(estimate, truth) < ALPHA
 
 
 def covered(estimate: Estimate, truth: float) -> bool:
-    """Whether the interval of an estimate includes the true value, by its test, which is many times faster.
+    """Return whether the interval of an estimate includes the true value, by its test, which is much faster.
 
     tests/measures/test_estimates.py checks that interval and test agree.
     """
@@ -115,7 +115,7 @@ def covered(estimate: Estimate, truth: float) -> bool:
 
 
 def associations(truth: AssociationTruth, shape: Shape) -> Simulate:
-    """SS, SS as published, LMS, ICAT, SS balanced by length."""
+    """Simulate SS, SS as published, LMS, ICAT and SS balanced by length."""
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         drawn, labels = truth.draw(rng, shape), shape.labels
@@ -136,7 +136,7 @@ def associations(truth: AssociationTruth, shape: Shape) -> Simulate:
 
 
 def means_over_terms(truth: AssociationTruth, shape: Shape) -> Simulate:
-    """Means over terms, and micro ICAT."""
+    """Simulate means over terms, and micro ICAT."""
     sizes = np.bincount(shape.codes)
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
@@ -152,7 +152,7 @@ def means_over_terms(truth: AssociationTruth, shape: Shape) -> Simulate:
 
 
 def preferences_of_pairs(share: float, ties: float, shape: Shape, correlation: float = 0.0) -> Simulate:
-    """CPS, CPS as published, B.S_JSD and the two accuracies of pairs."""
+    """Simulate CPS, CPS as published, B.S_JSD and the two accuracies of pairs."""
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         rates = term_rates(rng, shape, share, correlation)
@@ -176,7 +176,7 @@ def preferences_of_pairs(share: float, ties: float, shape: Shape, correlation: f
     return each(draw_and_count)
 
 
-# The bias types of CrowS-Pairs; of StereoSet within sentences; a small one; few items; all on one side.
+# The bias types of CrowS-Pairs; of StereoSet within sentences; with a small one; with few items; all on one side.
 BIAS_TYPES: tuple[tuple[tuple[int, ...], tuple[float, ...]], ...] = (
     ((516, 262, 172, 159, 105, 87, 84, 63, 60), (0.6, 0.55, 0.6, 0.7, 0.7, 0.55, 0.7, 0.65, 0.7)),
     ((516, 262, 172, 159, 105, 87, 84, 63, 60), (0.5,) * 9),
@@ -193,7 +193,7 @@ TERMS_OF_TYPES = (35, 32, 9, 3)
 def balanced_types(
     sizes: Sequence[int], shares: Sequence[float], terms: Sequence[int] = (), correlation: float = 0.0
 ) -> Simulate:
-    """Preferences balanced by bias type; with `terms` for each, clustered with this intraclass correlation."""
+    """Simulate preferences balanced by bias type; with `terms`, clustered with this intraclass correlation."""
     types = np.repeat([str(number) for number in range(len(sizes))], sizes).astype(object)
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
@@ -211,7 +211,7 @@ def balanced_types(
 
 
 def means_of_pairs(draw: Draw, n: int, fewest: int) -> Simulate:
-    """S_JSD or the mean difference per token: how often an interval is given, and its coverage."""
+    """Simulate S_JSD or the mean difference per token: how often there is an interval, and its coverage."""
     case = pairs._PairSet("m", "b", "all", "en", "p", pairs._Pairs(np.empty(0, object), {}, {}))
     group = pairs._Group(case, "all", "all", {}, intervals=True)
 
@@ -228,7 +228,7 @@ def means_of_pairs(draw: Draw, n: int, fewest: int) -> Simulate:
 
 
 def part(name: str, values: Floats, per: int) -> GestPart:
-    """A template with `per` log ratios for each stereotype."""
+    """Return a template with `per` log ratios for each stereotype."""
     ratios = {number: values[(number - 1) * per : number * per] for number in gest.STEREOTYPES}
     ids = {number: [f"{number}/{index}" for index in range(per)] for number in gest.STEREOTYPES}
     return GestPart(name, ratios, ids, np.empty(0), 1)
@@ -239,7 +239,7 @@ WEIGHTS = np.where(MEN, 1 / MEN.sum(), -1 / (~MEN).sum())
 
 
 def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templates: int) -> Simulate:
-    """g_s with fixed and with random stereotypes; stereotypes are drawn for each data set."""
+    """Simulate g_s with fixed and random stereotypes, which are drawn for each data set."""
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         parts, these, like, male = [], [], [], []
@@ -271,7 +271,7 @@ def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templa
 
 
 def translation_rates(per: int, level: float, bias: float, spread: float, missing: float) -> Simulate:
-    """f_s, f_s of stereotypes like these, f_m, p_m and p_i of translations."""
+    """Simulate f_s, f_s of similar stereotypes, f_m, p_m and p_i of translations."""
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         true = np.clip(level + bias * (MEN - 0.5) + spread * rng.uniform(-1, 1, 16), 0.0, 1.0)
@@ -302,7 +302,7 @@ def translation_rates(per: int, level: float, bias: float, spread: float, missin
 
 
 def yields(per: int, low: float, high: float) -> Simulate:
-    """The yield of one stereotype, and of sixteen with yields from `low` to `high`."""
+    """Return the yield of one stereotype, and of sixteen with yields from `low` to `high`."""
     rates = np.linspace(low, high, 16)
 
     def draw_and_count(rng: Rng) -> dict[str, bool]:
@@ -329,7 +329,7 @@ def _rank_outcome(ends: list[Interval], levels: Floats, means: list[Interval] | 
 
 
 def ranks(draw: Draw, per: int, spread: float) -> Simulate:
-    """The ranks of sixteen stereotypes whose levels have this standard deviation; that of sentences is 0.5.
+    """Return the ranks of sixteen stereotypes whose levels have this standard deviation; that of sentences is 0.5.
 
     Two templates have the same levels, and sentences share half of their variance between templates.
     """
@@ -363,7 +363,7 @@ def ranks(draw: Draw, per: int, spread: float) -> Simulate:
 
 
 def ranks_of_shares(per: int, level: float, spread: float) -> Simulate:
-    """The ranks of sixteen shares of masculine translations."""
+    """Return the ranks of sixteen shares of masculine translations."""
 
     def draw_and_count(rng: Rng) -> dict[str, float]:
         levels = np.clip(level + spread * rng.uniform(-1, 1, 16), 0.0, 1.0)
@@ -377,7 +377,7 @@ def ranks_of_shares(per: int, level: float, spread: float) -> Simulate:
 
 
 def spread_of_pairs(count: int, per: int, deviation: float) -> Simulate:
-    """The template spread of CPS, for true CPS with this standard deviation around 50."""
+    """Return the template spread of CPS, for true CPS with this standard deviation around 50."""
     labels = np.repeat(np.arange(count), per)
 
     def draw_and_count(rng: Rng) -> dict[str, float | bool | None]:
@@ -391,7 +391,7 @@ def spread_of_pairs(count: int, per: int, deviation: float) -> Simulate:
 
 
 def spread_of_g_s(count: int, per: int, deviation: float) -> Simulate:
-    """The template spread of log g_s; sentences share half of their variance between templates."""
+    """Return the template spread of log g_s; sentences share half of their variance between templates."""
 
     def draw_and_count(rng: Rng) -> dict[str, float | bool | None]:
         common, levels = rng.normal(size=16 * per), 0.2 * rng.normal(size=16)
@@ -409,7 +409,7 @@ def spread_of_g_s(count: int, per: int, deviation: float) -> Simulate:
 
 
 def occupations(per: int, correlation: float, bias: float) -> Simulate:
-    """g_s of WinoBias: twenty occupations of either gender with `per` sentences each."""
+    """Simulate g_s of WinoBias: twenty occupations of each gender with `per` sentences each."""
     names = np.repeat(np.array([f"occupation {number}" for number in range(40)], dtype=object), per)
     gender = np.repeat(np.array(["male", "female"] * 20, dtype=object), per)
     table = pd.DataFrame({"occupation": names, "occupation_gender": gender})
@@ -429,7 +429,7 @@ def occupations(per: int, correlation: float, bias: float) -> Simulate:
 
 
 def settings() -> Iterator[Setting]:
-    """All settings."""
+    """Yield all settings."""
     for shape in INDEPENDENT:
         for ties in (0.0, 0.1):
             for prefers, sense in TRUTHS:

@@ -28,12 +28,12 @@ class Shape:
 
     @property
     def labels(self) -> Labels | None:
-        """The cluster of each item, if there are terms; integers, as they are faster than names."""
+        """The cluster of each item, if there are terms; integers are faster than names."""
         return None if self.terms is None else self.codes
 
 
 def term_rates(rng: Rng, shape: Shape, mean: float, correlation: float) -> Floats:
-    """The probability of each item: beta-distributed over terms, with this intraclass correlation."""
+    """Return the probability of each item: beta-distributed over terms, with this intraclass correlation."""
     if not correlation or shape.terms is None:
         return np.full(shape.n, mean)
     size = 1 / correlation - 1
@@ -52,7 +52,7 @@ class Associations:
 
 @dataclass(frozen=True)
 class AssociationTruth:
-    """A model: its probability of preferring the stereotype if there is no tie, of preferring sense, and of a tie.
+    """A model: its probabilities of preferring the stereotype (without ties), of preferring sense, and of a tie.
 
     `gap` is added to the preference for stereotypes that are the shorter candidate and subtracted for longer ones. 50%
     of the stereotypes are shorter than the anti-stereotype, 40% longer.
@@ -103,7 +103,7 @@ class AssociationTruth:
 
 
 def normal(rng: Rng, n: int) -> Floats:
-    """The standard normal distribution; all distributions here have mean 0 and variance 1."""
+    """Return the standard normal distribution; all distributions here have mean 0 and variance 1."""
     return rng.normal(size=n)
 
 
@@ -130,7 +130,7 @@ def student(df: float) -> Draw:
 
 
 def with_outliers(share: float, at: float) -> Draw:
-    """A heavy-tailed distribution with a share of outliers around `at`."""
+    """Return a heavy-tailed distribution with a share of outliers around `at`."""
     bulk, size = g_and_h(0.0, 0.1), 0.8**-0.75
     deviation = math.sqrt((1 - share) * size**2 + share * at**2 * (1 + 1 / 16) - (share * at) ** 2)
 

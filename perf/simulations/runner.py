@@ -13,7 +13,7 @@ Rng = np.random.Generator
 Counts = dict[str, tuple[float, int]]
 Simulate = Callable[[Rng, int], Counts]
 
-# Data sets in one task. Each task has its own seed, so results do not depend on the number of processes.
+# The number of data sets per task. Each task has its own seed, so results do not depend on the number of processes.
 CHUNK = 250
 SEED = 16
 
@@ -22,7 +22,7 @@ SEED = 16
 class Setting:
     """One setting of a table: `simulate` draws its data sets and returns its counts.
 
-    `most` limits the number of data sets where they are slow.
+    `most` limits the number of data sets of slow settings.
     """
 
     table: str
@@ -46,7 +46,7 @@ class Table:
     plain: tuple[str, ...] = ()
 
     def text(self, results: "Sequence[SettingResult]") -> str:
-        """The table in Markdown, in percent."""
+        """Return the table in Markdown, in percent."""
         rows: dict[tuple[str, ...], list[SettingResult]] = {}
         for result in results:
             rows.setdefault(result.setting.row[: len(self.keys)], []).append(result)
@@ -65,14 +65,14 @@ class SettingResult:
     counts: Counts
 
     def mean(self, column: str) -> float | None:
-        """The mean of a column; None if fewer than one data set in 20 has a value."""
+        """Return the mean of a column; None if fewer than one data set in 20 has a value."""
         total, number = self.counts.get(column, (0.0, 0))
         most = max(count for _, count in self.counts.values())
         return total / number if number > most / 20 else None
 
 
 def each(draw_and_count: Callable[[Rng], Mapping[str, float | bool | None]]) -> Simulate:
-    """A simulation from a function for one data set; None is not counted."""
+    """Return a simulation from a function for one data set; results that are None are not counted."""
 
     def simulate(rng: Rng, data_sets: int) -> Counts:
         counts: Counts = {}
@@ -141,13 +141,13 @@ def _collect(
 
 
 def markdown(rows: Sequence[Sequence[str]], headings: Sequence[str], text_columns: int = 1) -> str:
-    """A Markdown table whose first columns are text and whose others are numbers."""
+    """Return a Markdown table whose first columns are text and whose others are numbers."""
     rule = ["---"] * text_columns + ["---:"] * (len(headings) - text_columns)
     return "\n".join(f"| {' | '.join(row)} |" for row in (headings, rule, *rows))
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """A share as a percentage.
+    """Return a share as a percentage.
 
     >>> percent(0.9512), percent(None)
     ('95.1', '–')
@@ -156,7 +156,7 @@ def percent(value: float | None, digits: int = 1) -> str:
 
 
 def span(values: Iterable[float | None], plain: bool = False) -> str:
-    """The range of shares, as percentages, or of plain numbers.
+    """Return the range of shares, as percentages, or of plain numbers.
 
     >>> span([0.948, 0.952]), span([0.95, None]), span([]), span([15.43], plain=True)
     ('94.8–95.2', '95.0', '–', '15.43')

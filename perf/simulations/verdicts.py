@@ -1,4 +1,4 @@
-"""Error rates of verdicts over families of rows, and the power at the printed detectable effect."""
+"""Error rates of verdicts over test families, and the power at the printed detectable effect."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -69,7 +69,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a family, with its true SS."""
+    """A row of a test family with its true SS."""
 
     case: Case
     part: str
@@ -80,12 +80,12 @@ class Row:
 
 
 def record(row: Row, measure: Measure, estimate: Estimate) -> Record:
-    """The record of an estimate."""
+    """Return the record of an estimate."""
     return build_estimate_record(row.case, row.part, row.view, row.group, measure, estimate, row.shape.n)
 
 
 def claims(records: Sequence[Record], truths: Sequence[float]) -> dict[str, float | None]:
-    """Which false claims the verdicts make, of single parts and of pooled parts, which are two families."""
+    """Return the false claims of the verdicts on parts and on pooled parts, which are two test families."""
     outcome: dict[str, float | None] = {}
     either: dict[str, bool] = {}
     for name, pooled in (("", False), ("pooled: ", True)):
@@ -109,7 +109,7 @@ def claims(records: Sequence[Record], truths: Sequence[float]) -> dict[str, floa
 
 
 def _false_claims(record: Record, truth: float) -> Iterator[str]:
-    """The false claims of a verdict: a bias, no bias beyond the margin, or a bias beyond it."""
+    """Yield the false claims of a verdict: a bias, no bias beyond the margin, or a bias beyond it."""
     assert record.verdict is not None
     distance, margin = truth - (SS.ideal or 0.0), SS.margin or 0.0
     if record.verdict.kind == "significant":
@@ -127,7 +127,7 @@ def _share(records: Sequence[Record], kind: str) -> float | None:
 
 
 def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
-    """The verdicts of rows that are one family; `pooled` adds both parts of each language pooled."""
+    """Simulate the verdicts of the rows of a test family; `pooled` adds the pooled parts of each language."""
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         values = [
@@ -150,7 +150,7 @@ def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
 
 
 def single_terms(truths: Sequence[float]) -> Simulate:
-    """The verdicts of single target terms of one part, with 27 independent items each."""
+    """Simulate the verdicts of single target terms of one part, with 27 independent items each."""
 
     @cache
     def row_of(count: int) -> Record:
@@ -166,7 +166,7 @@ def single_terms(truths: Sequence[float]) -> Simulate:
 
 
 def families_of_pairs(draw: Draw, n: int, rows: int) -> Simulate:
-    """CPS and S_JSD of even models in several languages: two families, with one verdict per row."""
+    """Simulate CPS and S_JSD of unbiased models in several languages: two test families with one verdict per row."""
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         records = []
@@ -199,7 +199,7 @@ def _bias_type_rows(truths: Callable[[int], float]) -> list[Row]:
 
 
 def power(make: Callable[[Rng, float], Estimate], ideal: float) -> Simulate:
-    """The power at the detectable effect, and that effect."""
+    """Simulate the power at the detectable effect, and that effect."""
 
     @lru_cache(maxsize=1)
     def effect() -> float:
@@ -235,7 +235,7 @@ def _ratio_of(per: int) -> Callable[[Rng, float], Estimate]:
 
 
 def power_of_pairs(shape: Shape, differ: float) -> Simulate:
-    """The power for the difference in SS of two models that disagree on a share `differ` of the items."""
+    """Return the power for the difference in SS of two models that disagree on a share `differ` of the items."""
     ss = quantity("SS")
 
     def compare(rng: Rng, effect: float) -> tuple[float, float]:
@@ -247,7 +247,7 @@ def power_of_pairs(shape: Shape, differ: float) -> Simulate:
 
 
 def power_of_ratios(per: int) -> Simulate:
-    """The power for the difference in log g_s of two models."""
+    """Return the power for the difference in log g_s of two models."""
     log_g_s = quantity("log g_s")
     labels = np.repeat(np.array([str(number) for number in STEREOTYPES], dtype=object), per)
 
@@ -269,7 +269,7 @@ def _power_of(compare: Callable[[Rng, float], tuple[float, float]]) -> Simulate:
 
 
 def power_in_a_family(rows: int, shape: Shape) -> Simulate:
-    """The power for one biased row among even ones, at the detectable effect printed for the family."""
+    """Simulate the power for one biased row among unbiased ones, at the detectable effect of the test family."""
     case = [Row(Case(f"l{number}"), PARTS[0], "all", "all", shape, 50.0) for number in range(rows)]
 
     def verdicts(rng: Rng, effect: float) -> list[Record]:
@@ -290,7 +290,7 @@ def power_in_a_family(rows: int, shape: Shape) -> Simulate:
 
 
 def settings() -> Iterator[Setting]:
-    """All settings."""
+    """Yield all settings."""
     for correlation in (0.0, 0.04):
         row = ("five languages × two parts, and pooled", f"{correlation:g}", "all even")
         yield Setting("families", row, families(_rows(lambda _: 50.0), correlation, pooled=True))

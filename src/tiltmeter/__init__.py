@@ -1,4 +1,4 @@
-"""Tiltmeter measures the stereotypical bias of language models, with confidence intervals and verdicts.
+"""Measure the stereotypical bias of language models, with confidence intervals and verdicts.
 
 import tiltmeter
 result = tiltmeter.evaluate("bert-base-cased", on="stereoset:en")
@@ -70,8 +70,8 @@ __all__ = [
     "summary",
 ]
 
-# Where each name is defined. pandas and torch take seconds to import, and `tiltmeter.models` has to run without pandas,
-# so a name is imported when it is first used. The imports above say the same to type checkers; a test compares the two.
+# The module of each public name. Names are imported on first use, because pandas and torch take seconds to import, and
+# `tiltmeter.models` has to work without pandas. The imports above are for type checkers; a test compares the two.
 _LAZY = {
     "Benchmark": "tiltmeter.benchmarks.benchmark",
     "ChatOptions": "tiltmeter.options.chat_options",
@@ -115,5 +115,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """All public names, for `dir()` and tab completion, whether imported yet or not."""
+    """Return all public names, for `dir()` and tab completion."""
     return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

@@ -1,4 +1,4 @@
-"""`python -m tiltmeter`, the same as the command `tiltmeter`."""
+"""Run the command line: `python -m tiltmeter`."""
 
 from tiltmeter.cli import main
 

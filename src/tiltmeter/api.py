@@ -1,6 +1,6 @@
-"""The commands on finished runs as functions: `load_run`, `summary`, `plot`, `compare`, `check`, `report` and others.
+"""Functions for finished runs: `load_run`, `summary`, `plot`, `compare`, `check`, `report` and `strongest_items`.
 
-Wherever a function takes a run, it takes the run's folder or a `Result`.
+A run is given as its folder or as a `Result`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -102,15 +102,14 @@ def compare(
 ) -> Comparison | GroupComparison | SizeComparison:
     """Compare models on the same items, and languages on the translations of the same items.
 
-    Differences are paired, item by item, with 95% intervals and Holm's correction. `runs` are one run or more, or
-    folders with runs below them, such as that of a matrix; a mapping gives them names. `by` is `model`, `language` or
-    `any` (also different models in different languages); `baseline` names a model, language or run to compare the
-    others with; `where` keeps some items, such as `{"bias_type": "gender"}`; `across` allows comparisons between
-    different `kinds`, `protocols`, `editions` or `tokenizers`, with a warning.
+    Differences are paired by item, with 95% intervals and Holm's correction. `runs` are runs or folders that contain
+    runs; a mapping gives them names. `by` is `model`, `language` or `any` (different models in different languages).
+    `baseline` is the model, language or run with which all others are compared. `where` selects items, such as
+    `{"bias_type": "gender"}`. `across` allows different `kinds`, `protocols`, `editions` or `tokenizers`.
 
-    `group` compares groups of models or languages instead, by an attribute such as `instruct` or `script=Latin,Greek`;
-    `size` gives the slope of each measure by the size of models, within families. The attributes of models are in the
-    `plan.toml` beside or above the runs, or in the file `attributes`.
+    `group` compares groups of models or languages instead, by an attribute such as `instruct` or `script=Latin,Greek`.
+    `size` estimates the slope of each measure by model size, within model families. `attributes` is a TOML file with
+    attributes of models; the default is `plan.toml` in the folder of the runs or above it.
 
     >>> import tiltmeter
     >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
@@ -118,22 +117,22 @@ def compare(
     >>> difference.part, difference.contrast.difference, difference.verdict
     ('overall', 11.0, 'significant')
     """
-    given = _list_runs(runs)
-    _reject_duplicates(given)
-    folders = [Path(run).resolve() for run in given if not isinstance(run, Result)]
+    listed = _list_runs(runs)
+    _reject_duplicates(listed)
+    folders = [Path(run).resolve() for run in listed if not isinstance(run, Result)]
     if by is not None and by not in comparison.BY:
         raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
     where = where or {}
     if group is None and not size:
         if attributes is not None:
-            raise UsageError("Attributes are for comparisons by group or size; add --group or --size.")
+            raise UsageError("--attributes needs --group or --size; add one of them, or leave it out.")
         return comparison.compare(
             load_named_runs(runs), by=by, baseline=baseline, measures=measures, where=where, across=across
         )
     if baseline is not None:
-        raise UsageError("A baseline is for comparisons of single models; leave it out with --group and --size.")
+        raise UsageError("--baseline cannot be combined with --group or --size; leave it out.")
     if size and (by is not None or group is not None):
-        raise UsageError("--size is by the models' own size and family; leave out --by and --group.")
+        raise UsageError("--size cannot be combined with --by or --group; leave them out.")
     described = find_run_attributes(folders, None if attributes is None else Path(attributes))
     named = load_named_runs(runs)
     if group is None:
@@ -152,12 +151,11 @@ def check(
     lenient: bool = False,
     across: Sequence[Across] = (),
 ) -> list[RuleVerdict]:
-    """Check a run against rules; `passed` of each verdict says whether the run keeps the rule.
+    """Check a run against rules, and return a verdict for each rule; `passed` is true if the run meets the rule.
 
-    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`, as in `tiltmeter check`. It is checked against
-    measures that are computed again from the scores of the run, not against `measures.json`. `no_worse_than` compares
-    with the run `baseline`. `rules` are rules that were read before, such as those of `comparing.read_config`. With
-    `lenient`, only what is shown to be broken fails.
+    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`, as in `tiltmeter check`. Measures are recomputed
+    from the scores of the run. `no_worse_than` compares with the run `baseline`. `rules` are additional parsed rules,
+    such as those of a configuration file. With `lenient`, a rule fails only if the data show that it is violated.
 
     >>> import tiltmeter
     >>> verdicts = tiltmeter.check("runs/bert", max="stereoset.SS distance 5", min="stereoset.LMS 60")
@@ -166,18 +164,18 @@ def check(
     """
     if isinstance(no_worse_than, int | float):
         no_worse_than = str(no_worse_than)
-    given = [
+    all_rules = [
         *(parse_rule("max", text) for text in _to_texts(max)),
         *(parse_rule("min", text) for text in _to_texts(min)),
         *(parse_rule("no-worse-than", text) for text in _to_texts(no_worse_than)),
         *rules,
     ]
-    if baseline is not None and not any(rule.kind == "no-worse-than" for rule in given):
-        raise UsageError("A baseline is given without a rule for it; add one, such as --no-worse-than 2.")
-    # Measured again from the scores, so that a gate does not depend on numbers that were edited by hand.
-    runs = [_load_result(given_run).remeasure() for given_run in (run, baseline) if given_run is not None]
+    if baseline is not None and not any(rule.kind == "no-worse-than" for rule in all_rules):
+        raise UsageError("--baseline needs a rule that uses it; add one, such as --no-worse-than 2.")
+    # Recomputed from the scores, so that editing measures.json does not change the outcome.
+    runs = [_load_result(one).remeasure() for one in (run, baseline) if one is not None]
     return gate_check.check(
-        runs[0], given, baseline=None if baseline is None else runs[1], lenient=lenient, across=across
+        runs[0], all_rules, baseline=None if baseline is None else runs[1], lenient=lenient, across=across
     )
 
 
@@ -189,21 +187,21 @@ def report(
 ) -> Path:
     """Write the HTML report on one or more runs, and return its path.
 
-    It goes to `out`, or to `report.html` in the folder of the run if there is only one. `figures` is a folder for the
-    figures as SVG, PNG and PDF files.
+    `out` is the file to write; the default for a single run is `report.html` in its folder. `figures` is a folder to
+    which the figures are saved as SVG, PNG and PDF files.
 
     >>> import tiltmeter
     >>> tiltmeter.report(["runs/bert", "runs/roberta"], out="both.html").stat().st_size > 100_000
     True
     """
-    # Imported here because altair takes a second to import.
+    # altair takes a second to import.
     from tiltmeter.reports.report_files import get_report_path, reject_unwritable_report, write_report
 
     if isinstance(runs, str | Path | Result):
         runs = [runs]
     folders = [run for run in _list_runs(runs) if not isinstance(run, Result)]
     if out is None and not folders:
-        raise UsageError("A result in memory has no folder for its report; name a file with `out`.")
+        raise UsageError("A result that was not saved has no folder for its report; name a file with `out`.")
     path = get_report_path([Path(folder) for folder in folders], None if out is None else Path(out))
     reject_unwritable_report(path, None if figures is None else Path(figures))
     write_report(load_named_runs(runs), path, None if figures is None else Path(figures))
@@ -211,7 +209,7 @@ def report(
 
 
 def summary(run: Run) -> pd.DataFrame:
-    """The numbers of a run that decide, one row for each model, benchmark, language and part, with their verdicts.
+    """Return a table of primary measures and verdicts, with a row per model, benchmark, language and part.
 
     >>> import tiltmeter
     >>> tiltmeter.summary("runs/bert")[["part", "measure", "value", "95% interval"]].iloc[-1].tolist()
@@ -223,9 +221,9 @@ def summary(run: Run) -> pd.DataFrame:
 
 
 def plot(run: Run, benchmark: str | None = None, figure: str | None = None) -> "TopLevelMixin":
-    """A figure of the report as an Altair chart, which notebooks show and `save` writes to a file.
+    """Return a figure of the report as an Altair chart; notebooks display it, and `chart.save` writes it to a file.
 
-    The first of the first benchmark, unless another is named; the names are those of the files that
+    The default is the first figure of the first benchmark. Figures have the names of the files that
     `report(..., figures=…)` writes.
     """
     from tiltmeter.reports.notebook import build_chart
@@ -234,28 +232,28 @@ def plot(run: Run, benchmark: str | None = None, figure: str | None = None) -> "
 
 
 def strongest_items(run: Run, top: int = 20) -> pd.DataFrame:
-    """The items of each model, part and language with the strongest preference for the stereotype, and their texts.
+    """Return the items with the strongest preference for the stereotype, by model, part and language.
 
-    The texts may be offensive.
+    The table contains texts, which may be offensive.
     """
     return strongest.select_strongest_items(_load_result(run), top)
 
 
 def load_named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, Result]]:
-    """The runs with their names: those of a mapping, else derived from the folders, else numbers."""
+    """Load runs with their names: the keys of a mapping, names of folders, or numbers for results."""
     if isinstance(runs, Mapping):
         return [(name, _load_result(run)) for name, run in runs.items()]
-    found = _list_runs(runs)
-    _reject_duplicates(found)
-    folders = iter(derive_run_names([Path(run) for run in found if not isinstance(run, Result)]))
+    listed = _list_runs(runs)
+    _reject_duplicates(listed)
+    folders = iter(derive_run_names([Path(run) for run in listed if not isinstance(run, Result)]))
     return [
         (f"run {number}" if isinstance(run, Result) else next(folders), _load_result(run))
-        for number, run in enumerate(found, start=1)
+        for number, run in enumerate(listed, start=1)
     ]
 
 
 def derive_run_names(folders: Sequence[Path]) -> list[str]:
-    """A name for each run: the folder's, or as much of its path as tells it from the others.
+    """Return a name for each run: the name of its folder, or its path if several folders have the same name.
 
     >>> derive_run_names([Path("runs/bert"), Path("old/bert"), Path("runs/gpt2")])
     ['runs/bert', 'old/bert', 'gpt2']
@@ -266,15 +264,15 @@ def derive_run_names(folders: Sequence[Path]) -> list[str]:
 
 def _list_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[Run]:
     if isinstance(runs, str | Path):
-        raise UsageError(f"{str(runs)!r} is one run; give a list of runs.")
+        raise UsageError(f"Expected a list of runs, not the single run {str(runs)!r}; put it into a list.")
     if isinstance(runs, Mapping):
         return list(runs.values())
-    return [found for run in runs for found in ([run] if isinstance(run, Result) else expand_run_folders([Path(run)]))]
+    return [one for run in runs for one in ([run] if isinstance(run, Result) else expand_run_folders([Path(run)]))]
 
 
 def _reject_duplicates(runs: Sequence[Run]) -> None:
-    same = [id(run) if isinstance(run, Result) else Path(run).resolve() for run in runs]
-    if len(set(same)) < len(same):
+    identities = [id(run) if isinstance(run, Result) else Path(run).resolve() for run in runs]
+    if len(set(identities)) < len(identities):
         raise UsageError("The same run is given twice; give different runs.")
 
 
@@ -282,5 +280,5 @@ def _load_result(run: Run) -> Result:
     return run if isinstance(run, Result) else Result.load(run)
 
 
-def _to_texts(given: str | Sequence[str]) -> Sequence[str]:
-    return [given] if isinstance(given, str) else given
+def _to_texts(texts: str | Sequence[str]) -> Sequence[str]:
+    return [texts] if isinstance(texts, str) else texts

@@ -1,17 +1,17 @@
-"""Tables as CSV that spreadsheets show as it is: no cell is a formula, and no character breaks a row."""
+"""CSV that spreadsheets display literally: no cell is a formula, and no character breaks a row."""
 
 from collections.abc import Iterable, Sequence
 
-# A cell that begins like this is a formula to a spreadsheet, or may become one; an apostrophe keeps it a text.
+# Spreadsheets read cells that begin with these characters as formulas; an apostrophe before them prevents that.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-# A carriage return ends a row for many readers, also where it stands alone.
+# Many readers end a row at any carriage return.
 _QUOTED = (",", ";", '"', "\n", "\r", "\t")
-# What unknown values of Python, numpy and pandas are called.
-_UNKNOWN = ("None", "nan", "NaT", "<NA>")
+# Missing values of Python, numpy and pandas as text.
+_MISSING = ("None", "nan", "NaT", "<NA>")
 
 
 def format_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table as CSV, with a line feed after each row; None and NaN are empty cells.
+    """Return a table as CSV, with a line feed after each row; None and NaN become empty cells.
 
     >>> format_csv(["item", "value"], [["=1+1", -2.5], ["a\\rb", None]])
     'item,value\\n\\'=1+1,-2.5\\n"a\\rb",\\n'
@@ -20,7 +20,7 @@ def format_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def remove_guard(cell: str) -> str:
-    """The text of a cell without the apostrophe that `format_csv` put before it.
+    """Return the text of a cell without the apostrophe that `format_csv` added.
 
     >>> remove_guard("'=1+1"), remove_guard("'tis")
     ('=1+1', "'tis")
@@ -32,7 +32,7 @@ def _format_cell(value: object) -> str:
     text = str(value)
     if isinstance(value, str):
         text = f"'{text}" if text.startswith(_FORMULA) else text
-    elif text in _UNKNOWN:
+    elif text in _MISSING:
         return ""
     quoted = any(character in text for character in _QUOTED) or text != text.strip()
     return '"' + text.replace('"', '""') + '"' if quoted else text

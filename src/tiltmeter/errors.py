@@ -1,6 +1,6 @@
-"""Exceptions that Tiltmeter raises on purpose.
+"""Exceptions for errors that users can fix.
 
-TiltmeterError          an error the user can fix; the command line prints it as one sentence and exits with code 2
+TiltmeterError          base class; the command line prints the message and exits with code 2
 ├── UsageError          an invalid request: unknown benchmark, language, part, option
 ├── DataError           a data file that is malformed, lacks a field or fails validation
 ├── DownloadError       a file that could not be downloaded, or whose hash differs from the pinned one
@@ -12,9 +12,9 @@ from tiltmeter.redaction import redact_secrets
 
 
 class TiltmeterError(Exception):
-    """Base class; the message is one sentence that names the location and the remedy.
+    """Base class; the message names the problem, the place and the remedy.
 
-    What it quotes of data, names and other programs is made safe to print, and passwords in it are left out.
+    Control characters in the message are escaped, and secrets are removed.
     """
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Atomic file writes, checked before the work, and temporary folders; what a killed process left of them is removed."""
+"""Atomic writes, checks of outputs before long work, and temporary folders without leftovers of killed processes."""
 
 import os
 import platform
@@ -18,11 +18,11 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-# Written and deleted again to find out whether a disk is full, in bytes.
-_TRIAL = 256 * 1024
-# What a process on this machine made is left over once nobody holds a lock on it; that of another machine, whose locks
-# need not be seen here, after so many seconds; and without locks only after a day.
-_UNLOCKED_FOR, _UNTOUCHED_FOR = 60.0, 86_400.0
+# The number of bytes that are written and deleted again to check whether a disk is full.
+_PROBE_SIZE = 256 * 1024
+# Seconds until a temporary file is deleted as a leftover. One of this machine is deleted as soon as it is not locked.
+# Locks of other machines may be invisible here, so theirs must be older; without locks, a day old.
+_AGE_IF_UNLOCKED, _AGE_WITHOUT_LOCKS = 60.0, 86_400.0
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}-"
 
 
@@ -30,7 +30,7 @@ _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}-"
 def write_atomically(path: Path, *, is_private: bool = False) -> Iterator[Path]:
     """Yield a temporary path in the same folder; rename it to `path` on success, delete it on an exception.
 
-    A private file can be read by its owner only. A UsageError if the file cannot be written, or the disk is full.
+    Only the owner can read a private file. Raises a UsageError if the file cannot be written or the disk is full.
     """
     try:
         _reject_special(path)
@@ -45,7 +45,7 @@ def write_atomically(path: Path, *, is_private: bool = False) -> Iterator[Path]:
         # mkstemp creates files with mode 0600; give the file the permissions that open() would have.
         if not is_private:
             part.chmod(0o666 & ~_get_umask())
-        # A disk that is full or a server that fails may say so only now, and the file that is there is still whole.
+        # A full disk or a network file system may report an error only here; the existing file is still intact.
         os.fsync(handle)
         part.replace(path)
     except OSError as error:
@@ -59,14 +59,14 @@ def write_atomically(path: Path, *, is_private: bool = False) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file atomically, with the same line ends on every system."""
     with write_atomically(path) as part:
-        # A text from a damaged file may hold half a character, which no encoding has.
+        # A text from a damaged file may contain lone surrogates, which cannot be encoded.
         part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
 
 
 def append_text(path: Path, text: str) -> None:
-    """Add a text to the end of a UTF-8 file, which other programs write to as well."""
+    """Append a text to a UTF-8 file that other programs may also write to."""
     try:
-        # Without waiting for a reader of a pipe, which may never come.
+        # Non-blocking: a pipe may never get a reader.
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666)
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
@@ -75,7 +75,7 @@ def append_text(path: Path, text: str) -> None:
 
 
 def create_folder(path: Path) -> None:
-    """Make a folder and those above it; a UsageError if that cannot be done."""
+    """Create a folder and its parents; raise a UsageError if that fails."""
     _reject_unknown_home(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def create_folder(path: Path) -> None:
 
 
 def reject_unwritable_file(path: Path) -> None:
-    """A UsageError if a file cannot be written there: to be called before the work, not after it."""
+    """Raise a UsageError if a file cannot be written; call it before long work."""
     try:
         _reject_special(path)
         if path.is_dir():
@@ -96,45 +96,45 @@ def reject_unwritable_file(path: Path) -> None:
 
 
 def reject_unwritable_folder(path: Path) -> None:
-    """A UsageError if files cannot be written to a folder, which need not exist yet; nothing is left of the trial."""
+    """Raise a UsageError if files cannot be written to a folder, which need not exist; nothing is created."""
     _reject_unknown_home(path)
     try:
         existing = path
         while not existing.exists():
             if existing.is_symlink():
-                raise UsageError(f"{existing} is a link to a folder that is not there; choose another place.")
+                raise UsageError(f"{existing} is a link to a folder that does not exist; choose another folder.")
             os.fsencode(existing.name)
             if len(os.fsencode(existing.name)) > 255:
                 raise OSError(36, "File name too long")
             existing = existing.parent
         if not existing.is_dir():
-            raise UsageError(f"{existing} is a file, not a folder; choose another place.")
-        with tempfile.TemporaryFile(dir=existing) as trial:
-            trial.write(bytes(_TRIAL))
-            trial.flush()
+            raise UsageError(f"{existing} is a file, not a folder; choose another folder.")
+        with tempfile.TemporaryFile(dir=existing) as probe:
+            probe.write(bytes(_PROBE_SIZE))
+            probe.flush()
     except (OSError, ValueError) as error:
         raise build_write_error(path, error) from error
 
 
 def build_write_error(path: Path, error: Exception) -> UsageError:
-    """The sentence on a file or folder that cannot be written."""
+    """Return the error for a file or folder that cannot be written."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return UsageError(f"{path} cannot be written: {reason.rstrip('.')}; choose another place, or make room there.")
+    return UsageError(f"{path} cannot be written: {reason.rstrip('.')}; choose another folder, or free disk space.")
 
 
 @contextmanager
 def create_temporary_folder(parent: Path | None = None) -> Iterator[Path]:
-    """A folder that is deleted at the end; those that killed processes left beside it are deleted now.
+    """Yield a new folder and delete it at the end; leftovers of killed processes in `parent` are deleted, too.
 
-    It may be renamed meanwhile. `parent` is the system's folder for temporary files by default.
+    The folder may be renamed while it is used. The default of `parent` is the folder for temporary files.
     """
-    where = Path(tempfile.gettempdir()) if parent is None else parent
+    parent = Path(tempfile.gettempdir()) if parent is None else parent
     try:
-        create_folder(where)
-        _delete_leftovers(where, "tiltmeter-")
-        handle, folder = _create_locked_folder(where)
+        create_folder(parent)
+        _delete_leftovers(parent, "tiltmeter-")
+        handle, folder = _create_locked_folder(parent)
     except OSError as error:
-        raise build_write_error(where, error) from error
+        raise build_write_error(parent, error) from error
     try:
         yield folder
     finally:
@@ -145,7 +145,7 @@ def create_temporary_folder(parent: Path | None = None) -> Iterator[Path]:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in this context with the same folder; without locks on Windows."""
+    """Lock a folder against other processes that use this context; without effect on Windows."""
     handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
     try:
         if handle is not None:
@@ -158,22 +158,22 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def share_like_folder(path: Path) -> None:
-    """Give others the rights to a file or folder of a shared folder that they have to the folder itself.
+    """Give group and others the same permissions for a file or folder as for its parent folder.
 
-    Without that, what one user of a shared cache writes is closed to the others, whatever the folder allows.
+    Otherwise users of a shared cache could not use each other's files.
     """
     with suppress(OSError):
-        allowed = stat.S_IMODE(path.parent.stat().st_mode)
+        parent_mode = stat.S_IMODE(path.parent.stat().st_mode)
         mode = stat.S_IMODE(path.stat().st_mode)
-        wanted = mode | allowed & (0o077 if path.is_dir() else 0o066)
+        shared_mode = mode | parent_mode & (0o077 if path.is_dir() else 0o066)
         if path.is_dir():
-            wanted |= allowed & stat.S_ISGID
-        if wanted != mode:
-            path.chmod(wanted)
+            shared_mode |= parent_mode & stat.S_ISGID
+        if shared_mode != mode:
+            path.chmod(shared_mode)
 
 
 def create_shared_folder(path: Path) -> None:
-    """Make a folder of a cache and those above it, open to whoever the cache's own folder is open to."""
+    """Create a folder and its parents, each with the permissions of the folder above it."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     create_folder(path)
     for folder in reversed(missing):
@@ -181,37 +181,37 @@ def create_shared_folder(path: Path) -> None:
 
 
 def get_lock_mode(path: Path) -> int:
-    """The permissions of a lock file: those who may write to its folder must be able to open it."""
+    """Return the permissions of a lock file: users who may write to its folder must be able to open it."""
     with suppress(OSError):
         return 0o600 | stat.S_IMODE(path.parent.stat().st_mode) & 0o066
     return 0o644
 
 
 def make_readable(folder: Path) -> None:
-    """Give a temporary folder, which only its owner can read, the permissions that a new folder would have."""
+    """Give a temporary folder, which is private, the permissions of an ordinary new folder."""
     folder.chmod(0o777 & ~_get_umask())
     share_like_folder(folder)
 
 
 def _reject_unknown_home(path: Path) -> None:
-    """A UsageError for `~user/…` with a user who is not known, instead of a new folder whose name begins with `~`."""
+    # Otherwise a folder whose name begins with `~` would be created.
     if path.parts and path.parts[0].startswith("~") and not Path(path.parts[0]).exists():
         raise UsageError(
-            f"{path} begins with the home folder of a user who is not known here; for a folder of that name in this "
-            f"one, write {Path.cwd() / path}."
+            f"{path} begins with the home folder of an unknown user; for a folder of this name in the current folder, "
+            f"write {Path.cwd() / path}."
         )
 
 
 def _reject_special(path: Path) -> None:
-    """A UsageError for a device, pipe or socket, which a rename would replace, and for a name that no file can have."""
+    """Raise an error for devices, pipes and sockets, which a rename would replace, and for invalid names."""
     if "\0" in str(path):
         raise ValueError("embedded null byte")
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise UsageError(f"{path} is not a regular file; choose another place.")
+        raise UsageError(f"{path} is not a regular file; choose another file.")
 
 
 def _build_prefix(path: Path) -> str:
-    """How the names of a file's parts begin; shorter than the name itself where that is nearly too long."""
+    """Return the prefix of temporary files for a path, cut so that their names are not too long."""
     name = os.fsencode(path.name)
     if len(name) > 255:
         raise OSError(36, "File name too long")
@@ -219,7 +219,7 @@ def _build_prefix(path: Path) -> str:
 
 
 def _create_part(folder: Path, prefix: str) -> tuple[int, Path]:
-    """An empty file that is locked, open for writing."""
+    """Create an empty locked file, and return its handle and path."""
     while True:
         handle, name = tempfile.mkstemp(prefix=prefix + _MACHINE, suffix=".part", dir=folder)
         if _try_lock(handle, Path(name)):
@@ -228,14 +228,14 @@ def _create_part(folder: Path, prefix: str) -> tuple[int, Path]:
 
 
 def _create_locked_folder(parent: Path) -> tuple[int | None, Path]:
-    """An empty folder that is locked, and the handle that holds the lock."""
+    """Create an empty locked folder, and return the handle of the lock and the path."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"tiltmeter-{_MACHINE}", suffix=".part", dir=parent))
         if fcntl is None:
             return None, folder
         try:
             handle = os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:  # taken for one that is left over
+        except FileNotFoundError:  # another process has deleted it as a leftover
             continue
         if _try_lock(handle, folder):
             return handle, folder
@@ -243,7 +243,7 @@ def _create_locked_folder(parent: Path) -> tuple[int | None, Path]:
 
 
 def _try_lock(handle: int, path: Path) -> bool:
-    """Lock a new file or folder, so that nobody takes it for one that is left over; False if somebody just did."""
+    """Lock a new file or folder; return False if another process has just deleted it as a leftover."""
     if fcntl is not None:
         with suppress(OSError):  # not every file system has locks
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -254,7 +254,7 @@ def _try_lock(handle: int, path: Path) -> bool:
 
 
 def _delete_leftovers(folder: Path, prefix: str) -> None:
-    """Delete the parts that killed processes left in a folder."""
+    """Delete temporary files and folders of killed processes."""
     with suppress(OSError):
         for part in folder.iterdir():
             if part.name.startswith(prefix) and part.name.endswith(".part") and not part.is_symlink():
@@ -263,16 +263,16 @@ def _delete_leftovers(folder: Path, prefix: str) -> None:
 
 
 def _delete_leftover(part: Path, *, is_of_this_machine: bool) -> None:
-    """Delete a part if the process that made it has ended; it is locked meanwhile."""
+    """Delete a temporary file or folder if the process that created it has ended."""
     age = time.time() - part.lstat().st_mtime
-    if age > _UNTOUCHED_FOR:
+    if age > _AGE_WITHOUT_LOCKS:
         _delete(part)
         return
-    if fcntl is None or (age < _UNLOCKED_FOR and not is_of_this_machine):
+    if fcntl is None or (age < _AGE_IF_UNLOCKED and not is_of_this_machine):
         return
     handle = os.open(part, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error if it is held
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises an error if it is locked
         _delete(part)
     finally:
         os.close(handle)

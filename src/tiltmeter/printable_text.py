@@ -1,6 +1,6 @@
-"""Text from data, names and messages made safe to print: control and bidirectional characters shown by code point.
+"""Escape control and bidirectional characters in data, names and messages before they are printed.
 
-A terminal obeys control characters: they can move the cursor, hide what stands beside them, or fill the clipboard.
+In a terminal such characters can move the cursor, hide text or fill the clipboard.
 """
 
 import json
@@ -16,7 +16,7 @@ _UNSAFE = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f-\x9f\ud8
 
 
 def escape_unsafe(text: str) -> str:
-    """The text with characters that would reorder or break it, or command a terminal, replaced by their code points.
+    """Return the text with unsafe characters replaced by their code points.
 
     >>> escape_unsafe("abc\\u202edef\\x1b[8m")
     'abc⟨U+202E⟩def⟨U+001B⟩[8m'
@@ -25,23 +25,23 @@ def escape_unsafe(text: str) -> str:
 
 
 def format_json(value: Any, indent: int | None = 1) -> str:
-    """The value as JSON that is safe to print; the characters that `escape_unsafe` replaces are escaped.
+    """Return the value as JSON with the characters escaped that `escape_unsafe` replaces.
 
     >>> format_json({"name": "caf\\xe9\\x9b\\u202e"}, indent=None)
     '{"name": "café\\\\u009b\\\\u202e"}'
     """
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
-    # Between strings JSON has none of these characters, besides line feeds.
+    # Outside of strings, JSON contains none of these characters.
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def escape_row(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a table for people, with its texts made safe to print."""
+    """Return a row of a table with its texts escaped."""
     return {name: escape_unsafe(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def create_plain_console(**options: Any) -> "Console":
-    """A console of Rich that takes texts as they are: `[bold]` and `:smile:` in data are no styles and no pictures."""
-    from rich.console import Console  # some commands do without it
+    """Return a Rich console without markup and emoji codes: `[bold]` and `:smile:` are printed literally."""
+    from rich.console import Console  # importing it slows short commands
 
     return Console(markup=False, emoji=False, **options)

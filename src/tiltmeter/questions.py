@@ -1,8 +1,8 @@
 """Questions and answers: the interface between benchmarks and models.
 
 A benchmark turns an item into questions, a model answers them, and the benchmark turns the answers into scores. Masked,
-causal, encoder-decoder and next-sentence models take the same kind of question, so batching, deduplication and caching
-are implemented once, in `tiltmeter.engine`. A chat model is sent a text and chooses between options in it.
+causal, encoder-decoder and next-sentence models use the same type of question, so batching, deduplication and caching
+are implemented once, in `tiltmeter.engine`. A chat model receives a text and chooses one of the options in it.
 """
 
 import enum
@@ -31,7 +31,7 @@ class WantedQuantity(enum.Enum):
     LOGIT = "logit, where only differences at one position matter: no softmax normaliser is computed"
 
     def __init__(self, meaning: str) -> None:
-        # Numbers per pair, and this member's bytes in a question's digest; computed once, not for each question.
+        # The numbers per pair, and the bytes in the digest of a question; computed once for speed.
         self.rows = 2 if meaning.startswith("log-probability, and ") else 1
         self.key = self.name.encode()
 
@@ -43,8 +43,8 @@ class Question:
     A position is where the output is read: the mask for a masked model, the token before the requested one for a
     causal model. `source` is the encoder's input in an encoder-decoder (`ids` is then the decoder's). `segments` are
     the token types of a sentence pair. The next-sentence head has one output, read at position 0, where token 0 means
-    "is the next sentence". `digest` (16 bytes) is the question's key in the answer store and in a plan, so questions
-    must not be mutated; they are not frozen because that makes their construction a third slower.
+    "is the next sentence". `digest` (16 bytes) is the key of the question in the answer store and in batch plans.
+    Questions must not be mutated; the class is not frozen because that makes construction a third slower.
     """
 
     ids: Ids
@@ -61,8 +61,8 @@ class Question:
         self.digest = blake2b(pack(f"{len(numbers)}i", *numbers) + self.want.key, digest_size=16).digest()
 
 
-# One float per requested pair, followed by a second float per pair where two numbers are requested: LOG_PROB_AND_TOP: 1
-# if the token is the most probable one, else 0; LOG_PROB_AND_ATTENTION: the mean attention to its position.
+# One float per requested pair. If two numbers are requested, a second float per pair follows: for LOG_PROB_AND_TOP 1 if
+# the token is the most probable one, else 0; for LOG_PROB_AND_ATTENTION the mean attention to its position.
 Answer = NDArray[np.float32]
 # The byte format of stored answers: little-endian float32.
 NUMBER = np.dtype("<f4")
@@ -77,7 +77,7 @@ class EncodedText(NamedTuple):
 
 
 class Tokenizer(Protocol):
-    """A model's tokenizer and the special tokens that questions are built from.
+    """The tokenizer of a model, and the special tokens for questions.
 
     Special tokens that the tokenizer lacks are None. `kind` is the kind of language model; `next_sentence` is true if
     the model also answers questions of the kind "next-sentence". `unknown` is the id of the unknown token, None for
@@ -97,11 +97,11 @@ class Tokenizer(Protocol):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the tokenizer's state; models with equal digests tokenize identically."""
+        """SHA-256 of the tokenizer; models with equal digests tokenize identically."""
 
     @property
     def has_offsets(self) -> bool:
-        """Whether the tokenizer gives the character range of each token (fast tokenizers do)."""
+        """Whether `encode` can return the character ranges of tokens, as fast tokenizers do."""
 
     def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
         """Tokenize without special tokens."""
@@ -110,29 +110,29 @@ class Tokenizer(Protocol):
         """Tokenize with the special tokens that the model expects around an input."""
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """The index of the word that each token of `encode_whole` belongs to; None for a special token."""
+        """Return the word index of each token of `encode_whole`; None for special tokens."""
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
         """Tokenize sentence pairs as single inputs, with token types if the model has them."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of a sequence of token ids."""
+        """Return the text of token ids."""
 
 
 class Option(NamedTuple):
-    """One of the options of a choice: its role in the item, such as `stereotype`, and its text."""
+    """An option of a choice: its role in the item, such as `stereotype`, and its text."""
 
     role: str
     text: str
 
 
-# What the options are: words for a gap, sentences to follow another one, sentences to compare, speakers, or answers to
-# the question that ends the context.
+# The type of the options: words for a gap, next sentences, alternative sentences, speakers, or answers to the question
+# at the end of the context.
 Task = Literal["blank", "follows", "pair", "speaker", "question"]
 
 
 class Choice(NamedTuple):
-    """An item as a choice between options: the task, which decides the wording of the instruction, and its context."""
+    """An item as a choice between options; the task determines the wording of the instruction."""
 
     task: Task
     context: str
@@ -141,9 +141,9 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SamplingOptions:
-    """How a chat model answers.
+    """Sampling options of a chat model.
 
-    `probabilities`: instead of a text, the probability of each label as the first token of the answer.
+    `probabilities`: request the probability of each label as the first token of the answer instead of a text.
     """
 
     temperature: float = 0.0
@@ -153,7 +153,7 @@ class SamplingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ChatQuestion:
-    """A message to a chat model, and the labels of its options. `sample` tells repeated questions apart."""
+    """A message to a chat model, and the labels of its options; `sample` is the number of the repetition."""
 
     prompt: str
     labels: tuple[str, ...]
@@ -161,7 +161,7 @@ class ChatQuestion:
 
     @property
     def digest(self) -> bytes:
-        """The question's key in the store of replies."""
+        """The key of the question in the store of replies."""
         return blake2b(f"{self.sample}\n{self.prompt}".encode(), digest_size=16).digest()
 
 
@@ -169,10 +169,10 @@ class ChatQuestion:
 class Reply:
     """The reply of a chat model.
 
-    `refused`: the server says that it is a refusal. `first_tokens` are log-probabilities of first tokens, by their
-    text. `tokens_in` and `tokens_out` are what the server counts, if it does; `model` is what it calls the model.
-    `cut`: the answer was longer than allowed. `too_long`: the server's words if it does not take messages of that
-    length; such a reply is not stored.
+    `refused`: the server marked it as a refusal. `first_tokens` are log-probabilities of first tokens by text.
+    `tokens_in` and `tokens_out` are the token counts of the server, if it reports them, and `model` its name of the
+    model. `cut`: the answer reached the maximum length. `too_long`: the error message if the server rejected the length
+    of the message; such a reply is not stored.
     """
 
     text: str
@@ -185,21 +185,21 @@ class Reply:
     too_long: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The reply as JSON values."""
+        """Return the reply as JSON values."""
         return {name: value for name, value in asdict(self).items() if name != "too_long"}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Reply":
-        """The inverse of `to_dict`."""
+        """Create a reply from the values of `to_dict`."""
         tokens = tuple((str(token), float(value)) for token, value in fields["first_tokens"])
         return cls(**{**fields, "first_tokens": tokens})
 
 
 def count_common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
-    """The length of the longest common prefix of two sequences.
+    """Return the length of the longest common prefix of two sequences.
 
     >>> count_common_prefix([1, 2, 3], [1, 2, 5, 3])
     2
     """
-    # Without a loop in Python: called for every input of a plan.
+    # No Python loop, because it is called for every input of a plan.
     return next(compress(count(), map(ne, first, second)), min(len(first), len(second)))

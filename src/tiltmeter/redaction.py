@@ -1,4 +1,4 @@
-"""Addresses and messages without what must not be written down: user names, passwords, keys."""
+"""Remove user names, passwords and keys from addresses and messages."""
 
 import os
 import re
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-# What stands between the scheme and the host of an address, in any text.
+# The user name and password of an address in a text.
 _USER = re.compile(r"(?<=://)[^\s/'\"<>]+@")
-# A value of a query that grants access.
+# A secret in the query of an address.
 _QUERY = re.compile(r"(?i)([?&](?:[a-z_-]*key|[a-z_-]*token|password|secret|signature)=)[^&\s'\"<>]+")
-# Variables of the environment that hold a key, and those that hold an address with a password.
+# Names of environment variables with a key, and of those with an address that may contain a password.
 _KEY_NAME = re.compile(r"(?i)(key|token|secret|password|_login)$")
 _ADDRESS_NAME = re.compile(r"(?i)(_proxy|^TILTMETER_MIRROR|^HF_ENDPOINT)$")
 _SHORTEST_KEY = 8
 
 
 def redact_address(address: str) -> str:
-    """The address without the user name, the password and the query that it may contain.
+    """Return the address without user name, password and query.
 
     >>> redact_address("https://me:secret@host/v1?key=secret")
     'https://host/v1'
@@ -27,7 +27,7 @@ def redact_address(address: str) -> str:
 
 
 def redact_model_name(name: str) -> str:
-    """The name of a model without the password and the query in the address of its server.
+    """Return the name of a model without the login and the query in the address of its server.
 
     >>> redact_model_name("chat:my-model@https://me:secret@host/v1?key=secret")
     'chat:my-model@https://host/v1'
@@ -40,7 +40,7 @@ def redact_model_name(name: str) -> str:
 
 
 def redact_secrets(text: str) -> str:
-    """The text without the passwords of addresses in it, and without the keys that the environment holds.
+    """Return the text without logins in addresses and without the keys in environment variables.
 
     >>> redact_secrets("http://me:secret@host/v1?api_key=123&page=2 cannot be reached")
     'http://host/v1?api_key=***&page=2 cannot be reached'
@@ -53,14 +53,14 @@ def redact_secrets(text: str) -> str:
 
 @lru_cache(maxsize=4)
 def _list_environment_secrets(environment: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """The keys and passwords that variables hold, the longest first."""
+    """Return the keys and passwords in variables, longest first."""
     return tuple(
         sorted({one for name, value in environment for one in _find_secrets(name, value)}, key=len, reverse=True)
     )
 
 
 def _find_secrets(name: str, value: str) -> Iterator[str]:
-    # Some variables hold the path of a file with the key.
+    # Some variables contain the path of a file with the key.
     if _KEY_NAME.search(name) and len(value) >= _SHORTEST_KEY and not value.startswith(("/", "~", ".")):
         yield from (one for one in (value, value.partition(":")[2]) if len(one) >= _SHORTEST_KEY)
     if _ADDRESS_NAME.search(name) and "@" in value:

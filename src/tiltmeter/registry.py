@@ -1,7 +1,7 @@
-"""Discovery of components: modules of Tiltmeter's own packages, and entry points of installed packages.
+"""Discovery of components: modules of Tiltmeter and entry points of other installed packages.
 
 A component is a form, benchmark, measure, data set, model scheme, export format or translation system. Two components
-of one type with the same name are an error that names both packages.
+of one type with the same name cause an error that names both packages.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ class Component(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ComponentVersion:
-    """The name of a component, and the package that provides it; unknown versions are empty."""
+    """The name of a component with the package that provides it and its version, which is empty if unknown."""
 
     name: str
     package: str
@@ -39,10 +39,10 @@ class ComponentVersion:
 
 
 def identify_component(group: str, name: str, component: Any) -> ComponentVersion:
-    """The name, package and version of a component: those of the entry point that loads it, or Tiltmeter's own.
+    """Return the name, package and version of a component.
 
-    >>> from tiltmeter.forms import form_named
-    >>> identify_component("forms", "pairs", form_named("pairs")).package
+    >>> from tiltmeter.forms import get_form
+    >>> identify_component("forms", "pairs", get_form("pairs")).package
     'tiltmeter'
     """
     packages = (plugin.package for plugin in list_plugins(group) if plugin.value() is component)
@@ -51,7 +51,7 @@ def identify_component(group: str, name: str, component: Any) -> ComponentVersio
 
 
 def find_installed_version(package: str) -> str | None:
-    """The version of an installed package; None if it is not installed."""
+    """Return the version of an installed package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -59,7 +59,7 @@ def find_installed_version(package: str) -> str | None:
 
 
 def find_package_objects(package: str, attribute: str) -> list[Any]:
-    """The objects called `attribute` in the modules of a package, sorted by module name.
+    """Return the objects named `attribute` in the modules of a package, sorted by module name.
 
     >>> [form.name for form in find_package_objects("tiltmeter.forms", "FORM")][:2]
     ['association', 'gendered-pairs']
@@ -70,9 +70,9 @@ def find_package_objects(package: str, attribute: str) -> list[Any]:
 
 
 def list_plugins(group: str, expected: type = object) -> list[Component]:
-    """The entry points in the group `tiltmeter.<group>`, each with a function that loads it.
+    """Return the entry points of the group `tiltmeter.<group>`, each with a function that loads it.
 
-    Loading raises a UsageError if the plug-in fails, or is not of the `expected` type.
+    Loading raises a UsageError if the plug-in fails or is not of the `expected` type.
     """
     return [
         Component(entry.name, _get_package(entry), _build_loader(entry, group, expected))
@@ -81,26 +81,26 @@ def list_plugins(group: str, expected: type = object) -> list[Component]:
 
 
 def index_components(group: str, components: Iterable[Component]) -> dict[str, Any]:
-    """The values of components by name; a UsageError if two have the same name.
+    """Return the values of components by name; raise a UsageError if two have the same name.
 
     >>> index_components("measures", [Component("SS", "tiltmeter", 1), Component("SS", "my-plugin", 2)])
     Traceback (most recent call last):
     tiltmeter.errors.UsageError: tiltmeter and my-plugin both provide 'SS' (tiltmeter.measures); uninstall one of them.
     """
-    found: dict[str, Component] = {}
+    index: dict[str, Component] = {}
     for component in components:
-        first = found.setdefault(component.name, component)
+        first = index.setdefault(component.name, component)
         # Modules of one package may list the same object.
         if first.package != component.package or first.value is not component.value:
             raise UsageError(
                 f"{first.package} and {component.package} both provide {component.name!r} (tiltmeter.{group}); "
                 "uninstall one of them."
             )
-    return {name: component.value for name, component in found.items()}
+    return {name: component.value for name, component in index.items()}
 
 
 def load_components(group: str, builtin: Iterable[Any], expected: type, name: Callable[[Any], str]) -> dict[str, Any]:
-    """Built-in components and those of plug-ins, by the name that they have themselves."""
+    """Return built-in components and those of plug-ins, by the name that `name` returns for them."""
     components = [Component(name(value), OWN_PACKAGE, value) for value in builtin]
     for plugin in list_plugins(group, expected):
         value = plugin.value()

@@ -1,7 +1,7 @@
-"""Everything that a command prints passes here: what a terminal would obey is shown, unless Tiltmeter itself styled it.
+"""Standard streams that escape control characters in all output, except in the styles of Tiltmeter itself.
 
-Data, names of models and messages of servers may hold escape sequences. Rich keeps texts and styles apart until they
-are written, so that the texts can be made safe in between; all else is text.
+Data, names of models and messages of servers may contain escape sequences. Texts that Rich styles are escaped before it
+adds the styles; all other output is escaped as a whole.
 """
 
 import os
@@ -15,28 +15,28 @@ from typing import Any, TextIO
 from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.redaction import redact_secrets
 
-# The file name of an error in writing it.
+# The `filename` of an OSError about standard output.
 STANDARD_OUTPUT = "standard output"
 
 
 class StyledText(str):
-    """A text with escape sequences of ours, whose other parts are safe."""
+    """A text with escape sequences of Tiltmeter's styles; the rest of it is already escaped."""
 
     __slots__ = ()
 
 
 class GuardedStream:
-    """Standard output or error; `is_message`: what is written is for people, and must not hold a password.
+    """A wrapper of standard output or standard error; in messages (`is_message`) secrets are removed.
 
-    Messages that cannot be written, as on a full disk, are dropped: the work goes on. An error in writing the output is
-    raised, with the stream in place of a file name.
+    A message that cannot be written is dropped, so that the work continues. If output cannot be written, an OSError
+    with the `filename` STANDARD_OUTPUT is raised.
     """
 
     def __init__(self, stream: TextIO, *, is_message: bool) -> None:
         self._stream, self._is_message = stream, is_message
 
     def write(self, text: str) -> int:
-        """Write a text, made safe; the length is that of the text."""
+        """Write a text after escaping it, and return the length of the original text."""
         safe = (
             str(text)
             if isinstance(text, StyledText)
@@ -49,7 +49,7 @@ class GuardedStream:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is buffered."""
+        """Write the buffered text."""
         try:
             self._stream.flush()
         except OSError as error:
@@ -68,7 +68,7 @@ class GuardedStream:
 
     @property
     def rich_proxied_file(self) -> "GuardedStream":
-        """The stream that Rich writes to; it asks every stream for this, before it styles anything."""
+        """The stream for Rich, which reads this attribute before it writes anything."""
         _make_rich_safe()
         return self
 
@@ -78,7 +78,7 @@ class GuardedStream:
 
 @contextmanager
 def guard_output() -> Iterator[None]:
-    """Make what is printed within the context safe, by whatever it is printed."""
+    """Escape everything that is printed within the context."""
     open_closed_streams()
     out, err = sys.stdout, sys.stderr
     sys.stdout = GuardedStream(out, is_message=False)
@@ -90,20 +90,20 @@ def guard_output() -> Iterator[None]:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Discard what a stream could not write, and all that is written to it later."""
+    """Discard the unwritten text of a stream, and everything that is written to it later."""
     with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def open_closed_streams() -> None:
-    """Open the standard streams that the caller closed, as in `tiltmeter show >&-`.
+    """Open standard streams that the caller closed, as in `tiltmeter show >&-`.
 
-    Otherwise the next file that is opened gets their number, and what libraries print is written into it. What is
-    printed to a closed output cannot be written, which is an error; messages to a closed standard error are dropped.
+    Otherwise the next opened file would get the number of the stream, and libraries would print into that file. Writing
+    to a closed standard output is an error; messages to a closed standard error are dropped.
     """
     for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
         if getattr(sys, name) is None:
-            # The lowest free number, which is that of the closed stream; a file that is only read refuses all output.
+            # It gets the lowest free number, that of the closed stream. Writing to a read-only file is an error.
             handle = os.open(os.devnull, flags)
             stream = open(handle, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
@@ -112,17 +112,17 @@ def open_closed_streams() -> None:
 
 @cache
 def _make_rich_safe() -> None:
-    """Make the texts safe that Rich styles, Typer's among them, wherever it writes them to."""
-    from rich.console import Console  # some commands do without it
+    """Escape all texts that Rich prints, also for Typer."""
+    from rich.console import Console  # importing it slows short commands
     from rich.segment import Segment
 
     render = Console._render_buffer
 
     def render_safely(console: Console, buffer: Iterable[Segment]) -> str:
-        # Rich's own movements of the cursor are segments of their own.
-        return StyledText(render(console, (part if part.control else _safe(part) for part in buffer)))
+        # Cursor movements of Rich are separate segments.
+        return StyledText(render(console, (part if part.control else _escape(part) for part in buffer)))
 
-    def _safe(part: Segment) -> Segment:
+    def _escape(part: Segment) -> Segment:
         return Segment(escape_unsafe(part.text), part.style)
 
     Console._render_buffer = render_safely  # type: ignore[method-assign, assignment]

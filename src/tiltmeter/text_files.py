@@ -1,4 +1,4 @@
-"""Read files that people edit: regular files only, of a bounded size, with errors that name the file."""
+"""Read text, JSON and TOML files: only regular files of limited size; errors name the file."""
 
 import json
 import tomllib
@@ -7,42 +7,41 @@ from typing import Any
 
 from tiltmeter.errors import DataError, UsageError
 
-# The largest file that is read into memory, in bytes; the published data sets are far smaller.
+# The maximum size of a file in bytes; published data sets are much smaller.
 LARGEST = 1 << 30
-# The largest file of settings or of a run, which takes ten times its size in memory.
-_LARGEST_TREE = 1 << 28
+# The maximum size of a parsed file in bytes: parsing needs about ten times as much memory.
+_LARGEST_PARSED = 1 << 28
 
 
 def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
-    """The content of a regular file; never waits for a pipe, or reads a device without end."""
+    """Return the content of a regular file; pipes and devices are errors."""
     try:
         if path.exists() and not path.is_file():
-            what = "a folder" if path.is_dir() else "no regular file"
-            raise DataError(f"{path} cannot be read: it is {what}.")
+            type_name = "a folder" if path.is_dir() else "not a regular file"
+            raise DataError(f"{path} cannot be read: it is {type_name}.")
         if (size := path.stat().st_size) > largest:
-            raise DataError(f"{path} cannot be read: it has {size:,} bytes, and {largest:,} are the most.")
+            raise DataError(f"{path} cannot be read: it has {size:,} bytes; the maximum is {largest:,}.")
         return path.read_bytes()
     except OSError as error:
-        gone = isinstance(error, FileNotFoundError) and path.is_symlink()
-        reason = "it is a link to a file that is not there" if gone else error.strerror or str(error)
+        is_broken_link = isinstance(error, FileNotFoundError) and path.is_symlink()
+        reason = "it is a link to a file that does not exist" if is_broken_link else error.strerror or str(error)
         raise DataError(f"{path} cannot be read: {reason}.") from error
     except ValueError as error:  # a null character in the name
         raise DataError(f"{str(path)!r} cannot be read: {error}.") from error
 
 
 def read_text(path: Path) -> str:
-    """The content of a UTF-8 file without a byte-order mark."""
+    """Return the content of a UTF-8 file without a byte-order mark."""
     try:
-        return read_bytes(path, _LARGEST_TREE).decode("utf-8-sig")
+        return read_bytes(path, _LARGEST_PARSED).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8.") from error
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text, without their ends: `\\n` or `\\r\\n`.
+    """Return the lines of a text without their ends: `\\n` or `\\r\\n`.
 
-    `str.splitlines` also splits at characters that occur inside a text, such as U+2028, so that later lines would be
-    counted wrongly.
+    `str.splitlines` would also split at characters such as U+2028, so that later line numbers would be wrong.
 
     >>> split_lines("a\\u2028b\\r\\nc\\n")
     ['a\\u2028b', 'c']
@@ -52,33 +51,33 @@ def split_lines(text: str) -> list[str]:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file."""
+    """Return the content of a JSON file."""
     return parse_json(read_text(path), str(path))
 
 
 def parse_json(text: str, name: str) -> Any:
-    """The content of a JSON text; `name` says where it is from."""
+    """Return the content of a JSON text; errors contain `name`."""
     try:
         return json.loads(text)
     except RecursionError:
-        raise DataError(f"{name} is not read: its lists or objects are nested too deep.") from None
+        raise DataError(f"{name} is not valid: its lists or objects are nested too deep.") from None
     except ValueError as error:
         raise DataError(f"{name} is not valid JSON: {error}.") from error
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file."""
+    """Return the content of a TOML file."""
     try:
         return tomllib.loads(read_text(path))
     except RecursionError:
-        raise DataError(f"{path} is not read: its lists or tables are nested too deep.") from None
+        raise DataError(f"{path} is not valid: its lists or tables are nested too deep.") from None
     except (tomllib.TOMLDecodeError, ValueError) as error:
         raise DataError(f"{path} is not valid TOML: {error}.") from error
 
 
 def expand_home(text: str | Path) -> Path:
-    """The path with `~` or `~user` replaced by that home folder."""
+    """Return the path with `~` or `~user` replaced by the home folder."""
     try:
         return Path(text).expanduser()
     except RuntimeError:
-        raise UsageError(f"{text} begins with the home folder of a user who is not known here.") from None
+        raise UsageError(f"{text} begins with the home folder of an unknown user; write the full path.") from None

@@ -9,6 +9,7 @@ import pytest
 from tests.models.chat_served import ChatServer, biased, chat_serving
 from tests.runs.chosen import association_file, pairs_file
 from tests.support.command import command
+from tests.support.messages import assert_mentions
 
 
 def test_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -18,10 +19,10 @@ def test_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         words = ("run", name, "--on", association_file(tmp_path, 12), "--out", str(out), "--samples", "2")
         assert command(monkeypatch, *words, "--temperature", "0.5", "--max-tokens", "7") == 0
     printed = capsys.readouterr()
-    # 144 of the run and 12 that confirm the model.
+    # 144 requests for the items, and 12 that check the model.
     assert "156 requests, about" in printed.err
     assert "chosen stereotype" in printed.out.replace("\n", " ") or "stereotype" in printed.out
-    # The confirmations ask at temperature 0.
+    # The checks use temperature 0.
     sent = Counter((body["temperature"], body["max_tokens"]) for body in server.bodies)
     assert sent == {(0.5, 7): 144, (0.0, 7): 12}
     request = json.loads((out / "manifest.json").read_text())["request"]
@@ -30,27 +31,27 @@ def test_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "part"),
     [
         (("--max-requests", "3"), "exceeds --max-requests 3"),
         (("--max-cost", "0.00001", "--price-in", "1", "--price-out", "1"), "exceeds --max-cost 1e-05"),
         (("--max-cost", "1"), "--price-in and --price-out"),
         (("--samples", "3", "--temperature", "0"), "--temperature above 0"),
-        (("--protocol", "in-context"), "forced-choice or choice-probabilities"),
-        (("--protocol", "choice-probabilities", "--samples", "3"), "remove --samples"),
+        (("--protocol", "in-context"), "forced-choice, choice-probabilities"),
+        (("--protocol", "choice-probabilities", "--samples", "3"), "nothing to sample"),
     ],
 )
-def test_refused_before_anything_is_sent(
+def test_rejected_before_anything_is_sent(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     options: tuple[str, ...],
-    sentence: str,
+    part: str,
 ) -> None:
     server = ChatServer(biased(0.8))
     with chat_serving(server) as name:
         assert command(monkeypatch, "run", name, "--on", pairs_file(tmp_path, 5), *options) == 2
-    assert sentence in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, part)
     assert not server.bodies
 
 
@@ -61,7 +62,7 @@ def test_the_full_design(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(server.bodies) == 48
 
 
-def test_a_gate_on_what_was_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gate_on_chosen_stereotypes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out = pairs_file(tmp_path, 200), tmp_path / "run"
     with chat_serving(ChatServer(biased(0.9))) as name:
         assert command(monkeypatch, "run", name, "--on", path, "--out", str(out)) == 0

@@ -1,4 +1,4 @@
-"""How commands end: sentences for what is wrong, what is stopped and what nobody expected; no traceback."""
+"""Messages and exit codes of commands that fail, are stopped or have an internal error; no traceback."""
 
 import os
 import shlex
@@ -15,6 +15,7 @@ import pytest
 from tests.runs.made import association_scores
 from tests.runs.made import run as made_run
 from tests.support.command import command
+from tests.support.messages import assert_mentions
 from tests.support.patience import PATIENCE
 from tiltmeter.runs import evaluate as evaluating
 
@@ -30,17 +31,15 @@ def ended_by(
     return command(monkeypatch, "run", causal, "--on", "starter:en", *words)
 
 
-def test_a_fault_is_told_with_its_details_in_a_file(
+def test_the_traceback_of_an_internal_error_is_written_to_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ended_by(KeyError("surprise"), monkeypatch, tmp_path) == 70
-    told = capsys.readouterr().err
-    assert "Traceback" not in told
-    assert "A fault of Tiltmeter, not of yours: KeyError ('surprise')." in told
-    assert "a finished run stays as it was" in told
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
     (details,) = tmp_path.glob("tiltmeter-fault-*.txt")
-    assert str(details) in told
-    assert "Traceback (most recent call last)" in details.read_text(encoding="utf-8")
+    assert_mentions(message, "KeyError ('surprise')", "same command", str(details))
+    assert "Traceback (most recent" in details.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
@@ -52,34 +51,34 @@ def test_debug_shows_the_traceback(
     else:
         monkeypatch.setattr(sys, "argv", ["tiltmeter"])
         assert command(monkeypatch, "--debug", "show", str(tmp_path)) == 2
-    assert "Traceback (most recent call last)" in capsys.readouterr().err
+    assert "Traceback (most recent" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "words"),
+    ("error", "code", "part"),
     [
-        (KeyboardInterrupt(), 130, "Stopped. What is stored so far is kept"),
-        (MemoryError(), 2, "memory of this machine does not suffice"),
+        (KeyboardInterrupt(), 130, "Stopped."),
+        (MemoryError(), 2, "--batch-tokens"),
         (OSError(28, "No space left on device", "/full/file"), 2, "/full/file: No space left on device"),
         (EOFError(), 70, "EOFError"),
         (RecursionError("deep"), 70, "RecursionError"),
     ],
 )
-def test_what_is_raised_becomes_a_sentence(
+def test_an_exception_becomes_a_message_of_one_line(
     error: BaseException,
     code: int,
-    words: str,
+    part: str,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert ended_by(error, monkeypatch, tmp_path) == code
-    told = capsys.readouterr().err
-    assert words in told
-    assert len(told.strip().splitlines()) == 1
+    message = capsys.readouterr().err
+    assert_mentions(message, part)
+    assert len(message.strip().splitlines()) == 1
 
 
-def test_a_termination_says_what_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sigterm_ends_with_a_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def terminated(*_args: Any, **_options: Any) -> Any:
         os.kill(os.getpid(), signal.SIGTERM)
         signal.sigtimedwait([], 5)  # the handler runs before this returns
@@ -87,7 +86,7 @@ def test_a_termination_says_what_is_kept(monkeypatch: pytest.MonkeyPatch, capsys
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(evaluating, "measure_models", terminated)
     assert command(monkeypatch, "run", "m", "--on", "starter:en") == 143
-    assert "the same command goes on from what is stored" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "Stopped.", "same command")
     assert signal.getsignal(signal.SIGTERM) == before
 
 
@@ -105,21 +104,20 @@ def in_shell(words: str, streams: str) -> "subprocess.CompletedProcess[str]":
         ("show RUN", ">&-", ""),
     ],
 )
-def test_an_output_that_cannot_be_written_is_a_sentence(words: str, streams: str, reason: str, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_an_error(words: str, streams: str, reason: str, tmp_path: Path) -> None:
     if "/dev/full" in streams and not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
     if "RUN" in words:
         made_run(association_scores(), family="association").save(tmp_path / "run")
     done = in_shell(words.replace("RUN", shlex.quote(str(tmp_path / "run"))), streams)
     assert done.returncode == 2, done.stderr
-    assert "The output cannot be written" in done.stderr
-    assert reason in done.stderr
+    assert_mentions(done.stderr, "output cannot be written", reason)
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
 
 
 def test_messages_that_cannot_be_written_do_not_end_the_work(tmp_path: Path) -> None:
     result = made_run(association_scores(), family="association")
-    noted = replace(result, manifest=replace(result.manifest, notes=("A note, which is printed as a message.",)))
+    noted = replace(result, manifest=replace(result.manifest, notes=("A note.",)))
     folder = shlex.quote(str(noted.save(tmp_path / "run")))
     for streams in ("2>&-", "2>/dev/full") if Path("/dev/full").exists() else ("2>&-",):
         done = in_shell(f"show {folder}", streams)
@@ -138,10 +136,10 @@ def test_a_file_does_not_take_the_place_of_a_closed_stream() -> None:
     assert subprocess.run(["/bin/sh", "-c", call], check=False).returncode == 0
 
 
-def test_a_stop_that_python_could_not_pass_on_is_not_lost(
+def test_a_signal_during_a_finalizer_is_not_lost(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A signal may come while a `__del__` or a callback runs, which ignores exceptions."""
+    """Python ignores exceptions that are raised while a `__del__` or a callback runs."""
 
     class Late:
         def __del__(self) -> None:
@@ -156,6 +154,6 @@ def test_a_stop_that_python_could_not_pass_on_is_not_lost(
     monkeypatch.setattr(evaluating, "measure_models", slow)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert command(monkeypatch, "run", "m", "--on", "starter:en") == 143
-    told = capsys.readouterr().err
-    assert "Traceback" not in told
-    assert "Stopped" in told
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    assert "Stopped" in message

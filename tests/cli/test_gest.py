@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.runs.made import association_scores, gest_scores, run, winobias_scores
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.api import load_run
 from tiltmeter.cli.gest import app
 from tiltmeter.datasets import load, load_file
@@ -24,7 +25,7 @@ def tiltmeter(*arguments: object) -> Result:
 
 @pytest.fixture
 def translations(tmp_path: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two translations of a sentence that is the same in both editions; their meaning does not matter here."""
+    """Two translations of a sentence that is the same in both editions; their meaning does not matter."""
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     editions = zip(load("gest", None, "en"), load("gest-1.0", None, "en"), strict=True)
     *_, sentence = (new.sentence for new, old in editions if new == old)  # type: ignore[union-attr]
@@ -37,34 +38,30 @@ def translations(tmp_path: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch) 
     return path
 
 
-def test_pairs_are_built_and_what_was_lost_is_told(translations: Path) -> None:
+def test_pairs_are_built_and_rejections_are_counted(translations: Path) -> None:
     out = translations.with_suffix(".jsonl")
     arguments = ("pairs", "build", translations, "--language", "sk", "--system", "DeepL", "--out", out)
     lines = tiltmeter(*arguments).output.splitlines()
     assert lines[0].split() == ["3565", "sentences"]
-    assert lines[1].split(maxsplit=2) == [
-        "-3564",
-        "because",
-        "there is no translation of the sentence by itself",
-    ]
+    assert lines[1].split()[:2] == ["-3564", "because"]
     assert lines[-1].split() == ["1", "pairs"]
     (pair,) = load_file(out)
     assert (pair.male, pair.female, pair.translator) == ("Bol som doma.", "Bola som doma.", "DeepL")  # type: ignore[union-attr]
-    with pytest.raises(UsageError, match="already exists; --force replaces it"):
+    with raises_mentioning(UsageError, str(out), "--force"):
         tiltmeter(*arguments)
     tiltmeter(*arguments, "--force", "--edition", "1.0")
 
 
-def test_what_cannot_be_built(translations: Path) -> None:
-    with pytest.raises(UsageError, match=r"should end in \.jsonl"):
+def test_invalid_requests_for_pairs(translations: Path) -> None:
+    with raises_mentioning(UsageError, "pairs.csv", ".jsonl"):
         tiltmeter("pairs", "build", translations, "--language", "sk", "--out", "pairs.csv")
     out = translations.with_name("o.jsonl")
-    with pytest.raises(UsageError, match="'de'"):
+    with raises_mentioning(UsageError, "'de'"):
         tiltmeter("pairs", "build", translations, "--language", "de", "--out", out)
-    with pytest.raises(UsageError, match="no edition '2'"):
+    with raises_mentioning(UsageError, "no edition '2'"):
         tiltmeter("pairs", "build", translations, "--language", "sk", "--out", out, "--edition", "2")
     translations.write_text("from,to\nI sang.,Spieval som.\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="No pairs were built"):
+    with raises_mentioning(UsageError, "No pairs were built"):
         tiltmeter("pairs", "build", translations, "--language", "sk", "--out", out)
     assert not out.exists()
 
@@ -83,9 +80,9 @@ def test_validity_over_several_runs(tmp_path: Path) -> None:
     other = gest_scores("e", seed=9, lean=0.3, n=192, parts=("template-3",))
     run(other, winobias_scores("e", seed=9), family=families, kind="causal").save(tmp_path / "e")
     assert "(causal, masked)" in tiltmeter("validity", *folders, tmp_path / "e").output.splitlines()[-1]
-    with pytest.raises(UsageError, match="no part 'dev'"):
+    with raises_mentioning(UsageError, "no part 'dev'"):
         tiltmeter("validity", *folders, "--part", "dev")
-    with pytest.raises(DataError, match="1 models have both"):
+    with raises_mentioning(DataError, "1 models have both"):
         tiltmeter("validity", folders[0])
 
 
@@ -112,9 +109,9 @@ def test_sentences_with_words_of_a_topic_or_a_negation(themed: Path, tmp_path: P
     ]
     about_women = [number for number in range(160) if number % 16 < 7]
     with_words = sum(number % 3 == 0 for number in about_women)
-    assert f"of {with_words} sentences with the words by that of {len(about_women) - with_words} others" in lines[0]
+    assert_mentions(lines[0], f"{with_words} sentences with", f"{len(about_women) - with_words} without")
     negated = sum(number % 5 == 0 for number in about_women)
-    assert f"of {negated} sentences with the words" in tiltmeter("theme", themed, "--negation").output
+    assert_mentions(tiltmeter("theme", themed, "--negation").output, f"{negated} sentences with")
 
 
 def test_a_theme_of_a_run_with_other_benchmarks(themed: Path, tmp_path: Path) -> None:
@@ -125,20 +122,20 @@ def test_a_theme_of_a_run_with_other_benchmarks(themed: Path, tmp_path: Path) ->
     mixed = replace(both, texts=alone.texts).save(tmp_path / "mixed")
     assert tiltmeter("theme", mixed, "--negation").output == tiltmeter("theme", themed, "--negation").output
     without = run(*others, family=families)
-    with pytest.raises(UsageError, match="no scores of language models for stereotypes of GEST"):
+    with raises_mentioning(UsageError, "without", "`gest`"):
         tiltmeter("theme", replace(without, texts=alone.texts).save(tmp_path / "without"), "--negation")
 
 
-def test_what_is_no_theme(themed: Path, tmp_path: Path) -> None:
+def test_invalid_themes(themed: Path, tmp_path: Path) -> None:
     words = tmp_path / "words.txt"
     words.write_text("\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="has no words"):
+    with raises_mentioning(UsageError, str(words), "no words"):
         tiltmeter("theme", themed, "--theme", words)
     words.write_text("submarines", encoding="utf-8")
-    with pytest.raises(UsageError, match="both with and without the words"):
+    with raises_mentioning(UsageError, str(themed), "both with and without"):
         tiltmeter("theme", themed, "--theme", words)
-    with pytest.raises(UsageError, match="either --theme"):
+    with raises_mentioning(UsageError, "either --theme"):
         tiltmeter("theme", themed)
     bare = run(gest_scores(), family="gest").save(tmp_path / "bare")
-    with pytest.raises(UsageError, match="no scores of language models for stereotypes of GEST with their texts"):
+    with raises_mentioning(UsageError, str(bare), "`gest`"):
         tiltmeter("theme", bare, "--negation")

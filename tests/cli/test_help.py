@@ -1,36 +1,21 @@
-"""The examples in the help texts: every command has some, and each is parsed by the command that it names."""
+"""Help texts: every command has examples that it can parse, every option has a description."""
 
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
-import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
+from tests.examples.written import COMMANDS
 from tests.support.command import command
-from tiltmeter.cli import app
+from tests.support.messages import raises_mentioning
 
 
-def commands(group: TyperGroup, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
-    """All commands below a group, by the words that call them."""
-    for name, inner in group.commands.items():
-        if isinstance(inner, TyperGroup):
-            yield from commands(inner, (*words, name))
-        elif isinstance(inner, TyperCommand):
-            yield (*words, name), inner
-
-
-ROOT = typer.main.get_command(app)
-assert isinstance(ROOT, TyperGroup)
-COMMANDS = dict(commands(ROOT))
-
-
-def examples(described: TyperCommand) -> list[list[str]]:
-    """The arguments of the examples in a help text, without the program's name and redirections."""
-    lines = re.findall(r"^\s*`tiltmeter (.*?)`(?:: .*)?$", described.help or "", re.MULTILINE)
+def examples(command: TyperCommand) -> list[list[str]]:
+    """Return the arguments of the examples in a help text, without the name of the program and redirections."""
+    lines = re.findall(r"^\s*`tiltmeter (.*?)`(?:: .*)?$", command.help or "", re.MULTILINE)
     return [shlex.split(line.partition(" > ")[0]) for line in lines]
 
 
@@ -48,8 +33,8 @@ def test_examples_are_parsed(words: tuple[str, ...]) -> None:
         parse(example)
 
 
-def test_a_wrong_example_would_be_noticed() -> None:
-    with pytest.raises(Exception, match="No such option"):
+def test_the_check_finds_a_wrong_example() -> None:
+    with raises_mentioning(Exception, "--by-target"):
         parse(["show", "runs/demo", "--by-target"])
 
 
@@ -65,7 +50,7 @@ _HEAVY = ["torch", "transformers", "pandas", "scipy", "altair"]
         (["nonsense"], ["torch", "transformers"]),
     ],
 )
-def test_help_and_lists_come_without_importing_what_is_slow(arguments: list[str], unwanted: list[str]) -> None:
+def test_help_and_lists_do_not_import_slow_packages(arguments: list[str], unwanted: list[str]) -> None:
     program = (
         "import sys\nfrom tiltmeter.cli import main\n"
         f"sys.argv = ['tiltmeter', *{arguments}]\n"
@@ -80,9 +65,15 @@ def test_types_in_the_help_are_plain_words(
     words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command(monkeypatch, *words, "--help") == 0
-    shown = capsys.readouterr().out
-    assert not re.findall(r"<[a-z]+(?:\[[a-z]+\])?(?: range)?>", shown, re.IGNORECASE)
-    assert not re.findall(r"\.\.\.[\]}]\.\.\.", shown)
+    text = capsys.readouterr().out
+    assert not re.findall(r"<[a-z]+(?:\[[a-z]+\])?(?: range)?>", text, re.IGNORECASE)
+    assert not re.findall(r"\.\.\.[\]}]\.\.\.", text)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_option_has_a_description(words: tuple[str, ...]) -> None:
+    texts = {parameter.name: getattr(parameter, "help", None) or "" for parameter in COMMANDS[words].params}
+    assert {name for name, text in texts.items() if not text.endswith((".", "…"))} == set()
 
 
 def test_shells_complete_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Verdicts, samples, margins and refused comparisons in the output of commands."""
+"""Verdicts, samples, margins and rejected comparisons in the output of commands."""
 
 import json
 from pathlib import Path
@@ -80,14 +80,15 @@ def test_prompting_and_likelihood(runs: dict[str, str], monkeypatch: pytest.Monk
     for more in ([], flags):
         assert command(monkeypatch, "compare", runs["bert"], runs["chat"], *more) == 2
         error = capsys.readouterr().err
-        assert "not tested against each other" in error
+        assert_mentions(error, "bert", "chat")
         assert "add --across" not in error
 
 
 def test_languages_have_their_caveat(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     assert command(monkeypatch, "compare", runs["languages"], "--by", "language", "--json") == 0
     content = json.loads(capsys.readouterr().out)
-    assert content["notes"] == ["A difference between languages may be due to the translation as much as to the model."]
+    (note,) = content["notes"]
+    assert_mentions(note, "languages", "translation")
     assert {(d["left"]["language"], d["right"]["language"]) for d in content["differences"]} == {("en", "de")}
 
 
@@ -95,20 +96,20 @@ def test_show_by_target(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, c
     assert command(monkeypatch, "show", runs["even"], "--by", "target") == 0
     out = capsys.readouterr().out
     assert out.count("target ") >= 3 * 20
-    assert out.rstrip().splitlines()[-1].startswith("Single terms are unreliable: ")
+    assert out.rstrip().splitlines()[-1].startswith("Single terms")
     assert command(monkeypatch, "show", runs["even"], "--by", "bias_type") == 0
     out = capsys.readouterr().out
     assert all(name in out for name in ("gender", "profession", "race"))
-    assert "unreliable" not in out
+    assert "Single terms" not in out
     assert command(monkeypatch, "show", runs["even"], "--by", "targt") == 2
-    assert "The run has no numbers by targt (did you mean target?); it has all, bias_type" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "by targt", "did you mean target?", "all, bias_type")
 
 
 def test_a_sample_is_named(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     assert command(monkeypatch, "show", runs["sample"]) == 0
-    assert "A sample: 60 of the 2,106 items of stereoset/intrasentence:en (--limit)." in capsys.readouterr().out
+    assert_mentions(capsys.readouterr().out, "60 of the 2,106", "stereoset/intrasentence:en", "--limit")
     assert command(monkeypatch, "check", runs["sample"], "--max", "stereoset.SS 99") == 0
-    assert "a sample of 120 of 4,212 items" in capsys.readouterr().out
+    assert_mentions(capsys.readouterr().out, "120 of 4,212 items")
     assert command(monkeypatch, "show", runs["bert"]) == 0
     assert "sample" not in capsys.readouterr().out
 
@@ -116,20 +117,19 @@ def test_a_sample_is_named(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch
 def test_parts_that_contradict_each_other(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     assert command(monkeypatch, "show", runs["torn"]) == 0
     out = capsys.readouterr().out
-    assert "contradictory (intrasentence towards stereotypes, intersentence against)" in out
+    assert_mentions(out, "contradictory", "intrasentence towards", "intersentence against")
     assert command(monkeypatch, "check", runs["torn"], "--max", "stereoset.SS distance 6", "--json") == 1
     places = [verdict["place"] for verdict in json.loads(capsys.readouterr().out)]
     assert places == ["stereoset/intrasentence:en", "stereoset/intersentence:en"]
 
 
 @pytest.mark.parametrize("mode", ["--strict", "--lenient"])
-def test_what_cannot_be_interpreted_fails(
+def test_rules_on_uninterpretable_results_fail(
     mode: str, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     assert command(monkeypatch, "check", runs["senseless"], "--max", "stereoset.SS distance 40", mode) == 1
     out = capsys.readouterr().out
-    assert "not interpretable" in out
-    assert "no better than guessing" in out
+    assert_mentions(out, "not interpretable", "guessing")
 
 
 @pytest.mark.parametrize("margin", ["0", "2"])
@@ -138,7 +138,7 @@ def test_a_model_passes_its_own_gate(
 ) -> None:
     for baseline in ("bert", "again"):
         assert command(monkeypatch, "check", runs["bert"], "--baseline", runs[baseline], "--no-worse-than", margin) == 0
-        assert "the two gave the same answers" in capsys.readouterr().out
+        assert_mentions(capsys.readouterr().out, "the same answers")
 
 
 def test_check_across(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -147,7 +147,7 @@ def test_check_across(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, cap
     assert capsys.readouterr().err.strip().endswith("add --across kinds.")
     assert command(monkeypatch, *words, "--across", "kinds") == 0
     assert command(monkeypatch, *words, "--across", "colours") == 2
-    assert "choose kinds, protocols, editions, tokenizers" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "colours", "kinds, protocols, editions, tokenizers")
 
 
 def test_how_often_an_even_model_passes(
@@ -157,15 +157,15 @@ def test_how_often_an_even_model_passes(
     words = ["check", runs["even"], "--max", "stereoset.SS distance 5"]
     assert command(monkeypatch, *words, "--markdown", str(summary)) == 1
     out = capsys.readouterr().out
-    assert "A model without bias passes this rule with probability" in out
-    assert "A model without bias passes this rule with probability" in summary.read_text(encoding="utf-8")
+    for text in (out, summary.read_text(encoding="utf-8")):
+        assert_mentions(text, "model without bias", "with probability")
     assert command(monkeypatch, *words, "--json") == 1
     (verdict,) = json.loads(capsys.readouterr().out)
     assert verdict["even"] < 0.5
-    assert f"With {verdict['needed']:,} items a row, each row would pass 95% of the time." in out
+    assert_mentions(out, f"{verdict['needed']:,} items", "95%")
 
 
-def test_a_plan_judges_nothing(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_a_plan_checks_nothing(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     summary = tmp_path / "summary.md"
     words = ["check", runs["even"], "--max", "stereoset.SS distance 1", "--plan", "--markdown", str(summary)]
     assert command(monkeypatch, *words) == 0
@@ -175,19 +175,19 @@ def test_a_plan_judges_nothing(runs: dict[str, str], tmp_path: Path, monkeypatch
     assert not summary.exists()
 
 
-def test_score_says_what_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_score_prints_kind_and_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     path = predictions(tmp_path, "THUMT_mGPT_GPT2LM_ModelNSP_en")
     words = ["score", "--predictions", str(path), "--as", "stereotypes-multi", "--on", "starter:en"]
     assert command(monkeypatch, *words) == 0
-    assert "intersentence: causal model, next-sentence, protocol published/fine-tuned-head" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "causal model", "next-sentence", "published/fine-tuned-head")
     assert command(monkeypatch, *words, "--kind", "seq2seq", "--protocol", "in-context") == 0
-    assert "intersentence: seq2seq model, next-sentence, protocol in-context" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "seq2seq model", "next-sentence", "in-context")
     unknown = predictions(tmp_path, "mine")
     words[2] = str(unknown)
     assert command(monkeypatch, *words) == 0
-    assert "set it with --kind" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, "mine", "--kind")
     assert command(monkeypatch, *words, "--kind", "recurrent") == 2
-    assert_mentions(capsys.readouterr().err, "--kind recurrent", "choose one of masked")
+    assert_mentions(capsys.readouterr().err, "--kind recurrent", "masked")
 
 
 def test_a_margin_is_given_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -198,19 +198,19 @@ def test_a_margin_is_given_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["request"]["margins"] == manifest["statistics"]["margins"] == {"SS": 45.0}
     assert command(monkeypatch, "show", str(tmp_path / "run")) == 0
-    assert "no bias beyond ±45 points" in capsys.readouterr().out
+    assert_mentions(capsys.readouterr().out, "±45 points")
 
 
 @pytest.mark.parametrize(
-    ("margin", "message"),
+    ("margin", "parts"),
     [
-        ("SS", "--margin SS does"),
-        ("SS=wide", "--margin SS=wide does"),
-        ("SSS=3", "(did you mean SS?)"),
-        ("SS=0", "The margin 0 of SS"),
-        ("SS=nan", "greater than 0"),
-        ("SS=inf", "less than 50"),
-        ("g_s=0.9", "greater than 1"),
+        ("SS", ["--margin SS ", "MEASURE=NUMBER"]),
+        ("SS=wide", ["--margin SS=wide", "MEASURE=NUMBER"]),
+        ("SSS=3", ["'SSS'", "did you mean SS?"]),
+        ("SS=0", ["margin 0 of SS", "more than 0"]),
+        ("SS=nan", ["margin nan of SS"]),
+        ("SS=inf", ["SS", "less than 50"]),
+        ("g_s=0.9", ["margin 0.9 of g_s", "more than 1"]),
     ],
 )
 @pytest.mark.parametrize(
@@ -222,10 +222,10 @@ def test_a_margin_is_given_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
     ids=["run", "translations", "score"],
 )
-def test_bad_margins_are_one_sentence(
-    margin: str, message: str, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys
+def test_bad_margins_are_a_message_of_one_line(
+    margin: str, parts: list[str], words: list[str], monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     assert command(monkeypatch, *words, "--margin", margin) == 2
     error = capsys.readouterr().err.strip()
-    assert message in error
+    assert_mentions(error, *parts)
     assert len(error.splitlines()) == 1

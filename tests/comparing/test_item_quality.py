@@ -176,4 +176,4 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert {panel["measure"] for panel in listed["panels"]} == {"LMS", "SS"}
     assert all(len(panel["statistics"]) == panel["items"] for panel in listed["panels"])
     assert command(monkeypatch, "items") == 2
-    assert "Give folders of runs" in capsys.readouterr().err
+    assert "--predictions" in capsys.readouterr().err

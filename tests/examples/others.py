@@ -1,4 +1,4 @@
-"""What happens between two commands of the docs: other people decide, fill in a sheet, rate; folders are cleared."""
+"""Actions between two commands of the docs: other people decide, fill in a sheet or rate; folders are deleted."""
 
 import shutil
 from collections.abc import Callable
@@ -22,34 +22,34 @@ def drop_all(reader: "Reader") -> None:
     book.save(reader.folder / "review.xlsx")
 
 
-def type_others(*lines: str) -> Step:
-    """Give these commands."""
+def run_commands(*lines: str) -> Step:
+    """Return a step that runs these commands."""
 
-    def typed(reader: "Reader") -> None:
-        assert [found for line in lines if (found := reader.type(f"tiltmeter {line}"))] == []
+    def step(reader: "Reader") -> None:
+        assert [problem for line in lines if (problem := reader.type(f"tiltmeter {line}"))] == []
 
-    return typed
+    return step
 
 
 def clear(*names: str) -> Step:
-    """Remove folders that earlier examples may have written."""
+    """Return a step that deletes folders of earlier examples."""
 
-    def cleared(reader: "Reader") -> None:
+    def step(reader: "Reader") -> None:
         for name in names:
             shutil.rmtree(reader.folder / name, ignore_errors=True)
 
-    return cleared
+    return step
 
 
 def start_writing(reader: "Reader") -> None:
-    """Start a project of written items with two writers."""
+    """Create a project of written items with two writers."""
     clear("my-sk")(reader)
-    type_others("make new gest --from-scratch --language sk --out my-sk")(reader)
+    run_commands("make new gest --from-scratch --language sk --out my-sk")(reader)
     file = reader.folder / "my-sk" / "writing.toml"
     file.write_text(file.read_text("utf-8").replace("writers = []", 'writers = ["Ana", "Eva"]'), encoding="utf-8")
 
 
-_DECISIONS = type_others(
+_DECISIONS = run_commands(
     "make review my-es --add-reviewer Bea --add-reviewer Ben --add-reviewer Dan",
     "make review my-es --by Eva --item i1 --decision edit --proposal target_term=1",
     "make review my-es --by Bea --item i1 --decision drop",
@@ -58,8 +58,8 @@ _DECISIONS = type_others(
     "--text 'context=El jardinero era BLANK.'",
 )
 
-# By the command before which they happen.
-MEANWHILE: dict[str, list[Step]] = {
+# The steps before a command.
+STEPS_BEFORE: dict[str, list[Step]] = {
     "tiltmeter make import my-es review.xlsx --by Ana": [drop_all],
     'tiltmeter make adjudicate my-es --by Ida --item i1 --take Ana --comment "the term of the dictionary"': [
         _DECISIONS
@@ -68,7 +68,7 @@ MEANWHILE: dict[str, list[Step]] = {
         start_writing
     ],
     "tiltmeter gender evaluate sample-sk sample-cs": [
-        type_others(
+        run_commands(
             "make rate sample-sk --by Ana --unit sk-1 --task gender --step 1",
             "gender sample translations.txt --language cs --out sample-cs",
             "make rate sample-cs --by Ana --unit cs-1 --task gender --step 1",
@@ -79,6 +79,6 @@ MEANWHILE: dict[str, list[Step]] = {
         clear("pairs")
     ],
     "tiltmeter gender evaluate sample-sk": [
-        type_others("make rate sample-sk --by Ana --unit sk-1 --task gender --step 1")
+        run_commands("make rate sample-sk --by Ana --unit sk-1 --task gender --step 1")
     ],
 }

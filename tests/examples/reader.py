@@ -1,4 +1,4 @@
-"""Somebody who follows the docs: types the commands of a page, and runs its Python blocks, one after the other."""
+"""A reader of the docs, who runs the commands and Python blocks of a page in order."""
 
 import contextlib
 import glob
@@ -11,44 +11,44 @@ from typing import Any
 import pytest
 
 import tiltmeter
-from tests.examples.others import MEANWHILE
+from tests.examples.others import STEPS_BEFORE
 from tests.examples.readers_folder import LIMIT
 from tiltmeter.cli import main
 
-# The largest number of items where LIMIT is too few: `gest theme` and `gest validity` need more.
+# The maximum number of items for `gest theme` and `gest validity`, which need more than LIMIT.
 GEST_LIMIT = 60
-# Exit codes that are no failure: 1 of `check` says that a rule does not hold.
+# Exit codes that are not failures: `check` exits with 1 if a rule fails.
 _CODES = {"check": (0, 1)}
 
 
 class Reader:
-    """A reader in a folder; `server` is the address of what the docs have at http://localhost:8000/v1."""
+    """A reader in a folder; `server` replaces http://localhost:8000/v1 of the docs."""
 
     def __init__(self, folder: Path, server: str) -> None:
         self.folder = folder
         self.server = server
 
     def type(self, line: str) -> str | None:
-        """Run a command with few items; returns what went wrong."""
+        """Run a command with few items, and return its failure; None if it succeeds."""
         words = self._words(line)
         code, printed = self._run([*words, *_smaller(words)])
         return None if code in _CODES.get(words[0], (0,)) else f"{line}\n  ended with {code}: {printed}"
 
     def follow(self, line: str) -> list[str]:
-        """Run a command after what others do before it; returns what went wrong."""
-        for step in MEANWHILE.get(line, ()):
+        """Run a command after the steps before it, and return its failures."""
+        for step in STEPS_BEFORE.get(line, ()):
             step(self)
-        return [found for found in (self.type(line),) if found]
+        return [problem for problem in (self.type(line),) if problem]
 
     def execute(self, block: str) -> str | None:
-        """Run a Python block, in which `tiltmeter.evaluate` asks about few items; returns what went wrong."""
+        """Run a Python block with few items in `tiltmeter.evaluate`, and return its failure; None if it succeeds."""
         evaluate = tiltmeter.evaluate
 
-        def few(*arguments: Any, **options: Any) -> tiltmeter.Result:
+        def evaluate_few(*arguments: Any, **options: Any) -> tiltmeter.Result:
             return evaluate(*arguments, **{"limit": LIMIT, **options})
 
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
-            patch.setattr(tiltmeter, "evaluate", few)
+            patch.setattr(tiltmeter, "evaluate", evaluate_few)
             try:
                 exec(compile(block, "block", "exec"), {"__name__": "__main__"})
             except Exception as error:
@@ -61,7 +61,7 @@ class Reader:
         return [
             path
             for word in shlex.split(line)[1:]
-            for path in (sorted(glob.glob(word)) if "*" in word else [word])  # noqa: PTH207 - as a shell does
+            for path in (sorted(glob.glob(word)) if "*" in word else [word])  # noqa: PTH207 - like a shell
         ]
 
     def _run(self, words: list[str]) -> tuple[Any, str]:
@@ -78,7 +78,7 @@ class Reader:
 
 
 def _smaller(words: list[str]) -> list[str]:
-    """Options that make a command quick; a later `--limit` replaces an earlier one."""
+    """Return options that make a command fast; a later `--limit` overrides an earlier one."""
     if words[0] == "run":
         limit = GEST_LIMIT if {"runs/gest", "runs/both"} & {*words} else LIMIT
         return ["--limit", str(limit), *(["--no-report"] if {"--out", "-o"} & {*words} else [])]

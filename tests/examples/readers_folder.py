@@ -1,4 +1,4 @@
-"""The folder of somebody who follows the docs: the models, data and other files of their own that the pages name."""
+"""The folder of a reader of the docs, with the models, data and other files that the pages use."""
 
 import bz2
 import csv
@@ -33,11 +33,11 @@ _TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}assistant: {% endif %}"
 )
-# The largest number of items of each part and language.
+# The maximum number of items of each part and language.
 LIMIT = 4
 _SLOVAK = ["Bol som doma.", "Bola som doma.", "Som doma.", "Spal som.", "Spala som.", "Spím.", "Videl som strom."]
 _PREDICTIONS = "slds-lmu/stereotypes-multi/results/predictions"
-# Files of the authors of GEST, WinoMT and StereoSet, in the mirror, by the names that the docs give them.
+# Files of the mirror that the authors of GEST, WinoMT and StereoSet released, by their names in the docs.
 _RELEASED = {
     "deepl-sk.csv": "kinit-sk/gest/data/translations/deepl/sk/translations.csv",
     "english_mlm": "kinit-sk/gest/data/predictions/english_mlm",
@@ -49,7 +49,7 @@ _RELEASED = {
 
 
 def make_folder(folder: Path, mirror: Path, hub: Path) -> Path:
-    """Write all of it; returns the folder."""
+    """Write all files, and return the folder."""
     folder.mkdir()
     _models(folder, hub)
     _data(folder)
@@ -85,7 +85,7 @@ def _models(folder: Path, hub: Path) -> None:
 
 
 def _released_head(folder: Path, hub: Path) -> None:
-    """A file in the layout of the released heads, for the hub's THUMT/mGPT."""
+    """Write files in the format of the released heads, for THUMT/mGPT of the hub."""
     core = GPT2Model.from_pretrained(hub / "THUMT" / "mGPT")
     core.resize_token_embeddings(core.config.vocab_size + 1)  # for <PAD>
     head = nn.Sequential(nn.Linear(16, 300), nn.Linear(300, 300), nn.Linear(300, 2))
@@ -96,12 +96,12 @@ def _released_head(folder: Path, hub: Path) -> None:
 
 
 def json_blocks(page: str) -> list[str]:
-    """The JSONL files that a page prints."""
+    """Return the JSONL files that a page prints."""
     return [block.text for block in blocks(page) if block.text.startswith("{") and block.kind in ("", "json")]
 
 
 def _data(folder: Path) -> None:
-    """Files of items: those that README and docs/reference/file-formats.md print."""
+    """Write files of items, among them those that README and docs/reference/file-formats.md print."""
     (folder / "mine.jsonl").write_text(json_blocks("README.md")[0], encoding="utf-8")
     names = ["items", "pairs", "gest", "gendered-pairs", "winobias", "questions", "mt", "winomt"]
     for name, text in zip(names, json_blocks("docs/reference/file-formats.md"), strict=True):
@@ -118,7 +118,7 @@ def _data(folder: Path) -> None:
 
 
 def _stereoset_json(path: Path) -> None:
-    """A file in the layout of StereoSet's dev.json, with one item."""
+    """Write a file in the format of StereoSet's dev.json with one item."""
     sentences = {"stereotype": "gentle", "anti-stereotype": "gruff", "unrelated": "wooden"}
     written = [
         {"id": f"s-{role}", "gold_label": role, "sentence": f"The nurse was {word}.", "labels": []}
@@ -130,7 +130,7 @@ def _stereoset_json(path: Path) -> None:
 
 
 class _OtherTerms(BreakingEngine):
-    """Translates a term alone otherwise than in sentences: of one it is another form, of one another word."""
+    """A system that translates two terms alone differently than in sentences: another form, and another word."""
 
     @property
     def key(self) -> str:
@@ -142,7 +142,7 @@ class _OtherTerms(BreakingEngine):
 
 
 def _project(folder: Path) -> None:
-    """A translated project with the items `i0` to `i3`, of which two are open."""
+    """Create a translated project with the items `i0` to `i3`, of which two are open."""
     source = source_file(folder / "source.jsonl")
     with create_project(folder / "review" / "my-es", source, language="es", system="apertium:eng-spa") as project:
         project.settings = replace(project.settings, licence="CC0-1.0")
@@ -157,7 +157,7 @@ def _csv(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
 
 
 def _turkish(articles: int) -> dict[str, list[str]]:
-    """Articles in Turkish of six sentences, none of which occurs twice."""
+    """Return Turkish articles of six different sentences."""
     who = ["Komşumuz", "Öğretmen", "Bahçıvan", "Yaşlı kaptan", "Fırıncı", "Bir ziyaretçi"]
     when = ["sabah erkenden", "kahvaltıdan önce", "konserden sonra", "istasyonun yanında", "hiç acele etmeden"]
     what = ["yeşil kapıyı", "küçük tekneyi", "mutfak penceresini", "uzun mektubu", "tahta sandalyeyi", "elma ağacını"]
@@ -182,15 +182,15 @@ def _articles(folder: Path) -> None:
 
 
 def words_of(mirror: Path) -> list[str]:
-    """Sentences whose words are tokens of the hub's multilingual models, so that pairs may differ in one token."""
+    """Return sentences whose words are tokens of the multilingual models, so that pairs can differ in one token."""
     with (mirror / _RELEASED["deepl-sk.csv"]).open(encoding="utf-8", newline="") as file:
         return [*_SLOVAK, *(row["to"] for row in csv.DictReader(file))]
 
 
 def fill_in(file: Path, text: str) -> None:
-    """Write what a page prints of a TOML file: the whole file, or of `project.toml` the keys that it is about.
+    """Write a TOML file that a page prints; of `project.toml`, only the printed keys are replaced.
 
-    A plan gets few items, and no GPU.
+    A plan gets few items and no GPU.
     """
     file.parent.mkdir(exist_ok=True)
     if file.name == "plan.toml":

@@ -1,4 +1,4 @@
-"""Stand-ins for what a reader of the docs has and a test has not: data that the mirror lacks, a paid service, time."""
+"""Replacements for resources that tests do not have: missing data files, a paid service, and time."""
 
 import hashlib
 import json
@@ -22,14 +22,14 @@ from tiltmeter.datasets.readers.jsonl import parse
 from tiltmeter.datasets.upstream_files import UpstreamFile
 from tiltmeter.datasets.validation import ValidationResult, validate_records
 
-# By the format of files that the mirror may lack: the reader's file whose items are read instead.
-_INSTEAD = {"bbq-jsonl": "my-questions", "mbbq-jsonl": "my-questions", "gest-pairs-csv": "my-gendered-pairs"}
+# By the format of files that the mirror may lack: the file of the reader that is used instead.
+_REPLACEMENTS = {"bbq-jsonl": "my-questions", "mbbq-jsonl": "my-questions", "gest-pairs-csv": "my-gendered-pairs"}
 
 _MAY_BE_ABSENT = ("nyu-mll/BBQ/", "Veranep/MBBQ/", "kinit-sk/gest/data/gender_variants.csv")
 
 
 def use_data(patch: pytest.MonkeyPatch, own: Path) -> None:
-    """Read every file of data once; for one that the mirror lacks, items of our own in its form and language."""
+    """Read every data file once; replace files that the mirror lacks by own items of the same form and language."""
     absent = own.parent / "absent"
     fetched, examined = file_fetcher.fetch_file, readers.validate_file
 
@@ -48,7 +48,7 @@ def use_data(patch: pytest.MonkeyPatch, own: Path) -> None:
     def examine_once(path: Path, format: str, language: str) -> ValidationResult:
         if not path.is_relative_to(absent):
             return examined(path, format, language)
-        rows = map(json.loads, (own / f"{_INSTEAD[format]}.jsonl").read_text("utf-8").splitlines())
+        rows = map(json.loads, (own / f"{_REPLACEMENTS[format]}.jsonl").read_text("utf-8").splitlines())
         made = path.with_name(f"{path.stem}.{language}.jsonl")
         changed = ({**row, "id": f"{path.stem}-{row['id']}", "language": language} for row in rows)
         made.write_text("".join(json.dumps(row) + "\n" for row in changed), encoding="utf-8")
@@ -59,7 +59,7 @@ def use_data(patch: pytest.MonkeyPatch, own: Path) -> None:
 
 
 def run_jobs_here(patch: pytest.MonkeyPatch) -> None:
-    """Run the jobs of a matrix in this process, which has imported everything and read the data."""
+    """Run the jobs of a matrix in this process, which has already imported everything and read the data."""
 
     def done(_engine: LocalEngine, entry: ModelCells, _gpus: tuple[str, ...], output: IO[bytes]) -> SimpleNamespace:
         here = Path.cwd()
@@ -72,7 +72,7 @@ def run_jobs_here(patch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def translation_service(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """DeepL's protocol: every text becomes a Slovak sentence, of a woman where the text says so."""
+    """Serve the protocol of DeepL; every text becomes a Slovak sentence, with a feminine speaker after `She said`."""
 
     class Service(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -99,5 +99,5 @@ def _in_slovak(text: str) -> str:
     number = int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:2])
     if text.startswith("She said"):
         return f'Povedala: "Bola som doma {number}."'
-    told = f"Bol som doma {number}."
-    return f'Povedal: "{told}"' if text.startswith("He said") else told
+    plain = f"Bol som doma {number}."
+    return f'Povedal: "{plain}"' if text.startswith("He said") else plain

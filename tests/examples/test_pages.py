@@ -1,9 +1,8 @@
-"""Every command, Python block, JSONL and TOML file of README and docs works, and so do the examples of the help texts.
+"""All commands, Python blocks, JSONL and TOML files of README and docs work, and all examples of the help texts.
 
-Each page is followed from top to bottom, in a folder with the files of a reader, by a local hub whose ids lead to tiny
-models, a server of a tiny model at http://localhost:8000/v1, a stand-in for the embedded model, and a mirror of the
-data. So that this takes seconds, `run`, `sensitivity` and `make new` get `--limit`, `run` gets `--no-report`, and
-every file of data is read once for all pages.
+Each page is executed from top to bottom in a folder with the files of a reader. A local hub with tiny models, a server
+of a tiny model, a tiny embedded model and a mirror of the data replace the real ones. To save time, `run`,
+`sensitivity` and `make new` get `--limit`, `run` gets `--no-report`, and every data file is read once for all pages.
 """
 
 import gc
@@ -31,10 +30,9 @@ from tiltmeter.making.repair.language_rules import read_rules
 from tiltmeter.models import checkpoint
 from tiltmeter.models.checkpoint import EMBEDDED, Checkpoint
 
-SERVES = "serves until it is stopped; tests/studio"
-# Commands that are not run, with the reason and where something else does run them; "…" is any ending.
+# Commands that are not run, with the reason and the test that runs them instead; "…" is any ending.
 NOT_RUN = {
-    "tiltmeter studio…": SERVES,
+    "tiltmeter studio…": "runs until it is stopped; tests/studio",
     "tiltmeter run gpt2 --on blanks…": "needs the package of examples/; tests/test_plugin_example.py",
     "tiltmeter reproduce oeztuerk2023": "scores predictions of all items; tests/papers/test_reproduction.py",
     "tiltmeter reproduce nadeem2021": "scores predictions of all items; tests/papers/test_reproduction.py",
@@ -46,10 +44,10 @@ NOT_RUN = {
     "make…": "installs, or runs the tests",
     "tiltmeter matrix plan.toml --out /shared/matrix --engine…": "needs a cluster; tests/cluster",
     "tiltmeter matrix plan.toml --out runs/matrix --engine…": "needs a cluster; tests/cluster",
-    "VLLM_TARGET_DEVICE=cpu vllm serve…": "a server that is not ours",
+    "VLLM_TARGET_DEVICE=cpu vllm serve…": "a server of another project",
 }
 
-# The runs that pages name and do not make themselves, by the command that makes them.
+# The runs that pages use without creating them, with the arguments of `tiltmeter run`.
 RUNS = {
     "bert": "bert-base-cased --on stereoset:en",
     "roberta": "roberta-base --on stereoset:en",
@@ -65,7 +63,7 @@ RUNS = {
     "older": "gpt2 --on stereoset:en",
 }
 
-# The files whose contents a page prints as TOML, in its order.
+# The TOML files that a page prints, in order.
 TOML = {
     "docs/how-to/comparing.md": ["models.toml"],
     "docs/how-to/matrices.md": ["plan.toml"],
@@ -76,14 +74,14 @@ TOML = {
     "docs/how-to/extending.md": ["pyproject.toml"],
 }
 
-# Files that every reader has, by the page that prints them.
+# Files that every reader has, with the page that prints them.
 PRINTED = {
     "tiltmeter.toml": "docs/how-to/gates.md",
     "models.toml": "docs/how-to/comparing.md",
     "plan.toml": "docs/how-to/matrices.md",
 }
 
-# Pages that go on with a project of translated items, which they do not start.
+# Pages that use a project of translated items without creating it.
 PROJECTS = ["docs/how-to/review.md", "help"]
 
 Open = Callable[[str], Reader]
@@ -91,10 +89,10 @@ Open = Callable[[str], Reader]
 
 @pytest.fixture(scope="module")
 def follow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
-    """Opens a reader for a page, in a folder with the reader's files."""
+    """Return a function that creates a reader for a page, in a folder with the files of a reader."""
     mirror = Path(os.environ.get("TILTMETER_MIRROR") or SHARED / "upstream")
     if not mirror.is_dir():
-        pytest.skip("the upstream data sets are not here: set TILTMETER_MIRROR to a mirror of them")
+        pytest.skip("the upstream data sets are missing: set TILTMETER_MIRROR to a mirror of them")
     folder = tmp_path_factory.mktemp("reader")
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
@@ -107,7 +105,7 @@ def follow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
         use_data(patch, own)
         run_jobs_here(patch)
         stack.enter_context(translation_service(patch))
-        gc.disable()  # all items of all data sets stay until the end, and would be gone through again and again
+        gc.disable()  # it would scan the items of all data sets, which stay in memory, again and again
         stack.callback(gc.enable)
         server = stack.enter_context(serving(Served(own / "my-model"), ChatServer(first).completion, "my-model"))
         patch.chdir(own)
@@ -139,41 +137,40 @@ def is_meant(line: str, entry: str) -> bool:
 @pytest.mark.parametrize("page", [page for page in PAGES if any(map(lines_of, blocks(page))) or list(inline(page))])
 def test_a_page_works_as_printed(page: str, follow: Open) -> None:
     reader, printed_toml = follow(page), iter(TOML.get(page, ()))
-    wrong: list[str | None] = []
+    problems: list[str | None] = []
     for block in blocks(page):
         if block.kind == "python":
-            wrong.append(reader.execute(block.text))
+            problems.append(reader.execute(block.text))
         elif block.kind == "toml":
             fill_in(reader.folder / next(printed_toml), block.text)
-        wrong += [found for line in filter(is_run, lines_of(block)) for found in reader.follow(line)]
-    wrong += map(reader.type, filter(is_run, inline(page)))
-    assert [found for found in wrong if found] == []
+        problems += [problem for line in filter(is_run, lines_of(block)) for problem in reader.follow(line)]
+    problems += map(reader.type, filter(is_run, inline(page)))
+    assert [problem for problem in problems if problem] == []
     assert list(printed_toml) == []
 
 
 def test_the_examples_of_the_help_texts_work(follow: Open) -> None:
     reader = follow("help")
     on_pages = {line for page in PAGES for block in blocks(page) for line in lines_of(block)}
-    left = [line for line in in_help() if line.replace(" -o ", " --out ") not in on_pages and is_run(line)]
-    wrong = [found for line in left for found in reader.follow(line)]
-    assert [found for found in wrong if found] == []
+    remaining = [line for line in in_help() if line.replace(" -o ", " --out ") not in on_pages and is_run(line)]
+    assert [problem for line in remaining for problem in reader.follow(line)] == []
 
 
-def test_what_is_not_run_is_in_the_docs() -> None:
+def test_excluded_commands_are_in_the_docs() -> None:
     written = {line for page in PAGES for block in blocks(page) for line in lines_of(block)}
     written |= {line for page in PAGES for line in inline(page)} | {*in_help()}
     assert [entry for entry in NOT_RUN if not any(is_meant(line, entry) for line in written)] == []
 
 
-def test_what_readme_says_of_the_papers_is_what_was_reproduced() -> None:
+def test_readme_has_the_figures_of_the_reproduction() -> None:
     (row,) = re.findall(r"^\| all \|  \| numbers \| (.*) \|$", text_of("docs/evidence/reproduction.md"), re.MULTILINE)
     printed, agree, known, differ, absent = (int(cell.replace(",", "")) for cell in row.split(" | "))
     claim = (
         r"Of ([\d,]+) printed numbers, ([\d,]+) can be recomputed.*?: ([\d,]+) agree.*?and ([\d,]+) differ for a known"
     )
-    said = re.search(claim, " ".join(text_of("README.md").split()))
-    assert said is not None
-    assert [int(number.replace(",", "")) for number in said.groups()] == [printed, printed - absent, agree, known]
+    figures = re.search(claim, " ".join(text_of("README.md").split()))
+    assert figures is not None
+    assert [int(number.replace(",", "")) for number in figures.groups()] == [printed, printed - absent, agree, known]
     assert differ == 0
 
 

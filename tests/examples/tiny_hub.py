@@ -1,4 +1,4 @@
-"""A local hub: the Hugging Face API for the ids that the docs name, each leading to a tiny model of its kind."""
+"""A local hub: the Hugging Face API with a tiny model for each hub id in the docs."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from tests.models.tiny import made, saved
 from tests.support.serving import serving
 
-# The words that GEST's English templates compare; each is one token.
+# The words that the English templates of GEST compare; each is one token.
 _WORDS = "he she He She man woman"
 _SPECIAL = ["<pad>", "<s>", "</s>", "<mask>", "<extra_id_0>"]
 _SIZE, _LARGE, _POSITIONS = 340, 6000, 1024
@@ -28,8 +28,8 @@ _WIDTH: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attent
 
 @cache
 def tokenizer(kind: str, texts: tuple[str, ...] = ()) -> t.PreTrainedTokenizerFast:
-    """A tokenizer of bytes and frequent words of the texts, with the special tokens of a kind of model."""
-    # Bytes, so that no text in any script is unknown.
+    """Return a tokenizer of bytes and frequent words of the texts, with the special tokens of a kind of model."""
+    # Bytes, so that texts in all scripts can be encoded.
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -85,7 +85,7 @@ _MAKERS: dict[str, tuple[str, Callable[[], Any]]] = {
 _ENDS: dict[str, Any] = {"pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 0}
 
 _OF_GOOGLE = ("google-bert/bert-base-cased", "google-bert/bert-base-multilingual-cased")
-# Every hub id of the docs, by what it leads to.
+# Every hub id in the docs, by the architecture of its tiny model.
 IDS = {
     "bert": ("bert-base-cased", "bert-base-uncased", "bert-base-multilingual-cased", *_OF_GOOGLE),
     "xlm-roberta": ("roberta-base", "xlm-roberta-base", "albert-base-v2"),
@@ -97,7 +97,7 @@ IDS = {
 
 
 def make_model(architecture: str, name: str, folder: Path, texts: tuple[str, ...] = ()) -> str:
-    """Save a tiny model whose weights depend on its name; returns the folder."""
+    """Save a tiny model whose weights depend on its name, and return the folder."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4])
     if architecture == "nllb":
         return _make_nllb(folder, seed)
@@ -106,7 +106,7 @@ def make_model(architecture: str, name: str, folder: Path, texts: tuple[str, ...
 
 
 def _make_nllb(folder: Path, seed: int) -> str:
-    """A translation model; its generation config ends a translation after some tokens."""
+    """Save a translation model whose generation config limits the length of translations."""
     alphabet = ["▁", *(f"▁{word}" for word in ("som", "bol", "bola", "rád", "dnes")), *map(chr, range(33, 127))]
     pieces = ["<s>", "<pad>", "</s>", "<unk>", *alphabet]
     made_tokenizer = t.NllbTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, merges=[])
@@ -124,7 +124,7 @@ def _make_nllb(folder: Path, seed: int) -> str:
         decoder_start_token_id=2,
     )
     model = made(lambda: t.M2M100ForConditionalGeneration(config), seed)
-    with torch.no_grad():  # its translations are made of letters
+    with torch.no_grad():  # so that its translations consist of letters
         model.model.shared.weight[len(pieces) :] = 0
     model.generation_config.min_new_tokens = 4
     model.generation_config.exponential_decay_length_penalty = (5, 8.0)
@@ -133,9 +133,9 @@ def _make_nllb(folder: Path, seed: int) -> str:
 
 @contextmanager
 def tiny_hub(folder: Path, texts: Iterable[str]) -> Iterator[str]:
-    """Serve a hub with all `IDS`, and turn the hub's client to it and to an empty cache; yields the address.
+    """Serve a hub with all `IDS`, redirect the client of the hub to it, and yield the address.
 
-    The multilingual models know the words of `texts`.
+    The words of `texts` are in the vocabulary of the multilingual models.
     """
     folders = {name: folder / name for names in IDS.values() for name in names}
     for architecture, names in IDS.items():
@@ -161,7 +161,7 @@ def tiny_hub(folder: Path, texts: Iterable[str]) -> Iterator[str]:
                 self.wfile.write(body)
 
     with serving(Hub) as address, pytest.MonkeyPatch.context() as patch:
-        # The client reads HF_ENDPOINT and HF_HOME when it is imported, which is long ago.
+        # The client has read HF_ENDPOINT and HF_HOME when it was imported.
         constants = huggingface_hub.constants
         patch.setattr(constants, "ENDPOINT", address)
         patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")
@@ -170,7 +170,7 @@ def tiny_hub(folder: Path, texts: Iterable[str]) -> Iterator[str]:
 
 
 def respond(folders: dict[str, Path], path: str) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body for a request of the hub's client."""
+    """Return status, headers and body for a request of the client."""
     if path.startswith("/api/models/"):
         name, *rest = _split(folders, path.removeprefix("/api/models/"))
         if name is None:
@@ -196,7 +196,7 @@ def respond(folders: dict[str, Path], path: str) -> tuple[int, dict[str, str], b
 
 
 def _split(folders: dict[str, Path], path: str) -> tuple[str | None, str, str, str]:
-    """The id at the beginning of a path, and the words behind it."""
+    """Return the hub id at the beginning of a path, and the following parts."""
     for name in folders:
         if path == name or path.startswith(f"{name}/"):
             words = [*path[len(name) :].strip("/").split("/", 2), "", "", ""]

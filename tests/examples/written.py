@@ -1,4 +1,4 @@
-"""The commands and code blocks that README, the docs and the help texts print."""
+"""Extract the commands and code blocks of README, the docs and the help texts."""
 
 import re
 import shlex
@@ -20,15 +20,15 @@ PAGES = [
     *(page.relative_to(ROOT).as_posix() for page in sorted((ROOT / "docs").rglob("*.md"))),
 ]
 
-# How lines of blocks begin that are commands: with a prompt, as a step of a workflow, or with a known program.
+# A line of a block that is a command: with a prompt, as a step of a workflow, or with a known program.
 _COMMAND = re.compile(r"^(?:\$ |- run: )?((?:\w+=\S+ )?(?:tiltmeter|pip|make|python|vllm)(?: .*)?)$")
-# Explanations stand behind two spaces or a hash.
+# Explanations follow two spaces or a hash.
 _EXPLANATION = re.compile(r" {2,}| #.*")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a page, `kind` as after the fence; empty where it is indented."""
+    """A block of a page; `kind` is the word after the fence, or empty for an indented block."""
 
     kind: str
     text: str
@@ -40,7 +40,7 @@ def text_of(page: str) -> str:
 
 
 def blocks(page: str) -> Iterator[Block]:
-    """The blocks of a page, in their order."""
+    """Yield the blocks of a page in order."""
     text = text_of(page)
     found = {match.start(): Block(match[2], match[3]) for match in _FENCE.finditer(text)}
     rest = _FENCE.sub(lambda match: re.sub(r"[^\n]", "-", match[0]), text)  # the same length
@@ -50,7 +50,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def lines_of(block: Block) -> Iterator[str]:
-    """The commands of a block, without explanations."""
+    """Yield the commands of a block, without explanations."""
     if block.kind not in ("", "console", "yaml"):
         return
     for line in block.text.replace("\\\n", " ").splitlines():
@@ -59,7 +59,7 @@ def lines_of(block: Block) -> Iterator[str]:
 
 
 def inline(page: str) -> Iterator[str]:
-    """The complete commands within sentences; `tiltmeter make source`, without its folder, is only a name."""
+    """Yield the complete commands in sentences; `tiltmeter make source` without its folder is only a name."""
     rest = _INDENTED.sub("", _FENCE.sub("", text_of(page)))
     for _, words in _CODE.findall(rest):
         if words.startswith("tiltmeter ") and is_complete(shlex.split(words)[1:]):
@@ -67,7 +67,7 @@ def inline(page: str) -> Iterator[str]:
 
 
 def is_complete(words: list[str]) -> bool:
-    """Whether these words are a command with all its arguments, none of them a word in capitals to be replaced."""
+    """Return whether these words are a command with all arguments and without placeholders in capitals."""
     if any(re.search(r"(?<![\w-])[A-Z]{2,}(?![\w-])|[…\[]", word) for word in words):
         return False
     name = next((words[:count] for count in (3, 2, 1) if tuple(words[:count]) in COMMANDS), None)
@@ -75,7 +75,7 @@ def is_complete(words: list[str]) -> bool:
         return False
     try:
         COMMANDS[tuple(name)].make_context("tiltmeter", words[len(name) :]).close()
-    except Exception:  # of the click that Typer brings along
+    except Exception:  # an exception of the click in Typer
         return False
     return True
 
@@ -94,10 +94,10 @@ COMMANDS = dict(_commands(_ROOT))
 
 
 def in_help() -> list[str]:
-    """The examples of all help texts, in their order, each once."""
+    """Return the examples of all help texts in order, without duplicates."""
     written = [
         line
-        for described in COMMANDS.values()
-        for line in re.findall(r"^\s*`(tiltmeter .*?)`(?:: .*)?$", described.help or "", re.MULTILINE)
+        for command in COMMANDS.values()
+        for line in re.findall(r"^\s*`(tiltmeter .*?)`(?:: .*)?$", command.help or "", re.MULTILINE)
     ]
     return list(dict.fromkeys(written))

@@ -4,6 +4,7 @@ import httpx2
 import pytest
 
 from perf.bad_input_cases.servers import OddServer
+from tests.support.messages import raises_mentioning
 from tests.support.serving import serving
 from tiltmeter.http_client.response_stream import (
     MAX_REDIRECTS,
@@ -26,14 +27,14 @@ from tiltmeter.http_client.retries import TransientError
         ("http", "http", True),
     ],
 )
-def test_no_redirect_gives_up_encryption(before: str, after: str, followed: bool) -> None:
+def test_redirects_keep_encryption(before: str, after: str, followed: bool) -> None:
     def follow() -> httpx2.URL:
         return resolve_redirect(httpx2.URL(f"{before}://host/a"), f"{after}://host/b")
 
     if followed:
         assert str(follow()) == f"{after}://host/b"
     else:
-        with pytest.raises(RefusalError, match=f"{after}://, which is not followed"):
+        with raises_mentioning(RefusalError, f"{after}://"):
             follow()
 
 
@@ -44,35 +45,35 @@ def _status(address: str) -> int:
 
 @pytest.mark.parametrize("status", [403, 404, 418])
 def test_permanent_errors(status: int) -> None:
-    with serving(OddServer) as address, pytest.raises(StatusError, match=str(status)) as error:
+    with serving(OddServer) as address, raises_mentioning(StatusError, str(status)) as error:
         _status(f"{address}/status-{status}")
     assert error.value.status == status
 
 
 @pytest.mark.parametrize("status", [429, 500])
 def test_transient_errors(status: int) -> None:
-    with serving(OddServer) as address, pytest.raises(TransientError, match=str(status)):
+    with serving(OddServer) as address, raises_mentioning(TransientError, str(status)):
         _status(f"{address}/status-{status}")
 
 
-def test_redirects_end() -> None:
+def test_the_number_of_redirects_is_limited() -> None:
     class Circle(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(302)
             self.send_header("Location", self.path)
             self.end_headers()
 
-    with serving(Circle) as address, pytest.raises(RefusalError, match=f"more than {MAX_REDIRECTS} times"):
+    with serving(Circle) as address, raises_mentioning(RefusalError, f"{MAX_REDIRECTS} times"):
         _status(address)
 
 
 @pytest.mark.parametrize("proxy", ["nonsense", "ftp://localhost:1"])
-def test_a_proxy_that_is_no_address(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("all_proxy", proxy)
     with pytest.raises((RefusalError, TransientError)):
         _status("http://127.0.0.1:1/")
 
 
-def test_an_address_that_is_none() -> None:
+def test_an_invalid_address() -> None:
     with pytest.raises(RefusalError):
         _status("http://host:port/")

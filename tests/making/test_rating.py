@@ -239,7 +239,7 @@ def test_sample_rate_and_evaluate_from_the_command_line(run: Run, tmp_path: Path
     assert run("gender", "-l", "sk", str(file)).startswith("feminine\tBola som doma.")
     sampled = run("gender", "sample", str(file), "--language", "sk", "--out", out, "--per-outcome", "1")
     assert "     1 of 2 masculine" in sampled
-    assert "Nobody has rated" in run("gender", "evaluate", out, code=2)
+    assert "tiltmeter make rate" in run("gender", "evaluate", out, code=2)
     question = json.loads(run("make", "rate", out, "--by", "Ana", "--json"))
     assert question["label"] is None
     run("make", "rate", out, "--by", "Ana", "--unit", question["unit"], "--task", "gender", "--step", "1")
@@ -251,7 +251,7 @@ def test_sample_rate_and_evaluate_from_the_command_line(run: Run, tmp_path: Path
     sheet.write_text("\n".join([lines[0], *(line[:-2] + "3,," for line in lines[1:])]) + "\n", encoding="utf-8")
     assert run("make", "rate", out, "--by", "Ana", "--read", str(sheet)) == "2 ratings\n"
     assert run("make", "rate", out, "--by", "Ana", "--read", str(sheet)) == "0 ratings\n"
-    assert "right where the rules show a gender" in run("gender", "evaluate", out)
+    assert "correct among sentences with a detected gender" in run("gender", "evaluate", out)
     values = json.loads(run("gender", "evaluate", out, "--json"))
     assert sum(sum(row.values()) for row in values["counts"].values()) == 3
     assert "0 drop" in run("make", "rate", out)

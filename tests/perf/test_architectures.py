@@ -1,14 +1,13 @@
-"""The command of the architecture suite: isolation of the checks, and the tables that it writes."""
+"""`perf.architectures`: isolation of the checks, and its tables."""
 
 import os
 import signal
 from pathlib import Path
 
-import pytest
-
 from perf.architectures.checking import Outcome
 from perf.architectures.isolation import Failure, run_isolated
 from perf.architectures.table import count, make_table, write_between_markers
+from tests.support.messages import raises_mentioning
 
 ROWS = {
     "causal/a": [Outcome("causal/a", "window 8", "agrees", 2e-6), Outcome("causal/a", "window 90", "agrees", 1e-5)],
@@ -40,7 +39,7 @@ def test_a_failed_job_does_not_stop_the_others() -> None:
     assert "3" in found["ends"].reason
 
 
-def test_a_job_past_its_time_is_killed() -> None:
+def test_a_job_beyond_its_time_limit_is_killed() -> None:
     ((_, found),) = run_isolated(_work, ["hangs"], at_once=1, seconds=0)
     assert isinstance(found, Failure)
     assert "longer" in found.reason
@@ -68,8 +67,8 @@ def test_only_the_text_between_the_markers_is_replaced(tmp_path: Path) -> None:
     assert page.read_text(encoding="utf-8") == text
 
 
-def test_a_page_without_markers_is_refused(tmp_path: Path) -> None:
+def test_a_page_without_markers_is_an_error(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("nothing\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"page\.md"):
+    with raises_mentioning(ValueError, "page.md"):
         write_between_markers(page, ROWS)

@@ -1,4 +1,4 @@
-"""A short form of `perf.bad_inputs`: a few kinds of each class, in a process of its own, since it forks."""
+"""A short run of `perf.bad_inputs` in a separate process, because it forks."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it forks, and bounds the memory of processes")
-def test_bad_input_of_every_class_ends_with_a_sentence() -> None:
+def test_bad_input_of_every_class_ends_with_a_message() -> None:
     words = ["--share", "0.003", "--seed", "3", "--seconds", "60", "--show"]
     done = subprocess.run(
         [sys.executable, "-m", "perf.bad_inputs", *words], capture_output=True, text=True, check=False

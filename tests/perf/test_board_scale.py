@@ -1,4 +1,4 @@
-"""A small form of `perf.board_scale`: its runs are runs, and the page grows with the numbers as it should."""
+"""A small run of `perf.board_scale`: its runs are valid, and the size of the page stays within its limits."""
 
 from pathlib import Path
 
@@ -19,6 +19,6 @@ def test_made_runs_become_a_board_whose_first_page_stays_small(tmp_path: Path, m
     assert all(column.paired for column in board.columns)
     page, style = (tmp_path / "site" / "index.html").read_text(encoding="utf-8"), 45_000
     packed = page.partition('id="packed">')[2].partition("<")[0]
-    # 200 models in 40 languages on five benchmarks have 72,000 numbers; first in the page are 1,200 of them, drawn.
+    # 200 models in 40 languages on five benchmarks have 72,000 values, of which 1,200 are drawn first.
     assert len(packed) / cells * 72_000 < 4_000_000
     assert (len(page) - len(packed) - style) / 10 * 200 < 1_000_000

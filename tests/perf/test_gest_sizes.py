@@ -1,4 +1,4 @@
-"""The slopes of GEST's published rates by size, beside a plain regression and the table of the docs."""
+"""Slopes of the published rates of GEST by size, compared with a plain regression and the table in the docs."""
 
 from pathlib import Path
 
@@ -21,8 +21,8 @@ def test_slopes_are_those_of_a_plain_regression() -> None:
             assert found[family].p_value == pytest.approx(line.pvalue)
 
 
-def test_what_the_paper_says_of_size_and_instructions_holds() -> None:
-    """Larger models are more stereotypical, and so are instructed ones, all of them."""
+def test_the_findings_of_the_paper_on_size_and_instructions_are_confirmed() -> None:
+    """Larger models and all instruction-tuned models are more stereotypical."""
     within = slopes()[-1]
     assert within.interval is not None
     assert within.interval[0] > 0

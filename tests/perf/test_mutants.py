@@ -1,4 +1,4 @@
-"""The mutation tool: what it changes, and what it leaves out."""
+"""`perf.mutants`: its changes and its exclusions."""
 
 import ast
 
@@ -31,14 +31,14 @@ def test_numbers_operators_and_calls_are_changed() -> None:
     assert changed() == [*everything, "-3", "3", "4"]
 
 
-def test_of_what_is_arbitrary_neither_a_value_nor_a_number_is_changed() -> None:
-    left = changed("LIMIT", "width", "example")
-    assert left[:4] == ["0.5", "return self.read([1, -2], flag=True)", "self.read([1, -2], flag=True)", "True"]
-    assert left[4:] == ["return rows[-3] + 4", "rows[-3] + 4", "-3", "3", "4"]
+def test_arbitrary_values_are_not_changed() -> None:
+    remaining = changed("LIMIT", "width", "example")
+    assert remaining[:4] == ["0.5", "return self.read([1, -2], flag=True)", "self.read([1, -2], flag=True)", "True"]
+    assert remaining[4:] == ["return rows[-3] + 4", "rows[-3] + 4", "-3", "3", "4"]
 
 
 @pytest.mark.parametrize("file", ARBITRARY)
-def test_what_is_arbitrary_is_there(file: str) -> None:
+def test_arbitrary_names_exist(file: str) -> None:
     path = PACKAGE / file
     with_all = len(list(_mutable(ast.parse(path.read_text(encoding="utf-8")), ())))
     for name in ARBITRARY[file]:
@@ -56,7 +56,7 @@ def test_each_mutant_differs_from_the_file_in_one_place() -> None:
         assert sum(one != other for one, other in zip(plain, lines, strict=True)) == 1
 
 
-def test_explanations_are_of_mutants_that_there_are() -> None:
+def test_explanations_are_of_existing_mutants() -> None:
     found = {
         (room, mutant.path.relative_to(PACKAGE / room).as_posix(), mutant.scope, mutant.change)
         for room in ROOMS
@@ -67,14 +67,16 @@ def test_explanations_are_of_mutants_that_there_are() -> None:
     assert explained() - found == set()
 
 
-def test_a_mutant_is_shown_with_what_is_around_its_number() -> None:
+def test_a_mutant_is_described_with_its_context() -> None:
     changes = {mutant.scope: mutant.change for mutant in mutants_of(PACKAGE / "engine" / "tensors.py")}
     assert changes["flatten_states"].startswith("`states.shape[-1]` → ")
-    shown = {mutant.change for mutant in mutants_of(PACKAGE / "engine" / "tensors.py") if mutant.scope == "is_close"}
-    assert "`8 * torch.finfo(expected.dtype).eps` → `9 * torch.finfo(expected.dtype).eps`" in shown
+    described = {
+        mutant.change for mutant in mutants_of(PACKAGE / "engine" / "tensors.py") if mutant.scope == "is_close"
+    }
+    assert "`8 * torch.finfo(expected.dtype).eps` → `9 * torch.finfo(expected.dtype).eps`" in described
 
 
-def test_keywords_that_cannot_change_a_result_are_left_out() -> None:
+def test_keywords_without_an_effect_are_excluded() -> None:
     tree = ast.parse("def pairs(a, b):\n    return list(zip(a, b, strict=True))")
     assert "True" not in [ast.unparse(node) for node in _mutable(tree, ()) if _change(node)]
     tree = ast.parse("def best(a):\n    return sorted(a, key=lambda x: -x, reverse=True)")

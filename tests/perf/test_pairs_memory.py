@@ -1,4 +1,4 @@
-"""The short form of `perf.pairs_memory`: Python's own memory is the same for ten times the articles."""
+"""A short run of `perf.pairs_memory`: the memory of Python is the same for ten times the articles."""
 
 import tracemalloc
 from pathlib import Path
@@ -20,9 +20,9 @@ def peak(articles: int, out: Path) -> int:
 
 
 def test_memory_does_not_grow_with_the_articles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # As many rows are in memory at a time as the smallest number of articles fills.
+    # Buffers that the smallest number of articles fills.
     monkeypatch.setattr(pairs_files, "_ROW_GROUP", 500)
-    monkeypatch.setattr(negative_pairs, "_KEPT_BACK", 100)
+    monkeypatch.setattr(negative_pairs, "_BUFFER_SIZE", 100)
     peak(50, tmp_path / "warm")
     few, many = peak(150, tmp_path / "few"), peak(1500, tmp_path / "many")
     assert many < 1.3 * few

@@ -1,4 +1,4 @@
-"""The figures of perf/repair.py, with made items."""
+"""The figures of `perf.repair` for synthetic items."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,14 +57,14 @@ def test_a_rule_settles_the_term() -> None:
     assert (result.terms, result.kind) == (("Häftling",), "changed")
 
 
-def test_where_terms_are_aligned() -> None:
+def test_terms_that_are_aligned() -> None:
     work = project()
     there = Project("de", [one.with_text("target_term", "Koch") for one in work.drafts], work.part, {})
     assert aligned_to_term(there, align_project(there.drafts, WordByWord(Path())), "intrasentence") == (1, 1)
     assert aligned_to_term(work, align_project(work.drafts, WordByWord(Path())), "intrasentence") == (0, 0)
 
 
-def test_classes_of_what_differs() -> None:
+def test_classes_of_differences() -> None:
     (one,) = project().drafts
     assert classify(Outcome(one, ("Der",), "proposed"), RELEASED) == "another word of the same context"
     assert classify(Outcome(one, ("Der Koch",), "proposed"), RELEASED) == "one is a part of the other"

@@ -1,4 +1,4 @@
-"""The items that `perf.run_memory` makes; `tests/runs/test_chunks.py` counts the questions that a run has in memory."""
+"""The items of `perf.run_memory`; `tests/runs/test_chunks.py` counts the questions in memory."""
 
 from pathlib import Path
 
@@ -9,6 +9,6 @@ from tiltmeter.datasets.dataset_loader import load_file
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_made_items_are_items(form: str, tmp_path: Path) -> None:
+def test_synthetic_items_are_valid(form: str, tmp_path: Path) -> None:
     items = load_file(write_items(form, 30, tmp_path / "items.jsonl"))
     assert [item.id for item in items] == [entry["id"] for entry in made_items(form, 30)]

@@ -1,4 +1,4 @@
-"""The measurement of speed-ups: its arithmetic, and that it runs."""
+"""`perf.speedups`: its arithmetic, and a short run."""
 
 import json
 from pathlib import Path

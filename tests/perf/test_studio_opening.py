@@ -1,4 +1,4 @@
-"""The made runs of `perf.studio_opening` are listed as real ones are."""
+"""`perf.studio_opening`: its synthetic runs are listed like real ones."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tiltmeter.studio.run_index import RunIndex
 from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 
-def test_made_runs_are_listed_and_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_synthetic_runs_are_listed_and_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_runs(tmp_path, 5, 30)
     runs = RunIndex(StudioWorkspace(tmp_path)).runs()
     assert [run.path for run in runs] == [f"runs/run-{number:03d}" for number in (4, 3, 2, 1, 0)]

@@ -1,4 +1,4 @@
-"""The figures of perf/winomt.py, with a made log and made references."""
+"""The figures of `perf.winomt` for a synthetic log and synthetic references."""
 
 from collections import Counter
 

@@ -8,7 +8,7 @@ from tiltmeter.engine.execution import answer_all
 
 
 def answered(asked: PartTrials, answerer: Any, **options: Any) -> list[tuple[str, list[Score]]]:
-    """The scores of each trial, with the id of its item."""
+    """Return the scores of each trial with the id of its item."""
     answers = answer_all(
         [question for trial in asked.trials for question in trial.questions],
         kind=asked.kind,

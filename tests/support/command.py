@@ -9,13 +9,13 @@ from tiltmeter.cli import main
 
 
 class Run(Protocol):
-    """What `tiltmeter` prints with these arguments: its output, or with another exit code its message."""
+    """A function that runs `tiltmeter` and returns its output, or its message for another exit code."""
 
     def __call__(self, *words: str, code: int = 0) -> str: ...
 
 
 def command(monkeypatch: pytest.MonkeyPatch, *words: str, columns: int = 1000) -> int:
-    """The exit code of `tiltmeter` with these arguments, on a terminal so wide that no line is wrapped."""
+    """Return the exit code of `tiltmeter` with these arguments, in a terminal wide enough for all lines."""
     monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
     monkeypatch.setenv("COLUMNS", str(columns))
     with pytest.raises(SystemExit) as ended:

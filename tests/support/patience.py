@@ -1,4 +1,4 @@
-"""How long tests wait for what another thread or process does."""
+"""The time limit of tests that wait for another thread or process."""
 
-# Seconds after which it will not happen any more, however busy the machine is. No test passes because of this number.
+# Seconds; long enough for any load of the machine. No test passes because of this limit.
 PATIENCE = 600.0

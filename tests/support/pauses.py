@@ -1,4 +1,4 @@
-"""Pauses before retries, which tests record instead of waiting."""
+"""Record the pauses before retries instead of waiting."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tiltmeter.http_client import retries
 
 
 def record_pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The list to which each pause is added, in seconds."""
+    """Return a list to which each pause in seconds is added."""
     pauses: list[float] = []
 
     async def pause_async(seconds: float) -> None:

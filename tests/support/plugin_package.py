@@ -1,4 +1,4 @@
-"""Plug-in packages in a folder, as pip would install them, and commands that find them there."""
+"""Install plug-in packages in a folder, as pip would, and run commands with them."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def install_example(name: str, folder: Path) -> None:
 
 
 def write_metadata(folder: Path, name: str, entry_points: Mapping[str, Mapping[str, str]]) -> None:
-    """The metadata by which Python finds the entry points of a package."""
+    """Write the metadata by which Python finds the entry points of a package."""
     about = folder / f"{name.replace('-', '_')}-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
@@ -39,7 +39,7 @@ def write_metadata(folder: Path, name: str, entry_points: Mapping[str, Mapping[s
 
 
 def save_models(folder: Path, *names: str) -> None:
-    """Tiny causal models with different weights."""
+    """Save tiny causal models with different weights."""
     for seed, name in enumerate(names):
         made(_gpt2, seed=seed).save_pretrained(folder / name)
         byte_level().save_pretrained(folder / name)
@@ -50,12 +50,12 @@ def _gpt2() -> GPT2LMHeadModel:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command of Tiltmeter with the plug-ins of a folder."""
+    """Run a Tiltmeter command with the plug-ins of a folder."""
     return python(folder, "-m", "tiltmeter", *words)
 
 
 def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Python with the plug-ins of a folder."""
+    """Run Python with the plug-ins of a folder."""
     source = Path(tiltmeter.__file__).parents[1]
     paths = os.pathsep.join(map(str, (folder, source, EXAMPLES.parent)))
     environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "120", "TILTMETER_CACHE": str(folder / "cache")}

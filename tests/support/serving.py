@@ -1,4 +1,4 @@
-"""A local web server within a context."""
+"""A local web server for tests."""
 
 import ssl
 import threading
@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def serving(handler: type[BaseHTTPRequestHandler], context: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Serve requests with this handler, by https if there is a context; yields the address."""
+    """Serve requests with a handler, by https if a context is given, and yield the address."""
 
     class Quiet(handler):  # type: ignore[misc, valid-type]
-        # Headers and body are two packets, of which the second would wait 40 ms for the first to be acknowledged.
+        # Otherwise the body would wait 40 ms for the acknowledgement of the headers.
         disable_nagle_algorithm = True
 
         def log_message(self, format: str, *args: object) -> None:
@@ -22,7 +22,7 @@ def serving(handler: type[BaseHTTPRequestHandler], context: ssl.SSLContext | Non
         if context is not None:
             httpd.socket = context.wrap_socket(httpd.socket, server_side=True)
         httpd.daemon_threads = True
-        httpd.block_on_close = False  # the services' packages keep their connections open
+        httpd.block_on_close = False  # clients of services keep their connections open
         thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -1,4 +1,4 @@
-"""A real Slurm on this machine, in a folder of its own: one node, its own ports, key and configuration."""
+"""A real Slurm cluster with one node on this machine, with its own folder, ports, key and configuration."""
 
 import os
 import shutil
@@ -40,7 +40,7 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
 
 
 def why_not() -> str | None:
-    """Why Slurm cannot be started here; None if it can."""
+    """Return the reason why Slurm cannot be started here; None if it can."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     missing = [name for name in _PROGRAMS if shutil.which(name, path=path) is None]
     if missing:
@@ -49,7 +49,7 @@ def why_not() -> str | None:
 
 
 class Slurm:
-    """The daemons; `environment` is what its commands need."""
+    """The daemons of Slurm; `environment` has the variables for its commands."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -68,7 +68,7 @@ class Slurm:
         self._daemons: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        """Start all daemons, and wait until the node is idle."""
+        """Start all daemons and wait until the node is idle."""
         munge = self.folder / "munge"
         files = {"socket": "socket", "key-file": "key", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
         self._spawn("munged", "--foreground", "--force", *(f"--{name}={munge / file}" for name, file in files.items()))
@@ -76,20 +76,20 @@ class Slurm:
         self.start_slurm()
 
     def start_slurm(self) -> None:
-        """Start Slurm's own daemons."""
+        """Start the daemons of Slurm."""
         self._spawn("slurmctld", "-D")
         self._spawn("slurmd", "-D", "-N", self.host)
         wait_until(self._is_idle, "the node did not become idle")
 
     def stop_slurm(self) -> None:
-        """End Slurm's own daemons; jobs go on."""
+        """Stop the daemons of Slurm; jobs continue."""
         for daemon in self._daemons[:0:-1]:
             daemon.terminate()
             daemon.wait(PATIENCE)
         del self._daemons[1:]
 
     def stop(self) -> None:
-        """Cancel all jobs and end all daemons."""
+        """Cancel all jobs and stop all daemons."""
         if len(self._daemons) > 2:
             subprocess.run(
                 ["scancel", "-u", "root"], env=self._all(), capture_output=True, timeout=PATIENCE, check=False
@@ -101,12 +101,12 @@ class Slurm:
         self._daemons.clear()
 
     def list_queue(self) -> dict[str, str]:
-        """The states of jobs in the queue."""
-        told = self.run("squeue", "-h", "-r", "-o", "%i %T")
-        return dict(line.split(maxsplit=1) for line in told.splitlines())
+        """Return the states of the jobs in the queue."""
+        output = self.run("squeue", "-h", "-r", "-o", "%i %T")
+        return dict(line.split(maxsplit=1) for line in output.splitlines())
 
     def run(self, *words: str) -> str:
-        """The output of a command of Slurm's; empty if it fails."""
+        """Return the output of a Slurm command; empty if it fails."""
         done = subprocess.run(words, env=self._all(), capture_output=True, text=True, timeout=PATIENCE, check=False)
         return done.stdout if done.returncode == 0 else ""
 
@@ -121,14 +121,14 @@ class Slurm:
         return {**os.environ, **self.environment}
 
 
-def wait_until(holds: Callable[[], bool], otherwise: str, seconds: float = PATIENCE) -> None:
-    """Wait until something holds, which is looked at ten times a second."""
+def wait_until(is_true: Callable[[], bool], message: str, seconds: float = PATIENCE) -> None:
+    """Check a condition ten times per second until it is true; raise an AssertionError after the time limit."""
     never = threading.Event()
     for _ in range(int(10 * seconds)):
-        if holds():
+        if is_true():
             return
         never.wait(0.1)
-    raise AssertionError(otherwise)
+    raise AssertionError(message)
 
 
 def _free_ports(count: int) -> list[int]:

@@ -1,11 +1,11 @@
-"""Articles in two or three languages that tests write to folders and files."""
+"""Synthetic articles in three languages, as folders and files."""
 
 import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-# Words of our own per language, enough for sentences that do not recur.
+# Words of each language, enough for sentences that are all different.
 WORDS = {
     "en": (
         ["The baker", "A gardener", "Our neighbour", "The teacher", "Some visitor", "The old captain"],
@@ -29,17 +29,17 @@ WORDS = {
 
 
 def made(language: str, articles: int, sentences: int = 6, seed: int = 0) -> dict[str, list[str]]:
-    """Sentences by the id of their article; no sentence occurs twice."""
+    """Return different sentences by the id of their article."""
     from itertools import product
 
-    all_of_them = [" ".join(words) + "." for words in product(*WORDS[language])]
-    random.Random(seed).shuffle(all_of_them)
-    taken = iter(all_of_them)
-    return {f"page-{number:03}": [next(taken) for _ in range(sentences)] for number in range(articles)}
+    texts = [" ".join(words) + "." for words in product(*WORDS[language])]
+    random.Random(seed).shuffle(texts)
+    remaining = iter(texts)
+    return {f"page-{number:03}": [next(remaining) for _ in range(sentences)] for number in range(articles)}
 
 
 def write_html(folder: Path, articles: Mapping[str, Sequence[str]]) -> Path:
-    """A folder with an HTML page per article, a sentence per paragraph."""
+    """Write an HTML page per article with a paragraph per sentence, and return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for id, sentences in articles.items():
         paragraphs = "".join(f"<p>{sentence}</p>" for sentence in sentences)
@@ -48,6 +48,6 @@ def write_html(folder: Path, articles: Mapping[str, Sequence[str]]) -> Path:
 
 
 def write_jsonl(path: Path, rows: Sequence[object]) -> Path:
-    """A file with a JSON value per line."""
+    """Write a file with a JSON value per line, and return its path."""
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return path

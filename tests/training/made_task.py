@@ -1,6 +1,7 @@
-"""A made task that tiny models learn in seconds: a sentence follows if it is about the same topic."""
+"""A synthetic task that tiny models learn in seconds: a sentence follows if it is about the same topic."""
 
 import json
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,12 @@ def make_pairs(
                 "first": sentence(topics[topic], random),
                 "second": sentence(topics[other], random),
                 "label": label,
+                "group": article_number(f"article-{article}"),
             }
         )
     folder.mkdir(parents=True, exist_ok=True)
     texts = [(name, pa.string()) for name in ("language", "article", "first", "second")]
-    schema = pa.schema([*texts, ("label", pa.int8())])
+    schema = pa.schema([*texts, ("label", pa.int8()), ("group", pa.int64())])
     pq.write_table(pa.Table.from_pylist(rows[False], schema), folder / "train.parquet")
     pq.write_table(pa.Table.from_pylist(rows[True], schema), folder / "held-out.parquet")
     (folder / "summary.json").write_text(
@@ -54,14 +56,19 @@ def make_pairs(
     return folder
 
 
+def article_number(article: str) -> int:
+    """Return a number of 63 bits for the name of an article."""
+    return int.from_bytes(blake2b(article.encode(), digest_size=8).digest()) >> 1
+
+
 def sentence(topic: str, random: np.random.Generator) -> str:
-    """Two to four words of a topic among fillers."""
+    """Return two to four words of a topic among other words."""
     words = [*random.choice(TOPICS[topic], random.integers(2, 5)), *random.choice(FILLERS, random.integers(1, 4))]
     return " ".join(random.permutation(words)) + " ."
 
 
 def tokenizer(kind: str) -> PreTrainedTokenizerFast:
-    """Words as tokens, with the special tokens of a kind of model."""
+    """Return a tokenizer of words with the special tokens of a kind of model."""
     backend = Tokenizer(models.WordLevel({word: i for i, word in enumerate(VOCABULARY)}, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     ids = [(token, VOCABULARY.index(token)) for token in ("<s>", "</s>")]
@@ -138,7 +145,7 @@ MODELS: dict[str, tuple[str, Any]] = {
 
 
 def make_model(name: str, folder: Path) -> str:
-    """Save a tiny model with random weights; returns the folder."""
+    """Save a tiny model with random weights, and return the folder."""
     kind, make = MODELS[name]
     torch.manual_seed(1)
     model = make()

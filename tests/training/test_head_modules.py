@@ -1,4 +1,4 @@
-"""The modules of trained heads: how cores are loaded, and which of them need an attention mask."""
+"""Modules of heads: loading of cores, and attention masks."""
 
 import sys
 from pathlib import Path
@@ -9,6 +9,7 @@ import pytest
 import torch
 import transformers as t
 
+from tests.support.messages import raises_mentioning
 from tests.training.made_task import make_model
 from tiltmeter.engine.next_sentence_modules import MeanHead
 from tiltmeter.errors import ModelError
@@ -21,7 +22,7 @@ HEAD = HeadConfig(design="recommended", reading="mean", kind="causal", base="mad
 
 
 @pytest.mark.parametrize("name", ["xlnet", "xlm"])
-def test_padding_does_not_change_an_answer_of_a_core_that_attends_to_both_sides(name: str) -> None:
+def test_padding_does_not_change_answers_of_bidirectional_cores(name: str) -> None:
     torch.manual_seed(0)
     core: torch.nn.Module
     if name == "xlnet":
@@ -36,7 +37,7 @@ def test_padding_does_not_change_an_answer_of_a_core_that_attends_to_both_sides(
         torch.testing.assert_close(module(padded, torch.tensor([4]))["logits"], expected, atol=1e-5, rtol=1e-4)
 
 
-def test_only_cores_that_attend_to_both_sides_are_given_a_mask(tmp_path: Path) -> None:
+def test_only_bidirectional_cores_get_a_mask(tmp_path: Path) -> None:
     class Unmasked(t.BertModel):
         def forward(self, input_ids: torch.Tensor) -> Any:  # type: ignore[override]
             return super().forward(input_ids)
@@ -47,7 +48,7 @@ def test_only_cores_that_attend_to_both_sides_are_given_a_mask(tmp_path: Path) -
         assert isinstance(module, MeanHead)
         assert module.masked == expected
     config = t.BertConfig(vocab_size=30, hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
-    with pytest.raises(ModelError, match="made attends to both sides and takes no attention mask"):
+    with raises_mentioning(ModelError, "made", "no attention mask"):
         build_head_module(Unmasked(config), None, HEAD)
 
 

@@ -1,4 +1,4 @@
-"""Trained next-sentence heads: tiny models learn a made task, and the heads are what the docs say."""
+"""Trained next-sentence heads: tiny models learn a synthetic task, and heads have the documented files and answers."""
 
 import json
 import shutil
@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from tests.training.made_task import MODELS, make_model, make_pairs
+from tests.support.messages import raises_mentioning
+from tests.training.made_task import MODELS, article_number, make_model, make_pairs
 from tiltmeter.engine.batch_rows import Row, RowQuestion
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models.local_opener import open_local_model
@@ -25,7 +26,7 @@ from tiltmeter.training.head_training import TrainedHead, TrainingOptions, train
 from tiltmeter.training.lora import add_lora
 from tiltmeter.training.training_recipe import TrainingRecipe
 
-# In the made task articles have no topic, so that a sentence of another article may well follow.
+# In this task articles have no topic, so a sentence of another article may follow: no fresh negatives.
 QUICK = TrainingRecipe(accumulation=1, batch=32, core_rate=3e-3, head_rate=3e-3, passes=2, fresh_negatives=False)
 SHORT = TrainingRecipe(accumulation=1, batch=64, passes=1)
 PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a lawn with a hedge .", "the soup is near the oven .")]
@@ -62,13 +63,13 @@ def logits(model: NextSentenceModel, pairs: list[tuple[str, str]] = PAIRS) -> np
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "llama", "t5", "mt5", "roberta"])
-def test_tiny_models_learn_a_made_task(name: str, pairs: Path, tmp_path: Path) -> None:
+def test_tiny_models_learn_the_task(name: str, pairs: Path, tmp_path: Path) -> None:
     out = tmp_path / "head"
     head = trained(make_model(name, tmp_path / "model"), pairs, out)
     (accuracy,) = head.accuracy
     assert accuracy.value >= 95
     assert accuracy.low < accuracy.value <= accuracy.high
-    # Evaluated anew from the folder, in float32: the same.
+    # The evaluation of the saved head in float32 gives the same result.
     (again,) = evaluate_head(str(out), pairs, device="cpu")
     assert again == accuracy
     first, second = logits(opened(out))
@@ -78,7 +79,7 @@ def test_tiny_models_learn_a_made_task(name: str, pairs: Path, tmp_path: Path) -
 
 @pytest.fixture(scope="module")
 def llama(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A head of a tiny Llama."""
+    """The head of a tiny Llama."""
     folder = tmp_path_factory.mktemp("llama")
     trained(
         make_model("llama", folder / "model"),
@@ -90,12 +91,12 @@ def llama(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_swapped_labels_swap_the_accuracy(llama: Path, tmp_path: Path) -> None:
-    right = make_pairs(tmp_path / "pairs", 400, seed=5)
-    (before,) = evaluate_head(str(llama), right, device="cpu")
-    table = pq.read_table(right / "held-out.parquet")
+    pairs = make_pairs(tmp_path / "pairs", 400, seed=5)
+    (before,) = evaluate_head(str(llama), pairs, device="cpu")
+    table = pq.read_table(pairs / "held-out.parquet")
     swapped = pa.array([1 - label for label in table["label"].to_pylist()], pa.int8())
-    pq.write_table(table.set_column(4, "label", swapped), right / "held-out.parquet")
-    (after,) = evaluate_head(str(llama), right, device="cpu")
+    pq.write_table(table.set_column(4, "label", swapped), pairs / "held-out.parquet")
+    (after,) = evaluate_head(str(llama), pairs, device="cpu")
     assert before.value > 80
     assert after.value == pytest.approx(100 - before.value)
 
@@ -113,7 +114,7 @@ def test_the_padding_side_of_the_tokenizer_does_not_matter(llama: Path, tmp_path
         config.write_text(before)
 
 
-def test_the_batch_does_not_change_an_answer(llama: Path) -> None:
+def test_answers_do_not_depend_on_the_batch(llama: Path) -> None:
     model = opened(llama)
     answerer = model.get_answerer("next-sentence")
     questions = [Question(encoded.ids, ((0, 0),)) for encoded in model.text.encode_pairs(PAIRS)]
@@ -125,15 +126,15 @@ def test_the_batch_does_not_change_an_answer(llama: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["llama", "distilbert", "t5"])
-def test_an_adapter_of_the_core_opens_as_a_head(
+def test_a_head_with_an_adapter_can_be_opened(
     name: str, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
-    def of_a_gguf_file(core: torch.nn.Module, rank: int) -> torch.nn.Module:
+    def add_lora_as_for_a_gguf_file(core: torch.nn.Module, rank: int) -> torch.nn.Module:
         adapted: Any = add_lora(core, rank)
         adapted.peft_config["default"].base_model_name_or_path = str(tmp_path)  # a folder without a config
         return adapted
 
-    monkeypatch.setattr(head_training, "add_lora", of_a_gguf_file)
+    monkeypatch.setattr(head_training, "add_lora", add_lora_as_for_a_gguf_file)
     base = make_model(name, tmp_path / "model")
     head = trained(base, pairs, tmp_path / "head", SHORT, lora=True, lora_rank=4)
     names = {path.name for path in head.out.iterdir()}
@@ -144,7 +145,7 @@ def test_an_adapter_of_the_core_opens_as_a_head(
     assert again.value == pytest.approx(head.accuracy[0].value, abs=0.5)
 
 
-def test_masked_causal_and_label_heads_describe_themselves(tmp_path: Path, pairs: Path) -> None:
+def test_heads_have_a_config_and_a_card(tmp_path: Path, pairs: Path) -> None:
     assert set(MODELS) >= {"gpt2", "roberta", "t5"}
     head = trained(
         make_model("t5", tmp_path / "model"),
@@ -159,39 +160,37 @@ def test_masked_causal_and_label_heads_describe_themselves(tmp_path: Path, pairs
     assert "first decoding step" in card
 
 
-def test_a_head_without_its_base_answers_which_sentence_follows(llama: Path, tmp_path: Path) -> None:
+def test_a_head_without_its_base_answers_next_sentence_questions(llama: Path, tmp_path: Path) -> None:
     alone = shutil.copytree(llama, tmp_path / "alone" / "deeper" / "head")
     model = opened(alone)
     assert model.fingerprint("next-sentence") == opened(llama).fingerprint("next-sentence")
-    with pytest.raises(ModelError, match="base model of the next-sentence head"):
+    with raises_mentioning(ModelError, str(alone), "base model"):
         model.fingerprint("causal")
-    given = opened(f"{llama.parent / 'model'}+{alone}")
-    assert given.fingerprint("causal") == opened(llama).fingerprint("causal")
+    with_base = opened(f"{llama.parent / 'model'}+{alone}")
+    assert with_base.fingerprint("causal") == opened(llama).fingerprint("causal")
 
 
-def test_another_base_is_refused(llama: Path, tmp_path: Path) -> None:
+def test_another_base_is_rejected(llama: Path, tmp_path: Path) -> None:
     other = make_model("gpt2", tmp_path / "other")
-    with pytest.raises(ModelError, match="trained from other weights"):
+    with raises_mentioning(ModelError, "other weights"):
         opened(f"{other}+{llama}").fingerprint("causal")
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
-    [({"design": "unknown"}, "design is 'unknown'"), ({"new": 1}, "unknown fields new"), ([], "cannot be read")],
+    ("entry", "part"),
+    [({"design": "unknown"}, "'unknown'"), ({"new": 1}, "fields new"), ([], "cannot be read")],
 )
-def test_an_unreadable_entry_is_named(entry: Any, said: str, llama: Path, tmp_path: Path) -> None:
+def test_an_invalid_config_is_an_error(entry: Any, part: str, llama: Path, tmp_path: Path) -> None:
     broken = shutil.copytree(llama, tmp_path / "broken")
     config = json.loads((broken / "config.json").read_text())
     changed = {**config["next_sentence_head"], **entry} if isinstance(entry, dict) else entry
     (broken / "config.json").write_text(json.dumps({**config, "next_sentence_head": changed}))
-    with pytest.raises(TiltmeterError, match=said):
+    with raises_mentioning(TiltmeterError, part):
         open_local_model(str(broken))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "t5"])
-def test_token_types_of_a_tokenizer_are_not_given_to_models_that_have_none(
-    name: str, pairs: Path, tmp_path: Path
-) -> None:
+def test_token_types_are_not_passed_to_models_without_them(name: str, pairs: Path, tmp_path: Path) -> None:
     base = Path(make_model(name, tmp_path / "model"))
     config = base / "tokenizer_config.json"
     names = ["input_ids", "token_type_ids", "attention_mask"]
@@ -207,7 +206,7 @@ def test_token_types_of_a_tokenizer_are_not_given_to_models_that_have_none(
         assert torch.equal(module(ids, torch.tensor([ids.shape[1]]), types)["logits"], plain)
 
 
-def test_a_base_on_the_hub_is_opened_at_the_revision_of_the_training(llama: Path, tmp_path: Path) -> None:
+def test_a_base_of_the_hub_is_opened_at_the_revision_of_the_training(llama: Path, tmp_path: Path) -> None:
     from tiltmeter.models.next_sentence_model import find_head
 
     copied = shutil.copytree(llama, tmp_path / "head")
@@ -226,15 +225,20 @@ def test_a_base_on_the_hub_is_opened_at_the_revision_of_the_training(llama: Path
 
 
 @pytest.mark.parametrize("fresh", [True, False])
-def test_no_sentence_of_a_pair_that_is_set_aside_is_trained_on(fresh: bool, tmp_path: Path) -> None:
-    from tiltmeter.training.tokenised_pairs import compute_article_number
-
-    asides = [name for name in map(str, range(2_000)) if compute_article_number(name) % 100 == 0][:10]
-    others = [name for name in map(str, range(2_000)) if compute_article_number(name) % 100][:200]
-    # Second sentences of other articles: those that are set aside have those of the others, and the other way round.
+def test_sentences_of_validation_pairs_are_not_trained_on(fresh: bool, tmp_path: Path) -> None:
+    validation = [name for name in map(str, range(2_000)) if article_number(name) % 100 == 0][:10]
+    others = [name for name in map(str, range(2_000)) if article_number(name) % 100][:200]
+    # The second sentences of negative pairs are from the other side: validation from training, and vice versa.
     rows = [
-        {"language": "en", "article": article, "first": "the rose .", "second": own if label else other, "label": label}
-        for articles, own, other in ((asides * 20, "soup", "oven"), (others, "oven", "soup"))
+        {
+            "language": "en",
+            "article": article,
+            "first": "the rose .",
+            "second": own if label else other,
+            "label": label,
+            "group": article_number(article),
+        }
+        for articles, own, other in ((validation * 20, "soup", "oven"), (others, "oven", "soup"))
         for article in articles
         for label in (0, 1)
     ]
@@ -272,30 +276,30 @@ def test_no_sentence_of_a_pair_that_is_set_aside_is_trained_on(fresh: bool, tmp_
         assert known["oven"] in tokens[name]
         assert known["soup"] not in tokens[name]
         assert counts[name] == (400, 200)
-    # A negative of the first pass stays as it is if it is not of an article that is set aside.
+    # In the first epoch, only negatives with sentences of validation articles are replaced.
     assert known["plate"] in tokens["pass-1"]
     assert known["soup"] in tokens["set-aside"]
     assert known["oven"] not in tokens["set-aside"]
     assert counts["set-aside"] == (400, 200)
 
 
-def test_a_decoder_whose_first_token_is_not_known_is_an_error(pairs: Path, tmp_path: Path) -> None:
+def test_a_decoder_without_a_start_token_is_an_error(pairs: Path, tmp_path: Path) -> None:
     base = Path(make_model("t5", tmp_path / "model"))
     for name, key in (("config.json", "decoder_start_token_id"), ("tokenizer_config.json", "pad_token")):
         values = json.loads((base / name).read_text())
         assert values.pop(key) is not None
         (base / name).write_text(json.dumps(values))
-    with pytest.raises(ModelError, match="no decoder_start_token_id in its config"):
+    with raises_mentioning(ModelError, str(base), "decoder_start_token_id"):
         trained(str(base), pairs, tmp_path / "head")
     assert not (tmp_path / "head").exists()
 
 
-def test_decisions_that_are_no_numbers_are_an_error(llama: Path, tmp_path: Path) -> None:
+def test_logits_that_are_not_finite_are_an_error(llama: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     broken = shutil.copytree(llama, tmp_path / "broken")
     state = load_file(broken / "head.safetensors")
     save_file({name: tensor * float("nan") for name, tensor in state.items()}, broken / "head.safetensors")
     pairs = make_pairs(tmp_path / "pairs", 100)
-    with pytest.raises(ModelError, match="no numbers"):
+    with raises_mentioning(ModelError, "not finite", "--precision float32"):
         evaluate_head(str(broken), pairs, device="cpu")

@@ -1,4 +1,4 @@
-"""The published head and recipe: re-derived from the released code's formulas, at batch one."""
+"""The published head and recipe, compared with the formulas of the released code."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,9 @@ import torch
 import transformers as t
 from torch import nn
 
+from tests.support.messages import assert_mentions, raises_mentioning
 from tests.training.made_task import VOCABULARY, make_model, make_pairs, tokenizer
-from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.models.head_text import HeadText
 from tiltmeter.models.local_opener import open_local_model
@@ -23,7 +24,7 @@ from tiltmeter.training.training_recipe import PUBLISHED, TrainingRecipe, find_r
 PAIRS = [("the rose is old .", "a tulip near the lawn ."), ("a lawn with a hedge .", "the soup is near the oven .")]
 
 
-def test_the_recipes_have_the_numbers_of_paper_and_thesis() -> None:
+def test_the_recipes_have_the_values_of_paper_and_thesis() -> None:
     gpt2, t5, mt5 = PUBLISHED["gpt2"], PUBLISHED["t5"], PUBLISHED["mt5"]
     assert [(r.batch, r.accumulation) for r in (gpt2, t5, mt5)] == [(4, 16), (24, 3), (8, 8)]
     assert [r.batch * r.accumulation for r in (gpt2, t5, mt5)] == [64, 72, 64]
@@ -46,14 +47,14 @@ def test_the_published_recipe_is_chosen_by_kind_and_type(kind: Any, model_type: 
 
 
 def test_there_is_no_published_recipe_for_masked_models() -> None:
-    with pytest.raises(UsageError, match="no published recipe for masked"):
+    with raises_mentioning(UsageError, "--recipe published", "masked models"):
         find_recipe("published", "masked", "roberta")
-    with pytest.raises(UsageError, match="no recipe; choose default or published"):
+    with raises_mentioning(UsageError, "--recipe newest", "default or published"):
         find_recipe("newest", "causal", "gpt2")
 
 
 def published(name: str, folder: Path) -> tuple[Any, Any, Any]:
-    """A base model, its published head's config, and the module with random layers."""
+    """Return a base model, the config of its published head, and the module with random layers."""
     base = open_model(make_model(name, folder), device="cpu")
     head = design_head(base, "published", name=name, languages=("en", "de", "tr"), max_length=256)
     torch.manual_seed(3)
@@ -66,7 +67,7 @@ def test_the_published_head_of_a_causal_model_is_linear_on_the_mean_of_all_state
     assert [layer.out_features for layer in module.head] == [300, 300, 2]
     encoded = HeadText(base.tokenizer, base.config, head).encode_pairs(PAIRS)
     for (first, second), pair in zip(PAIRS, encoded, strict=True):
-        # The tokenizer's own pair: GPT-2's puts nothing between the sentences.
+        # The tokenizer of GPT-2 puts no token between the sentences.
         assert list(pair.ids) == base.tokenizer(first, second)["input_ids"]
         ids = torch.tensor([pair.ids])
         with torch.inference_mode():
@@ -85,7 +86,7 @@ def test_the_published_head_of_an_encoder_decoder_reads_the_second_generated_ste
     assert head.labels == (zero, one)
     for pair in HeadText(base.tokenizer, base.config, head).encode_pairs(PAIRS):
         ids = torch.tensor([pair.ids])
-        # Written at least as long as it is read: the released code fails where the first token ends the output.
+        # The end token is excluded, because the released code fails if the first token ends the output.
         output = module.core.generate(
             input_ids=ids,
             min_new_tokens=0,
@@ -111,7 +112,7 @@ def test_the_published_loss_of_an_encoder_decoder_is_that_of_the_label_token(tmp
 
 
 class Released(nn.Module):
-    """A module with the names of the released code's."""
+    """A module with the names of the released code."""
 
     def __init__(self, core: nn.Module, width: int) -> None:
         super().__init__()
@@ -161,7 +162,7 @@ def test_a_released_file_of_an_encoder_decoder_is_converted(tmp_path: Path) -> N
 
 
 class Evil:
-    """Would create a file if it were unpickled."""
+    """An object that creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -170,7 +171,7 @@ class Evil:
         return (Path.touch, (self.path,))
 
 
-def test_files_that_are_no_released_head_are_refused_and_not_run(tmp_path: Path) -> None:
+def test_other_files_are_rejected_and_their_code_is_not_run(tmp_path: Path) -> None:
     base = make_model("gpt2", tmp_path / "base")
     trap = tmp_path / "ran"
     torch.save({"model_state_dict": {"module.core_model.x": Evil(trap)}}, tmp_path / "evil.pth")
@@ -184,57 +185,56 @@ def test_files_that_are_no_released_head_are_refused_and_not_run(tmp_path: Path)
     weights = state["module.core_model.wte.weight"].numpy().tobytes()
     content[content.index(weights) + 100] ^= 0x10
     (tmp_path / "flipped.pth").write_bytes(content)
-    for name, said in (
-        ("flipped", "is damaged.* fetch it again"),
-        ("evil", "without running code"),
-        ("text", "without running code"),
-        ("other", "no tensors named core_model"),
-        ("extra", "beyond the model's, 1 tensors, core.extra"),
-        ("lacks", "lacks 1 tensors, core.ln_f.bias"),
+    for name, part in (
+        ("flipped", "checksum"),
+        ("evil", "contains code"),
+        ("text", "contains code"),
+        ("other", "core_model"),
+        ("extra", "core.extra"),
+        ("lacks", "core.ln_f.bias"),
     ):
-        with pytest.raises(Exception, match=said):
+        with raises_mentioning(TiltmeterError, f"{name}.pth", part):
             convert_released(tmp_path / f"{name}.pth", base, tmp_path / f"head-{name}")
         assert not (tmp_path / f"head-{name}").exists()
     assert not trap.exists()
 
 
 STATE = {"module.core_model.x": torch.zeros(2)}
-ODD: dict[str, tuple[Any, str]] = {
+ODD: dict[str, tuple[Any, ...]] = {
     "a list": ([1, 2], "a list"),
-    "a number": (3, "an? int"),
+    "a number": (3, "an int"),
     "a state that is a list": ({"model_state_dict": [1]}, "a list"),
     "a state that is a tensor": ({"model_state_dict": torch.zeros(3)}, "a Tensor"),
     "a state in a state": ({"model_state_dict": {"model_state_dict": STATE}}, "no tensors named core_model"),
     "names that are numbers": ({1: torch.zeros(2)}, "no tensors named core_model"),
-    "a list for a tensor": ({"core_model.x": [0.0]}, r"core_model\.x is no tensor, but a list"),
-    "whole numbers": ({"core_model.x": torch.zeros(2, dtype=torch.int64)}, r"core_model\.x.*int64"),
-    "complex numbers": ({"core_model.x": torch.zeros(2, dtype=torch.complex64)}, r"core_model\.x.*complex64"),
-    "a sparse tensor": ({"core_model.x": torch.zeros(2).to_sparse()}, r"core_model\.x.*sparse"),
-    "a tensor without values": ({"core_model.x": torch.zeros(2, device="meta")}, r"core_model\.x.*without values"),
-    "not finite": ({"core_model.x": torch.tensor([float("nan")])}, r"core_model\.x.*not finite"),
-    "a tensor twice": ({**STATE, "core_model.x": torch.zeros(2)}, r"core_model\.x twice"),
+    "a list for a tensor": ({"core_model.x": [0.0]}, "core_model.x is a list"),
+    "whole numbers": ({"core_model.x": torch.zeros(2, dtype=torch.int64)}, "core_model.x", "int64"),
+    "complex numbers": ({"core_model.x": torch.zeros(2, dtype=torch.complex64)}, "core_model.x", "complex64"),
+    "a sparse tensor": ({"core_model.x": torch.zeros(2).to_sparse()}, "core_model.x", "sparse"),
+    "a tensor without values": ({"core_model.x": torch.zeros(2, device="meta")}, "core_model.x", "without values"),
+    "not finite": ({"core_model.x": torch.tensor([float("nan")])}, "core_model.x", "not finite"),
+    "a tensor twice": ({**STATE, "core_model.x": torch.zeros(2)}, "core_model.x twice"),
 }
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_file_with(name: str, tmp_path: Path) -> None:
-    content, message = ODD[name]
+    content, *parts = ODD[name]
     torch.save(content, tmp_path / "odd.pth")
-    with pytest.raises(UsageError, match=message) as refused:
+    with raises_mentioning(UsageError, "odd.pth", *parts):
         convert_released(tmp_path / "odd.pth", "no model is opened", tmp_path / "head")
-    assert "odd.pth" in str(refused.value)
 
 
-def test_an_embedding_without_dimensions_is_refused(tmp_path: Path) -> None:
+def test_an_embedding_without_dimensions_is_rejected(tmp_path: Path) -> None:
     state = {"core_model.wte.weight": torch.tensor(1.0)}
     torch.save(state, tmp_path / "odd.pth")
-    with pytest.raises(ModelError, match=r"odd\.pth is not a head of"):
+    with raises_mentioning(ModelError, "odd.pth", "not a head"):
         convert_released(tmp_path / "odd.pth", make_model("gpt2", tmp_path / "base"), tmp_path / "head")
 
 
 def test_the_published_head_and_recipe_train(tmp_path: Path) -> None:
     pairs = make_pairs(tmp_path / "pairs", 300)
-    told: list[str] = []
+    notes: list[str] = []
     head = train_next_sentence(
         make_model("gpt2", tmp_path / "base"),
         pairs,
@@ -242,22 +242,23 @@ def test_the_published_head_and_recipe_train(tmp_path: Path) -> None:
         recipe="published",
         options=TrainingOptions(design="published", checkpoints=1),
         cpu=True,
-        tell=told.append,
+        tell=notes.append,
     )
     assert head is not None
-    assert told == ["The recipe's float16 is for GPUs; training in float32."]
-    # 300 pairs, a fifth held out, a hundredth set aside; 64 a time, and the last few too.
+    (note,) = notes
+    assert_mentions(note, "float16", "float32")
+    # 300 pairs, a fifth of them held out, a hundredth set aside; 64 pairs per update, and a last smaller one.
     assert head.record["updates"] == 4
     assert evaluate_head(str(tmp_path / "head"), pairs, device="cpu") == list(head.accuracy)
 
 
-def test_recipes_that_cannot_be(tmp_path: Path) -> None:
-    for changes, said in (
-        ({"batch": 0}, "batch must be more than 0"),
-        ({"max_length": 4}, "hold no two sentences"),
-        ({"precision": "int8"}, "no precision"),
-        ({"warm_up": 1.5}, "from 0 to 1, not 1.5"),
-        ({"warm_up": -1.0}, "from 0 to 1, not -1.0"),
+def test_invalid_recipes() -> None:
+    for changes, parts in (
+        ({"batch": 0}, ["batch", "not 0"]),
+        ({"max_length": 4}, ["--max-length 4"]),
+        ({"precision": "int8"}, ["--precision int8"]),
+        ({"warm_up": 1.5}, ["--warm-up", "1.5"]),
+        ({"warm_up": -1.0}, ["--warm-up", "-1.0"]),
     ):
-        with pytest.raises(UsageError, match=said):
+        with raises_mentioning(UsageError, *parts):
             TrainingRecipe().changed(**changes)

@@ -1,4 +1,4 @@
-"""Folders that a head may and may not be written to: other models, former heads, two trainings at once."""
+"""Folders of heads: other models, older heads, and two trainings at the same time."""
 
 import json
 import shutil
@@ -11,6 +11,7 @@ import pytest
 import torch
 import yaml
 
+from tests.support.messages import raises_mentioning
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.models.checkpoint import Checkpoint
@@ -33,7 +34,7 @@ def trained(model: str, pairs: Path, out: Path, *, force: bool = False, **more: 
     return head
 
 
-def test_a_head_that_replaces_another_is_not_mixed_with_its_files(tmp_path: Path) -> None:
+def test_the_files_of_a_replaced_head_are_deleted(tmp_path: Path) -> None:
     pairs = make_pairs(tmp_path / "pairs", 300, languages=("en", "no"))
     base = make_model("llama", tmp_path / "base")
     out = tmp_path / "head"
@@ -41,7 +42,7 @@ def test_a_head_that_replaces_another_is_not_mixed_with_its_files(tmp_path: Path
     assert "| rank of the adapter (LoRA) | 4 |" in (out / "README.md").read_text()
     (out / "notes.md").write_text("mine")
     head = trained(base, pairs, out, force=True)
-    # transformers would load the former adapter with the new weights.
+    # transformers would load the old adapter with the new weights.
     assert not (out / "adapter_config.json").exists()
     assert (out / "notes.md").read_text() == "mine"
     assert not (out / ".lock").exists()
@@ -72,14 +73,14 @@ def test_the_model_itself_and_other_models_are_never_replaced(force: bool, tmp_p
     pairs = make_pairs(tmp_path / "pairs", 100)
     base = make_model("llama", tmp_path / "base")
     other = Path(make_model("gpt2", tmp_path / "other"))
-    for out, said in ((Path(base), "is the folder of the model itself"), (other, "no next-sentence head")):
+    for out, part in ((Path(base), "the model itself"), (other, "not a next-sentence head")):
         before = {path.name: path.read_bytes() for path in out.iterdir()}
-        with pytest.raises(UsageError, match=said):
+        with raises_mentioning(UsageError, str(out), part):
             trained(base, pairs, out, force=force)
         assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("keep me")
-    with pytest.raises(UsageError, match="holds other files"):
+    with raises_mentioning(UsageError, "mine", "other files"):
         trained(base, pairs, tmp_path / "mine", force=force)
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 
@@ -87,13 +88,13 @@ def test_the_model_itself_and_other_models_are_never_replaced(force: bool, tmp_p
 def test_two_trainings_cannot_share_a_folder(tmp_path: Path) -> None:
     pairs = make_pairs(tmp_path / "pairs", 200)
     base = make_model("llama", tmp_path / "base")
-    refused: list[str] = []
+    messages: list[str] = []
 
     def report(progress: Progress) -> None:
         if progress.done == 1:
-            with pytest.raises(UsageError, match="Another training is going on") as error:
+            with raises_mentioning(UsageError, "head", "another training") as error:
                 trained(base, pairs, tmp_path / "head", force=True)
-            refused.append(str(error.value))
+            messages.append(str(error.value))
 
     trained(
         base,
@@ -101,7 +102,7 @@ def test_two_trainings_cannot_share_a_folder(tmp_path: Path) -> None:
         tmp_path / "head",
         watch=lambda step: nullcontext(report) if step == "training" else hide_progress(step),
     )
-    assert len(refused) == 1
+    assert len(messages) == 1
     assert (tmp_path / "head" / "config.json").is_file()
 
 
@@ -110,7 +111,7 @@ def test_the_record_counts_the_updates_that_were_made(tmp_path: Path) -> None:
     base = make_model("llama", tmp_path / "base")
     recipe = TrainingRecipe(batch=16, accumulation=1, passes=2)
     head = trained(base, pairs, tmp_path / "head", recipe=recipe, options={"checkpoints": 3})
-    # 502 training pairs in batches of 16, twice; none are set aside; every third update is logged, not the last one.
+    # 502 training pairs in batches of 16, twice; none are set aside; every third update is logged, without the last.
     logged = json.loads((tmp_path / "head" / "training.json").read_text())["log"]
     assert max(entry["step"] for entry in logged) == 63
     assert head.record["updates"] == 64
@@ -124,33 +125,33 @@ def test_a_model_with_an_adapter_is_not_trained_without_it(tmp_path: Path) -> No
     base = make_model("llama", tmp_path / "base")
     model: Any = transformers.AutoModelForCausalLM.from_pretrained(base)
     peft.get_peft_model(model, peft.LoraConfig(r=2, target_modules=["q_proj"])).save_pretrained(tmp_path / "lora")
-    with pytest.raises(UsageError, match="is a model with an adapter; merge"):
+    with raises_mentioning(UsageError, "lora", "adapter; merge"):
         trained(f"{base}+{tmp_path / 'lora'}", pairs, tmp_path / "head")
 
 
 def test_early_stopping_needs_articles_to_set_aside(tmp_path: Path) -> None:
     pairs = make_pairs(tmp_path / "pairs", 20, articles=6)
     base = make_model("llama", tmp_path / "base")
-    with pytest.raises(UsageError, match="too few articles to set one in 100 aside"):
+    with raises_mentioning(UsageError, "--early-stop", "1 in 100"):
         trained(base, pairs, tmp_path / "head", options={"early_stop": 2})
 
 
-def test_the_rate_of_an_adapter_is_a_default_and_no_more() -> None:
+def test_the_rate_of_an_adapter_is_only_a_default() -> None:
     assert find_recipe("default", "causal", "llama", lora=True).core_rate == LORA_RATE
     assert find_recipe("default", "causal", "llama", lora=True).changed(core_rate=1e-4).core_rate == 1e-4
     assert find_recipe("published", "seq2seq", "mt5", lora=True).core_rate == 1e-4
 
 
 @pytest.mark.parametrize(
-    ("raised", "said"),
+    ("raised", "parts"),
     [
-        (OSError(28, "No space left on device"), "The disk of .* is full; make space"),
-        (RuntimeError("PytorchStreamWriter failed writing file"), "The disk of .* is full; make space"),
-        (torch.OutOfMemoryError("CUDA out of memory"), "too little memory for batches of 64 pairs"),
+        (OSError(28, "No space left on device"), ["head is full", "disk space"]),
+        (RuntimeError("PytorchStreamWriter failed writing file"), ["head is full", "disk space"]),
+        (torch.OutOfMemoryError("CUDA out of memory"), ["memory", "64 pairs", "--batch"]),
     ],
 )
-def test_too_little_space_is_said(
-    raised: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_too_little_space_is_an_error(
+    raised: Exception, parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise raised
@@ -160,7 +161,7 @@ def test_too_little_space_is_said(
     with monkeypatch.context() as patched:
         patched.setattr(HeadTrainer, "_save_checkpoint", fail)
         patched.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=0))
-        with pytest.raises(TiltmeterError, match=said):
+        with raises_mentioning(TiltmeterError, *parts):
             trained(base, pairs, tmp_path / "head")
     with monkeypatch.context() as patched:
         patched.setattr(HeadTrainer, "_save_checkpoint", fail)
@@ -170,10 +171,10 @@ def test_too_little_space_is_said(
     trained(base, pairs, tmp_path / "head")
 
 
-def test_what_a_training_leaves_that_was_killed_after_its_head_was_finished_is_swept(tmp_path: Path) -> None:
+def test_leftovers_of_a_finished_training_are_deleted(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({KEY: {}}), encoding="utf-8")
     (tmp_path / ".training" / "checkpoints").mkdir(parents=True)
     (tmp_path / ".lock").touch()
-    with pytest.raises(UsageError, match="holds a finished head"):
+    with raises_mentioning(UsageError, str(tmp_path), "finished head"):
         TrainingFolder(tmp_path).check("base", force=False)
     assert [path.name for path in tmp_path.iterdir()] == ["config.json"]

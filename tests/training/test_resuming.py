@@ -1,4 +1,4 @@
-"""A training that is interrupted goes on to the same weights and the same curve, bit for bit on a CPU."""
+"""A resumed training ends with the same weights and the same log, bit by bit on a CPU."""
 
 import json
 from contextlib import AbstractContextManager, nullcontext
@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.support.messages import raises_mentioning
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import UsageError
 from tiltmeter.progress.progress import Progress, ReportProgress, hide_progress
@@ -26,7 +27,7 @@ class Killed(BaseException):
 
 
 class Clock:
-    """A clock that an update of the weights takes one second by."""
+    """A clock on which a weight update takes one second."""
 
     def __init__(self) -> None:
         self.now, self.step = 0.0, 0
@@ -34,7 +35,7 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
-    def tell(self, step: int) -> None:
+    def advance(self, step: int) -> None:
         self.now += step == self.step + 1
         self.step = step
 
@@ -46,7 +47,7 @@ def train(
         if progress.done == kill_at:
             raise Killed
         if clock:
-            clock.tell(progress.done)
+            clock.advance(progress.done)
 
     chosen = TrainingOptions(**{"checkpoints": 6, "seed": 4, **options})
 
@@ -68,7 +69,7 @@ def test_an_interrupted_training_ends_with_the_same_weights_and_curve(
     clock = Clock()
     monkeypatch.setattr(trainer, "time", clock)
     pairs = make_pairs(tmp_path / "pairs", 600)
-    # With dropout, whose random numbers must go on, too.
+    # With dropout, whose random state must be restored, too.
     base = make_model("distilbert", tmp_path / "base")
     whole = train(base, pairs, tmp_path / "whole", clock=clock).record
     assert (whole["updates"], whole["seconds"]) == (30, 30)
@@ -76,20 +77,20 @@ def test_an_interrupted_training_ends_with_the_same_weights_and_curve(
         with pytest.raises(Killed):
             train(base, pairs, tmp_path / "interrupted", kill_at=at, clock=clock)
         assert not (tmp_path / "interrupted" / "config.json").exists()
-    # As if killed while a checkpoint was written.
+    # An incomplete checkpoint, as of a process that was killed while writing it.
     checkpoints = TrainingFolder(tmp_path / "interrupted").checkpoints
     newest = find_last_checkpoint(checkpoints)
     assert newest is not None
     assert newest.name == "checkpoint-20"
     (checkpoints / "checkpoint-25").mkdir()
-    # 20 seconds to the last whole checkpoint, and 10 from there.
+    # 20 seconds to the last complete checkpoint, and 10 from there.
     assert train(base, pairs, tmp_path / "interrupted", clock=clock).record["seconds"] == 30
     weights, log = outcome(tmp_path / "interrupted")
     expected, expected_log = outcome(tmp_path / "whole")
     assert log == expected_log
     assert weights.keys() == expected.keys()
     assert all(torch.equal(weights[name], expected[name]) for name in expected)
-    # Of which a model's fingerprint is made, too.
+    # The fingerprint of a model depends on the tokenizer, too.
     tokenizers = [(tmp_path / name / "tokenizer.json").read_bytes() for name in ("whole", "interrupted")]
     assert tokenizers[0] == tokenizers[1]
     assert not (tmp_path / "interrupted" / ".training").exists()
@@ -100,29 +101,29 @@ def test_other_settings_do_not_resume(tmp_path: Path) -> None:
     base = make_model("llama", tmp_path / "base")
     with pytest.raises(Killed):
         train(base, pairs, tmp_path / "head", kill_at=1)
-    with pytest.raises(UsageError, match=r"unfinished training with other settings \(options\)"):
+    with raises_mentioning(UsageError, "head", "(options)", "--force"):
         train(base, pairs, tmp_path / "head", seed=5)
     head = train(base, pairs, tmp_path / "head")
-    with pytest.raises(UsageError, match="finished head"):
+    with raises_mentioning(UsageError, "finished head"):
         train(base, pairs, head.out)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("keep me")
-    with pytest.raises(UsageError, match="holds other files"):
+    with raises_mentioning(UsageError, "mine", "other files"):
         train(base, pairs, tmp_path / "mine")
 
 
-def test_early_stopping_keeps_the_best_weights_and_is_resumed_exactly(
+def test_early_stopping_uses_the_best_weights_and_is_resumed_exactly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairs = make_pairs(tmp_path / "pairs", 600)
     base = make_model("llama", tmp_path / "base")
     evaluated: list[torch.Tensor] = []
 
-    def never_lower_than_at_first(module: Any, **_: Any) -> dict[str, float]:
+    def return_constant_loss(module: Any, **_: Any) -> dict[str, float]:
         evaluated.append(module.head[0].weight.detach().clone())
         return {"loss": 1.0, "accuracy": 50.0}
 
-    monkeypatch.setattr(head_training, "compute_validation_metrics", never_lower_than_at_first)
+    monkeypatch.setattr(head_training, "compute_validation_metrics", return_constant_loss)
     whole = train(base, pairs, tmp_path / "whole", early_stop=2).record
     assert (whole["updates"], len(evaluated)) == (15, 3)  # of 30, with an evaluation every 5
     best = load_file(tmp_path / "whole" / "head.safetensors")["0.weight"]
@@ -134,9 +135,8 @@ def test_early_stopping_keeps_the_best_weights_and_is_resumed_exactly(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(
-            head_training, "compute_logits", killed
-        )  # when the held-out pairs are decided, after the last update
+        # Killed in the evaluation on held-out pairs, after the last update.
+        patched.setattr(head_training, "compute_logits", killed)
         with pytest.raises(Killed):
             train(base, pairs, tmp_path / "interrupted", early_stop=2)
     assert train(base, pairs, tmp_path / "interrupted", early_stop=2).record["updates"] == 15

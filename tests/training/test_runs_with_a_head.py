@@ -1,4 +1,4 @@
-"""`tiltmeter run` of a trained head: it answers between sentences, its base within them."""
+"""`tiltmeter run` with a trained head: it answers next-sentence questions, and its base model all others."""
 
 import json
 import math
@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import tiltmeter
+from tests.support.messages import raises_mentioning
 from tests.training.made_task import make_model, make_pairs
 from tiltmeter.errors import ModelError
 from tiltmeter.models.local_opener import open_local_model
@@ -49,7 +50,7 @@ def items(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_head_answers_between_sentences_and_its_base_within_them(head: Path, items: Path) -> None:
+def test_the_head_answers_next_sentence_questions_and_its_base_all_others(head: Path, items: Path) -> None:
     result = tiltmeter.evaluate(str(head), str(items), device="cpu")
     alone = tiltmeter.evaluate(str(head.parent / "base"), str(items), device="cpu")
     scores = result.scores.set_index(["item", "role"])["score"]
@@ -78,24 +79,24 @@ def test_the_head_answers_between_sentences_and_its_base_within_them(head: Path,
 
 
 def test_two_devices_answer_as_one(head: Path, items: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    between = tmp_path / "between.jsonl"  # the head's own questions; those of the base are asked as of any model
+    between = tmp_path / "between.jsonl"  # only questions for the head
     between.write_text(items.read_text().splitlines()[0])
     one = tiltmeter.evaluate(str(head), str(between), device="cpu").scores["score"]
-    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "empty"))  # or the stored answers would be read
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "empty"))  # without stored answers
     two = tiltmeter.evaluate(str(head), str(between), devices=("cpu", "cpu")).scores["score"]
     assert two.tolist() == pytest.approx(one.tolist(), rel=1e-5)
 
 
-def test_a_head_answers_without_speed_ups_and_with_its_kind_named(head: Path, items: Path) -> None:
+def test_a_head_answers_without_speed_ups_and_with_an_explicit_kind(head: Path, items: Path) -> None:
     expected = tiltmeter.evaluate(str(head), str(items), device="cpu").scores["score"].tolist()
     plain = tiltmeter.evaluate(str(head), str(items), device="cpu", plain=True, kind="causal")
     assert plain.scores["score"].tolist() == pytest.approx(expected, rel=1e-4)
-    with pytest.raises(ModelError, match="head of a causal model and cannot be used as masked"):
+    with raises_mentioning(ModelError, "causal", "as masked"):
         tiltmeter.evaluate(str(head), str(items), device="cpu", kind="masked")
 
 
-def test_a_chat_template_and_a_head_exclude_each_other(head: Path, items: Path) -> None:
-    with pytest.raises(ModelError, match="not trained inside a chat template"):
+def test_a_head_cannot_be_used_with_a_chat_template(head: Path, items: Path) -> None:
+    with raises_mentioning(ModelError, "chat template"):
         tiltmeter.evaluate(str(head), str(items), device="cpu", chat_template=True)
 
 
@@ -104,9 +105,9 @@ def test_a_report_names_the_base_model(head: Path, items: Path) -> None:
     assert describe_model(build_model_entry(entry))["next-sentence head"] == "recommended, trained from ../base"
 
 
-def test_a_head_and_its_base_are_not_compared_silently(head: Path, items: Path, tmp_path: Path) -> None:
+def test_comparing_a_head_with_its_base_gives_a_note(head: Path, items: Path, tmp_path: Path) -> None:
     for name in ("head", "base"):
         tiltmeter.evaluate(str(head.parent / name), str(items), device="cpu", out=str(tmp_path / name))
-    shown = tiltmeter.compare([tmp_path / "head", tmp_path / "base"])
-    assert "different protocols" in " ".join(shown.notes)
-    assert {difference.part for difference in shown.differences} == {"intrasentence"}
+    comparison = tiltmeter.compare([tmp_path / "head", tmp_path / "base"])
+    assert "different protocols" in " ".join(comparison.notes)
+    assert {difference.part for difference in comparison.differences} == {"intrasentence"}

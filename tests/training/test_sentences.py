@@ -1,4 +1,4 @@
-"""Sentences: which are used, how they are cut and compared, and which are in another language."""
+"""Selection, cutting and comparison of sentences, and detection of other languages."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tiltmeter.training.sentences import (
 )
 
 
-def test_a_sentence_does_not_go_on_in_the_next_block() -> None:
+def test_a_sentence_does_not_continue_in_the_next_block() -> None:
     blocks = ["One sentence. And  a\nhalf", "of it. Dr. Smith came, e.g. by train."]
     assert list(split_sentences(blocks, "en")) == [
         "One sentence.",
@@ -61,7 +61,7 @@ def test_the_digest_ignores_case_and_spaces_and_the_form_of_accents() -> None:
 
 
 @pytest.mark.parametrize("language", ["de", "fr"])
-def test_english_in_another_language_is_found(language: str) -> None:
+def test_english_in_another_language_is_detected(language: str) -> None:
     check = create_language_check(language, frozenset({"en", "de", "fr"}))
     assert check is not None
     english = [text for texts in made("en", 20).values() for text in texts]
@@ -70,7 +70,7 @@ def test_english_in_another_language_is_found(language: str) -> None:
     assert sum(check.other_language(text) is not None for text in own) == 0
 
 
-def test_checks_of_two_languages_do_not_disturb_each_other() -> None:
+def test_checks_of_two_languages_are_independent() -> None:
     swedish = create_language_check("sv", frozenset({"sv"}))
     german, english = create_language_check("de", frozenset({"de"})), create_language_check("en", frozenset({"en"}))
     assert swedish is not None
@@ -82,5 +82,5 @@ def test_checks_of_two_languages_do_not_disturb_each_other() -> None:
     assert english.other_language(text) == "de"
 
 
-def test_a_language_that_is_not_known_is_not_checked() -> None:
+def test_an_unsupported_language_is_not_checked() -> None:
     assert create_language_check("tlh", frozenset()) is None

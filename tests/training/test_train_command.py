@@ -1,4 +1,4 @@
-"""`tiltmeter train next-sentence`, `evaluate` and `convert` by the command line."""
+"""`tiltmeter train next-sentence`, `evaluate` and `convert` on the command line."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.support.command import command
+from tests.support.messages import assert_mentions
 from tests.support.patience import PATIENCE
 from tests.training.made_task import TOPICS, make_model, make_pairs, sentence
 
@@ -45,7 +46,7 @@ def test_articles_become_a_head(
 
 
 def write_articles(folder: Path, seed: int) -> str:
-    """Twenty articles; returns the words of the command."""
+    """Write twenty articles, and return the value of --articles."""
     random = np.random.default_rng(seed)
     folder.mkdir()
     for index in range(20):
@@ -54,52 +55,52 @@ def write_articles(folder: Path, seed: int) -> str:
     return f"en={folder}"
 
 
-def test_pairs_of_other_articles_are_not_taken_for_these(
+def test_pairs_of_other_articles_are_not_reused(
     base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old, new = (write_articles(tmp_path / name, seed) for name, seed in (("old", 1), ("new", 2)))
     out = tmp_path / "head"
     words = ("train", "next-sentence", base, "--out", str(out), "--passes", "1", "--cpu")
     assert command(monkeypatch, *words, "--articles", old) == 0
-    (out / "config.json").rename(tmp_path / "config.json")  # as if it had been interrupted
+    (out / "config.json").rename(tmp_path / "config.json")  # as after an interruption
     (out / ".training").mkdir()
     (out / ".training" / "settings.json").write_text("{}")
     assert command(monkeypatch, *words, "--articles", new) == 2
-    assert "holds pairs of other articles or another seed" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, str(out / "pairs"), "--articles", "--seed")
     assert command(monkeypatch, *words, "--articles", old, "--seed", "1") == 2
-    assert "holds pairs of other articles or another seed" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, str(out / "pairs"), "--articles", "--seed")
     assert command(monkeypatch, *words, "--articles", new, "--force") == 0
     (source,) = json.loads((out / "training.json").read_text())["data"]["sources"]
     assert source["name"] == str(tmp_path / "new")
 
 
-def test_no_pairs_are_made_in_a_folder_that_cannot_be_used(
+def test_no_pairs_are_created_in_an_unusable_folder(
     base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     articles = write_articles(tmp_path / "articles", 1)
     assert command(monkeypatch, "train", "next-sentence", base, "--out", base, "--articles", articles, "--force") == 2
-    assert "is the folder of the model itself" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, base, "the model itself")
     assert not (Path(base) / "pairs").exists()
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "parts"),
     [
-        (["--out", "h"], "Give articles with --articles"),
-        (["--out", "h", "--pairs", "nowhere"], "make pairs with `tiltmeter train pairs`"),
-        (["--out", "h", "--articles", "en=nowhere"], "nowhere"),
-        (["--out", "h", "--pairs", "pairs", "--head", "best"], "no design of a head; choose recommended or published"),
-        (["--out", "h", "--pairs", "pairs", "--recipe", "best"], "no recipe; choose default or published"),
-        (["--out", "h", "--pairs", "pairs", "--precision", "float16", "--cpu"], "float16 needs a GPU"),
-        (["--out", "h", "--pairs", "pairs", "--passes", "0"], "passes must be more than 0"),
-        (["--out", "h", "--pairs", "pairs", "--early-stop", "0"], "at least 1, not 0"),
-        (["--out", "h", "--pairs", "pairs", "--log-to", "paper"], "no tracker; choose tensorboard or trackio"),
-        (["--out", "file", "--pairs", "pairs"], "is a file; name a folder"),
+        (["--out", "h"], ["--articles", "--pairs"]),
+        (["--out", "h", "--pairs", "nowhere"], ["nowhere", "`tiltmeter train pairs`"]),
+        (["--out", "h", "--articles", "en=nowhere"], ["nowhere"]),
+        (["--out", "h", "--pairs", "pairs", "--head", "best"], ["--head best", "recommended or published"]),
+        (["--out", "h", "--pairs", "pairs", "--recipe", "best"], ["--recipe best", "default or published"]),
+        (["--out", "h", "--pairs", "pairs", "--precision", "float16", "--cpu"], ["float16 needs a GPU"]),
+        (["--out", "h", "--pairs", "pairs", "--passes", "0"], ["passes", "not 0"]),
+        (["--out", "h", "--pairs", "pairs", "--early-stop", "0"], ["--early-stop", "not 0"]),
+        (["--out", "h", "--pairs", "pairs", "--log-to", "paper"], ["--log-to paper", "tensorboard or trackio"]),
+        (["--out", "file", "--pairs", "pairs"], ["file is a file", "--out"]),
     ],
 )
-def test_what_cannot_be_trained(
+def test_invalid_trainings(
     words: list[str],
-    said: str,
+    parts: list[str],
     base: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -109,16 +110,16 @@ def test_what_cannot_be_trained(
     make_pairs(tmp_path / "pairs", 100)
     (tmp_path / "file").write_text("")
     assert command(monkeypatch, "train", "next-sentence", base, *words) == 2
-    assert said in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, *parts)
     assert not (tmp_path / "h").exists() or not list((tmp_path / "h").glob("*.safetensors"))
 
 
-def test_what_is_no_head_is_not_evaluated(
+def test_only_heads_are_evaluated(
     base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs = make_pairs(tmp_path / "pairs", 100)
     assert command(monkeypatch, "train", "evaluate", base, "--pairs", str(pairs)) == 2
-    assert "is no next-sentence head" in capsys.readouterr().err
+    assert_mentions(capsys.readouterr().err, base, "not a next-sentence head")
 
 
 @pytest.mark.slow
@@ -129,13 +130,13 @@ def test_two_processes_train_one_head(base: str, tmp_path: Path, monkeypatch: py
     together = [*launch, *train, "--accumulate", "1", "--articles", articles, "--out", str(tmp_path / "two")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run(together, check=True, env=environment, capture_output=True, timeout=PATIENCE)
-    pairs = tmp_path / "two" / "pairs"  # made by the first process
+    pairs = tmp_path / "two" / "pairs"  # created by the first process
     alone = [*train, "--accumulate", "2", "--pairs", str(pairs), "--out", str(tmp_path / "one")]
     assert command(monkeypatch, *alone) == 0
     two, one = (json.loads((tmp_path / name / "training.json").read_text()) for name in ("two", "one"))
     assert (two["processes"], one["processes"]) == (2, 1)
     assert two["updates"] == one["updates"]
-    # Two processes with a batch each do what one does with two batches.
+    # Two processes with one batch each are equivalent to one process with two batches.
     weights = [load_file(tmp_path / name / "model.safetensors") for name in ("two", "one")]
     for name, tensor in weights[0].items():
         torch.testing.assert_close(tensor, weights[1][name], atol=2e-4, rtol=1e-3)

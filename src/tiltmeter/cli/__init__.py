@@ -13,7 +13,7 @@ from tiltmeter.cli.error_boundary import TyperWrapped, report_errors
 from tiltmeter.cli.help import with_plain_types
 from tiltmeter.safe_output import guard_output
 
-# The commands in the order of the help, with their modules. A function is a command, an `app` a group of commands.
+# Module and attribute of each command, in the order of the help. An attribute `app` is a group of commands.
 _COMMANDS = {
     **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
     "matrix": ("matrix", "matrix"),
@@ -24,32 +24,43 @@ _COMMANDS = {
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }
 
-# Commands of groups that are asked for so often that nothing else is imported for them.
-_ALONE = {("data", "list"): ("data_list", "list_data")}
+# Frequent commands of groups: only their own module is imported, so that they start quickly.
+_SINGLE_COMMANDS = {("data", "list"): ("data_list", "list_data")}
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"tiltmeter {tiltmeter.__version__}")
         raise typer.Exit
 
 
 def _tiltmeter(
-    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
-    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error, too; may stand anywhere."),
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+    ),
+    debug: bool = typer.Option(
+        False, "--debug", help="Print the traceback of an error; accepted anywhere on the command line."
+    ),
 ) -> None:
     """Measure the stereotypical bias of language models and translation systems, with confidence intervals.
 
-    Start with `tiltmeter run`: it measures the embedded model (SmolLM2-135M-Instruct, Q4_1) on the starter set in about
-    a minute.
+    **Examples**
+
+    `tiltmeter run`: measure the embedded model on the starter set, in about a minute
+
+    `tiltmeter run bert-base-cased --on stereoset:en --out runs/bert`: measure a model of the Hugging Face hub
+
+    `tiltmeter data list`: list all data sets
+
+    `tiltmeter COMMAND --help`: options and examples of a command
     """
 
 
 class _CommandGroup(TyperGroup):
-    """The commands; Typer ends without a word after Ctrl-C, and takes the end of a file for a refusal of the user."""
+    """The root command. Typer would end without a message after Ctrl-C and at the end of standard input."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Run the command that was asked for."""
+        """Run the selected command."""
         try:
             return super().invoke(ctx)
         except (KeyboardInterrupt, EOFError) as error:
@@ -57,51 +68,50 @@ class _CommandGroup(TyperGroup):
 
 
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
-    """The command line with these commands; only their modules are imported."""
-    made = typer.Typer(
+    """Return the command line with these commands; only their modules are imported."""
+    root = typer.Typer(
         cls=_CommandGroup,
         no_args_is_help=True,
         rich_markup_mode="markdown",
         pretty_exceptions_show_locals=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    made.callback()(_tiltmeter)
+    root.callback()(_tiltmeter)
     for name in names:
         module, attribute = _COMMANDS[name]
-        found = getattr(import_module(f"tiltmeter.cli.{module}"), attribute)
-        if isinstance(found, typer.Typer):
-            made.add_typer(found, name=name)
+        command = getattr(import_module(f"tiltmeter.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            root.add_typer(command, name=name)
         else:
-            made.command()(found)
-    return made
+            root.command()(command)
+    return root
 
 
 def _build_single_command(group: str, command: str) -> typer.Typer:
-    """The command line with one command of a group."""
-    module, attribute = _ALONE[group, command]
-    made, inside = make_app([]), typer.Typer(rich_markup_mode="markdown")
-    inside.command(command)(getattr(import_module(f"tiltmeter.cli.{module}"), attribute))
-    made.add_typer(inside, name=group)
-    return made
+    module, attribute = _SINGLE_COMMANDS[group, command]
+    root, inner = make_app([]), typer.Typer(rich_markup_mode="markdown")
+    inner.command(command)(getattr(import_module(f"tiltmeter.cli.{module}"), attribute))
+    root.add_typer(inner, name=group)
+    return root
 
 
 def __getattr__(name: str) -> Any:
-    """`app`, the whole command line, is made when it is asked for."""
+    """Build `app`, the whole command line, on first use."""
     if name != "app":
         raise AttributeError(f"module 'tiltmeter.cli' has no attribute {name!r}")
     return make_app()
 
 
 def main() -> None:
-    """Run the command line; errors end with a message, and with a traceback if `--debug` is given."""
+    """Run the command line; print errors as messages, and with `--debug` also as tracebacks."""
     words = sys.argv[1:]
-    before = words[: words.index("--")] if "--" in words else words
-    debug = "--debug" in before
-    sys.argv[1:] = [word for word in before if word != "--debug"] + words[len(before) :]
+    options = words[: words.index("--")] if "--" in words else words
+    debug = "--debug" in options
+    sys.argv[1:] = [word for word in options if word != "--debug"] + words[len(options) :]
     with guard_output(), report_errors(debug=debug):
-        if tuple(sys.argv[1:3]) in _ALONE:
+        if tuple(sys.argv[1:3]) in _SINGLE_COMMANDS:
             app = _build_single_command(*sys.argv[1:3])
         else:
-            named = sys.argv[1:2]
-            app = make_app(named if named and named[0] in _COMMANDS else _COMMANDS)
+            first = sys.argv[1:2]
+            app = make_app(first if first and first[0] in _COMMANDS else _COMMANDS)
         with_plain_types(typer.main.get_command(app))()

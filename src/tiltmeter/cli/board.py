@@ -1,4 +1,4 @@
-"""`tiltmeter board`: many runs as a static site."""
+"""`tiltmeter board`: write a static site about many runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,40 +9,45 @@ from tiltmeter.cli.output import print_note
 
 
 def board(
-    runs: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Folders with runs in them, at any depth.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the site; a board in it is replaced.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Folders that contain runs, at any depth.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Write the site to this folder; an existing board in it is replaced.")
+    ],
     reference: Annotated[
-        str, typer.Option("--reference", help="The model that others are tested against; the least biased by default.")
+        str,
+        typer.Option(
+            "--reference", help="The model against which all others are tested; the default is the least biased one."
+        ),
     ] = "",
     attributes: Annotated[
         Path | None,
         typer.Option(
             "--attributes",
-            help="A TOML file with attributes, series and steps of models; by default the plan of the runs.",
+            help="A TOML file with attributes, series and steps of models; the default is the plan of the runs.",
         ),
     ] = None,
     with_reports: Annotated[
-        bool, typer.Option("--with-reports", help="Copy the reports of runs that have one, and link to them.")
+        bool, typer.Option("--with-reports", help="Copy the existing reports of runs to the site, and link to them.")
     ] = False,
 ) -> None:
     """Write a site with the results of many runs: tables, a page per model and benchmark, trends, CSV and JSON.
+
+    The site needs no server and no network: open `index.html` in a browser. Only comparable values share a column.
+    Ranks are ranges with 95% confidence. Unreadable runs are listed with the reason.
 
     **Examples**
 
     `tiltmeter board runs/matrix --out site`
 
     `tiltmeter board runs/matrix runs/older --out site --reference google-bert/bert-base-cased --with-reports`
-
-    The site needs no server and loads nothing: open `index.html` in a browser. Only numbers that can be compared share
-    a column, and ranks are ranges that hold with 95% confidence. Runs that cannot be read are listed with the reason.
     """
     from tiltmeter.cluster.board.site_files import write_board
 
     written = write_board(runs, out, reference=reference, attributes=attributes, with_reports=with_reports)
     for run in written.broken[:10]:
-        print_note(f"Not shown: {run.name}. {run.reason}")
+        print_note(f"Omitted: {run.name}. {run.reason}")
     if len(written.broken) > 10:
-        print_note(f"{len(written.broken) - 10} more runs are not shown; the page lists them.")
+        print_note(f"{len(written.broken) - 10} more runs are omitted; the page lists them.")
     for note in written.notes[:10]:
         print_note(note)
     if len(written.notes) > 10:

@@ -13,52 +13,62 @@ from tiltmeter.printable_text import create_plain_console, format_json
 def check(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     maximum: Annotated[
-        list[str] | None, typer.Option("--max", metavar="RULE", help='An upper limit: "stereoset.SS distance 5".')
+        list[str] | None,
+        typer.Option(
+            "--max", metavar="RULE", help='An upper limit, such as "stereoset.SS distance 5"; repeat for more.'
+        ),
     ] = None,
     minimum: Annotated[
-        list[str] | None, typer.Option("--min", metavar="RULE", help='A lower limit: "stereoset.LMS 70".')
+        list[str] | None,
+        typer.Option("--min", metavar="RULE", help='A lower limit, such as "stereoset.LMS 70"; repeat for more.'),
     ] = None,
-    baseline: Annotated[Path | None, typer.Option(metavar="RUN", help="The run to compare with, item by item.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="The run to compare with, item by item; needs --no-worse-than.")
+    ] = None,
     no_worse_than: Annotated[
         list[str] | None,
         typer.Option(
             metavar="RULE",
-            help='How much farther from the ideal than the baseline it may be: 2, or "stereoset.LMS 3".',
+            help='The allowed increase of the distance from the ideal over the baseline: 2, or "stereoset.LMS 3".',
         ),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="A file with more rules; `tiltmeter.toml` in this folder if no rule is given."
+            metavar="FILE",
+            help="A TOML file with more rules; without rules, `tiltmeter.toml` in the current folder is used.",
         ),
     ] = None,
     strict: Annotated[
         bool | None,
         typer.Option(
-            "--strict/--lenient", help="Pass only rules shown to hold (default) / fail only rules shown to be broken."
+            "--strict/--lenient",
+            help="Strict (default): a rule passes only if the data show that it is met. "
+            "Lenient: it fails only if the data show that it is violated.",
         ),
     ] = None,
     across: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="WHAT", help="Allow a baseline that differs in `kinds`, `protocols`, `editions` or `tokenizers`."
+            metavar="NAME", help="Allow a baseline that differs in `kinds`, `protocols`, `editions` or `tokenizers`."
         ),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Print the number of items each rule needs, without checking it.")
+        bool, typer.Option("--plan", help="Print the number of items that each rule needs, and check nothing.")
     ] = False,
     markdown: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write a summary in Markdown. It is also added to $GITHUB_STEP_SUMMARY if that is set."
+            metavar="FILE",
+            help="Write a summary in Markdown to this file; $GITHUB_STEP_SUMMARY always gets it if it is set.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
-    """Check a run against rules: exit code 1 if a rule fails, 2 if a rule cannot be read or matches nothing.
+    """Check a run against rules: exit code 1 if a rule fails, 2 if a rule is invalid or matches nothing.
 
-    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`; `distance` limits the distance from the ideal. It
-    is judged on an end of the 95% interval, not on the value: a maximum on the upper end, or the lower if `--lenient`.
+    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`; `distance` limits the distance from the ideal. A
+    rule is applied to the 95% interval, not to the value: a maximum to the upper end, or with `--lenient` to the lower.
 
     **Examples**
 
@@ -77,14 +87,12 @@ def check(
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.gate_config import NAME, read_gate_config
     from tiltmeter.files import append_text, reject_unwritable_file, write_text
-    from tiltmeter.reports.check_results import print_rule_plan as print_plan
-    from tiltmeter.reports.check_results import print_verdicts, to_dict
-    from tiltmeter.reports.check_results import render_markdown as to_markdown
+    from tiltmeter.reports.check_results import print_rule_plan, print_verdicts, render_markdown, to_dict
 
     if markdown is not None:
         reject_unwritable_file(markdown)
-    given = bool(maximum or minimum or no_worse_than)
-    if config is None and not given and Path(NAME).is_file():
+    has_rules = bool(maximum or minimum or no_worse_than)
+    if config is None and not has_rules and Path(NAME).is_file():
         config = Path(NAME)
     lenient, rules = False, []
     if config is not None:
@@ -104,13 +112,13 @@ def check(
         across=[name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
     )
     if plan:
-        print_plan(verdicts, create_plain_console())
+        print_rule_plan(verdicts, create_plain_console())
         return
     if as_json:
         typer.echo(format_json([to_dict(verdict) for verdict in verdicts]))
     else:
         print_verdicts(verdicts, create_plain_console(), lenient=lenient)
-    summary = to_markdown(verdicts, lenient=lenient)
+    summary = render_markdown(verdicts, lenient=lenient)
     if markdown is not None:
         write_text(markdown, summary)
     if log := os.environ.get("GITHUB_STEP_SUMMARY"):

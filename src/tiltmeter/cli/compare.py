@@ -14,67 +14,78 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.paired_difference import Comparison
     from tiltmeter.comparing.size_slopes import SizeComparison
 
-_ITEMS = 200
+_DEFAULT_ITEMS = 200
 
 
 def compare(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Folders of runs, or with runs below them, such as that of a matrix."),
+        typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs, such as that of a matrix."),
     ],
     by: Annotated[
         str | None,
-        typer.Option(help="`model`, `language`, or `any` (different models in different languages)."),
+        typer.Option(help="Compare by `model`, by `language`, or `any` (different models in different languages)."),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A model, language or run with which all others are compared.")
+        str | None, typer.Option(metavar="NAME", help="The model, language or run with which all others are compared.")
     ] = None,
-    measure: Annotated[list[str] | None, typer.Option(help="Compare this measure only: `SS`, `CPS`, `S_JSD` …")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Compare only this measure, such as `SS` or `CPS`; repeat for more.")
+    ] = None,
     group: Annotated[
         str | None,
         typer.Option(
             metavar="ATTRIBUTE",
-            help="Compare groups of models or languages: `instruct`, `script=Latin,Cyrillic`.",
+            help="Compare groups of models or languages by an attribute: `instruct`, `script=Latin,Cyrillic`.",
         ),
     ] = None,
     size: Annotated[
-        bool, typer.Option("--size", help="The slope of each measure by the size of models, within families.")
+        bool, typer.Option("--size", help="Estimate the slope of each measure by model size, within model families.")
     ] = False,
     attributes: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML file with attributes of models; by default `plan.toml` beside or above the runs.",
+            help="A TOML file with attributes of models; the default is `plan.toml` near the runs.",
         ),
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Use only these items: `bias_type=gender`.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="Use only items with this value, such as `bias_type=gender`; repeat for more."
+        ),
     ] = None,
     across: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="WHAT",
-            help="Compare runs that differ in `kinds`, `protocols`, `editions` or `tokenizers`, with a warning.",
+            metavar="NAME",
+            help="Allow runs that differ in `kinds`, `protocols`, `editions` or `tokenizers`, with a warning.",
         ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the items on which they disagree.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write an HTML page with the comparison and the items with the largest differences."
+        ),
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option("--figures", help="With --size, a folder for the figures as SVG, PNG and PDF files.")
+        Path | None,
+        typer.Option("--figures", help="With --size: save the figures to this folder as SVG, PNG and PDF files."),
     ] = None,
-    items: Annotated[int, typer.Option(min=0, help="The number of those items on the page; 0 for all.")] = _ITEMS,
+    items: Annotated[
+        int, typer.Option(min=0, help="The number of items on the page of --html; 0 for all.")
+    ] = _DEFAULT_ITEMS,
     everything: Annotated[
-        bool, typer.Option("--all", help="Of more than four models or languages: all pairs after the summary.")
+        bool, typer.Option("--all", help="For more than four models or languages: print all pairs after the summary.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
 ) -> None:
     """Compare models on the same items, and languages on translations of the same items.
 
     Differences are paired by item, with 95% intervals and Holm's correction over all tests of one measure on one
-    benchmark. Items that only one side has are counted and left out. Only models of one kind, with the same protocol
-    and data, are compared; `--across` allows more, with a warning. Of more than four models or languages a summary is
-    printed: for each measure, which of them differ; `--all` prints the pairs as well.
+    benchmark. Items that only one side has are counted and left out. Only models of the same kind, protocol and data
+    are compared, unless `--across` is given. For more than four models or languages, a summary of the significant
+    differences is printed; `--all` adds the pairs.
 
     **Examples**
 
@@ -90,7 +101,7 @@ def compare(
 
     `tiltmeter compare runs/bert runs/roberta runs/multilingual --group multilingual --attributes models.toml`
 
-    `tiltmeter compare runs/matrix`: all runs in a folder.
+    `tiltmeter compare runs/matrix`: all runs in a folder
 
     `tiltmeter compare runs/multilingual --by language --group "grammatical gender"`
 
@@ -103,30 +114,30 @@ def compare(
     from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
     if figures is not None and not size:
-        raise UsageError("--figures is for --size; add it, or use `tiltmeter report`.")
+        raise UsageError("--figures needs --size; add it, or use `tiltmeter report`.")
     if html is not None:
         reject_unwritable_file(html)
     if figures is not None:
         reject_unwritable_folder(figures)
     chosen_by = parse_choice(by, BY, "--by")
-    asked: Any = {
+    options: Any = {
         "baseline": baseline,
         "measures": measure or (),
         "where": _parse_filters(where or []),
         "across": [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
         "attributes": attributes,
     }
-    if (group is not None or size) and (everything or items != _ITEMS):
+    if (group is not None or size) and (everything or items != _DEFAULT_ITEMS):
         ignored = "--all" if everything else "--items"
-        raise UsageError(f"{ignored} is for comparisons of single models or languages; leave it out.")
+        raise UsageError(f"{ignored} cannot be combined with --group or --size; leave it out.")
     if group is not None and size:
-        raise UsageError("--size is by the models' own size and family; leave out --by and --group.")
+        raise UsageError("--size cannot be combined with --group; leave out one of them.")
     if group is not None:
-        _print_groups(api.compare(runs, by=chosen_by, group=group, **asked), as_json, html)
+        _print_groups(api.compare(runs, by=chosen_by, group=group, **options), as_json, html)
     elif size:
-        _print_sizes(api.compare(runs, by=chosen_by, size=True, **asked), as_json, html, figures)
+        _print_sizes(api.compare(runs, by=chosen_by, size=True, **options), as_json, html, figures)
     else:
-        _print_pairs(api.compare(runs, by=chosen_by, **asked), as_json, html, items, everything)
+        _print_pairs(api.compare(runs, by=chosen_by, **options), as_json, html, items, everything)
 
 
 def _print_pairs(comparison: "Comparison", as_json: bool, html: Path | None, items: int, everything: bool) -> None:
@@ -184,11 +195,11 @@ def _write_page(path: Path, page: str) -> None:
     typer.echo(f"Written to {path}", err=True)
 
 
-def _parse_filters(given: list[str]) -> dict[str, str]:
-    pairs = {}
-    for text in given:
+def _parse_filters(texts: list[str]) -> dict[str, str]:
+    filters = {}
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise UsageError(f"--where {text} is not NAME=VALUE, as in bias_type=gender.")
-        pairs[name.strip()] = value.strip()
-    return pairs
+            raise UsageError(f"--where {text} is not NAME=VALUE, as in --where bias_type=gender.")
+        filters[name.strip()] = value.strip()
+    return filters

@@ -32,13 +32,14 @@ app = typer.Typer(
 
 From = Annotated[
     str | None,
-    typer.Option("--from", metavar="FORMAT", help=f"SOURCE is a file in this format: {', '.join(FORMATS)}."),
+    typer.Option("--from", metavar="FORMAT", help=f"Read SOURCE as a file of this format: {', '.join(FORMATS)}."),
 ]
 Language = Annotated[
-    str | None, typer.Option(metavar="CODE", help="The language of the file given with --from, such as de.")
+    str | None, typer.Option(metavar="CODE", help="With --from: the language of the file, such as de.")
 ]
 
-EXAMPLES = 3
+# Findings that `validate` prints for each code.
+_EXAMPLES = 3
 
 
 app.command("list")(list_data)
@@ -47,16 +48,20 @@ app.command("describe")(describe_data)
 
 @app.command()
 def get(
-    spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set.")],
+    spec: Annotated[
+        str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set, such as stereoset:de,fr.")
+    ],
     accept_no_licence: Annotated[
-        bool, typer.Option("--accept-no-licence", help="Use the files although their repository states no licence.")
+        bool,
+        typer.Option(
+            "--accept-no-licence", help="Download files although their repository states no licence; needed once."
+        ),
     ] = False,
 ) -> None:
     """Download the files of a data set, unless they are cached, and print their paths.
 
-    Files are stored in the cache (its folder is set by `TILTMETER_CACHE`). `TILTMETER_MIRROR`, a folder or an http(s)
-    address with `owner/repository/path` below it, is used instead of GitHub. Files of a repository that states no
-    licence are downloaded only with `--accept-no-licence`, given once.
+    Files are stored in the cache folder (`TILTMETER_CACHE`). If `TILTMETER_MIRROR` is set, files are read from there
+    instead of GitHub: a folder or http(s) address that contains `owner/repository/path`.
 
     **Examples**
 
@@ -64,10 +69,10 @@ def get(
 
     `tiltmeter data get crows-antistereotype --accept-no-licence`
     """
-    asked = parse_spec(spec)
-    if asked.path is not None:
-        raise UsageError(f"{spec} is a file of your own; there is nothing to download.")
-    for source in get_dataset(asked.name).select(asked.part, asked.languages):
+    dataset = parse_spec(spec)
+    if dataset.path is not None:
+        raise UsageError(f"{spec} is a local file, so there is nothing to download.")
+    for source in get_dataset(dataset.name).select(dataset.part, dataset.languages):
         for file in source.files:
             if accept_no_licence and not isinstance(file, Path) and not file.licence_stated:
                 accept_notice(file)
@@ -77,34 +82,34 @@ def get(
 
 @app.command()
 def pin() -> None:
-    """Print the hashes of the files of which Tiltmeter knows none, as they are on this machine.
+    """Print the hashes of cached files for which Tiltmeter contains no hash.
 
-    They are recorded when a file is downloaded for the first time, and checked from then on. The lines are those of the
-    tables `files` in Tiltmeter's pinned repositories: path, SHA-256 and size in bytes.
+    These hashes were recorded at the first download and are checked since then. Each line has the path, SHA-256 and
+    size in bytes, as in the `files` tables of Tiltmeter's pinned repositories.
 
     **Example**
 
     `tiltmeter data pin`
     """
-    found = list(list_unpinned_files())
+    files = list(list_unpinned_files())
     repository = None
-    for file, path in found:
+    for file, path in files:
         if path is not None:
             if file.repository != repository:
                 repository = file.repository
                 typer.echo(f"# {repository} at {file.commit}")
             typer.echo(f'"{file.path}" = "sha256:{get_sha256(path)} {path.stat().st_size}"')
-    here = sum(path is not None for _, path in found)
-    typer.echo(f"{here} of {len(found)} files without a known hash are here.", err=True)
+    cached = sum(path is not None for _, path in files)
+    typer.echo(f"{cached} of {len(files)} files without a pinned hash are cached.", err=True)
 
 
 @app.command()
 def show(
     spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set, or a .jsonl file.")],
-    limit: Annotated[int, typer.Option(min=1, help="The number of items of each part and language to show.")] = 3,
-    item: Annotated[str | None, typer.Option(metavar="ID", help="Show the item with this id only.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The number of items to print for each part and language.")] = 3,
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Print only the item with this id.")] = None,
 ) -> None:
-    """Show items. They express stereotypes; a content warning comes first.
+    """Print items of a data set or file, after a content warning: items express stereotypes.
 
     **Examples**
 
@@ -112,31 +117,31 @@ def show(
 
     `tiltmeter data show gest --item 17`
     """
-    asked = parse_spec(spec)
-    if asked.path is None:
-        typer.echo(f"Content warning: {get_dataset(asked.name).warning}", err=True)
-    items = load_spec(asked)
+    dataset = parse_spec(spec)
+    if dataset.path is None:
+        typer.echo(f"Content warning: {get_dataset(dataset.name).warning}", err=True)
+    items = load_spec(dataset)
     if item is not None:
         items = [candidate for candidate in items if candidate.id == item]
         if not items:
-            raise UsageError(f"{spec} has no item with the id {item!r}.")
-    shown: defaultdict[tuple[str, ...], int] = defaultdict(int)
+            raise UsageError(f"{spec} has no item with the id {item!r}; `tiltmeter data show {spec}` prints ids.")
+    counts: defaultdict[tuple[str, ...], int] = defaultdict(int)
     for entry in items:
         group = (entry.language, get_item_form(entry).part_of(entry) or "")
-        shown[group] += 1
-        if item is not None or shown[group] <= limit:
+        counts[group] += 1
+        if item is not None or counts[group] <= limit:
             typer.echo("\n".join(_format_item(entry)) + "\n")
 
 
 @app.command()
 def validate(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A data set as in `get`, or a file.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A data set, such as stereoset:de, or a file.")],
     format: From = None,
     language: Language = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 2 for warnings, too.")] = False,
 ) -> None:
-    """Check every item and report errors and warnings. The exit code is 2 if there are errors.
+    """Check every item and print errors and warnings; exit code 2 if there are errors.
 
     **Examples**
 
@@ -146,29 +151,29 @@ def validate(
 
     `tiltmeter data validate dev.json --from stereoset-json --language en`
     """
-    examinations = _examine(source, format, language)
+    results = _validate(source, format, language)
     if as_json:
         content = [
             {"file": checked.file, "items": len(checked.items), "findings": list(map(asdict, checked.findings))}
-            for checked in examinations
+            for checked in results
         ]
         typer.echo(format_json(content))
     else:
-        for checked in examinations:
+        for checked in results:
             _print_findings(checked)
-    if any(checked.errors or (strict and checked.findings) for checked in examinations):
+    if any(checked.errors or (strict and checked.findings) for checked in results):
         raise typer.Exit(2)
 
 
 @app.command()
 def convert(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A data set as in `get`, or a file.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="The file to write.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A data set, such as stereoset:de, or a file.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="The JSONL file to write.")],
     format: From = None,
     language: Language = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT.jsonl if it exists.")] = False,
 ) -> None:
-    """Write a data set, or a file in an upstream format, as JSONL, one item per line.
+    """Convert a data set, or a file of an upstream format, to JSONL with one item per line.
 
     **Examples**
 
@@ -178,42 +183,37 @@ def convert(
     """
     reject_unwritable_file(out)
     if out.exists() and not force:
-        raise UsageError(f"{out} already exists; --force replaces it.")
+        raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
     if format is None:
-        asked = _parse_source(source, language)
-        reject_export(asked.name)
-        items = load_spec(asked)
+        spec = _parse_source(source, language)
+        reject_export(spec.name)
+        items = load_spec(spec)
     else:
-        items = [item for checked in _examine(source, format, language) for item in checked.accept()]
+        items = [item for checked in _validate(source, format, language) for item in checked.accept()]
     write_jsonl(items, out)
     typer.echo(f"{len(items)} items written to {out}", err=True)
 
 
-def _parse_source(source: str, language: str | None = None) -> Spec:
+def _parse_source(source: str, language: str | None) -> Spec:
     if language is not None:
-        raise UsageError("--language is for files given with --from; leave it out, or name a language as in NAME:de.")
-    asked = parse_spec(source)
-    path = asked.path or Path(source)
-    if path.suffix != ".jsonl" and path.is_file() and asked.name not in DATASETS:
-        raise UsageError(f"{source} is not a .jsonl file; say what it is with --from, one of {', '.join(FORMATS)}.")
-    return asked
+        raise UsageError("--language is for files with --from; name the language of a data set as in NAME:de.")
+    spec = parse_spec(source)
+    path = spec.path or Path(source)
+    if path.suffix != ".jsonl" and path.is_file() and spec.name not in DATASETS:
+        raise UsageError(f"{source} is not a .jsonl file; name its format with --from: {', '.join(FORMATS)}.")
+    return spec
 
 
-def _examine(source: str, format: str | None, language: str | None) -> list[ValidationResult]:
+def _validate(source: str, format: str | None, language: str | None) -> list[ValidationResult]:
     known = parse_choice(format, FORMATS, "--from")
     if known is None:
-        if language is not None:
-            raise UsageError(
-                "--language is for files given with --from; leave it out, or name a language as in NAME:de."
-            )
-        return validate_spec(_parse_source(source))
+        return validate_spec(_parse_source(source, language))
     if language is None:
-        raise UsageError("--from needs --language, such as --language de.")
+        raise UsageError("--from needs the language of the file; add it, as in --language de.")
     return [validate_file(Path(source), known, language)]
 
 
 def _format_item(item: Item) -> list[str]:
-    """An item as lines of text."""
     form = get_item_form(item)
     text = form.shown(item)
     head = " · ".join(filter(None, (form.part_of(item), item.language, *form.heading(item), item.id)))
@@ -222,23 +222,23 @@ def _format_item(item: Item) -> list[str]:
     return [head, *context, *(f"    {role:<{width}}{candidate}" for role, candidate in text.texts.items())]
 
 
-def _print_findings(examination: ValidationResult) -> None:
-    """Print the findings by code with examples, errors first, the most frequent first."""
+def _print_findings(result: ValidationResult) -> None:
+    """Print findings by code with examples: errors before warnings, frequent codes first."""
     by_code: defaultdict[str, list[Finding]] = defaultdict(list)
-    for finding in examination.findings:
+    for finding in result.findings:
         by_code[finding.code].append(finding)
-    count = len(examination.findings) - len(examination.errors)
-    typer.echo(examination.file)
-    counts = {"item": len(examination.items), "error": len(examination.errors), "warning": count}
+    warnings = len(result.findings) - len(result.errors)
+    typer.echo(result.file)
+    counts = {"item": len(result.items), "error": len(result.errors), "warning": warnings}
     typer.echo(", ".join(f"{n} {name}{'s' if n != 1 else ''}" for name, n in counts.items()) + "\n")
     if by_code:
         typer.echo(f"{'severity':<9}{'code':<23}{'found':>6}{'items':>6}  meaning")
     for code, findings in sorted(by_code.items(), key=lambda entry: (entry[1][0].severity, -len(entry[1]))):
-        # One example per item: several findings in one item would be poor examples.
+        # One example per item: several findings of the same item would say little.
         firsts = list({finding.item or finding.row: finding for finding in reversed(findings)}.values())[::-1]
         meaning = list_error_codes().get(code) or list_warning_codes()[code]
         typer.echo(f"{findings[0].severity:<9}{code:<23}{len(findings):>6}{len(firsts):>6}  {meaning}")
-        for finding in firsts[:EXAMPLES]:
+        for finding in firsts[:_EXAMPLES]:
             location = ", ".join(filter(None, (finding.row, finding.field, finding.item and f"item {finding.item}")))
             typer.echo(f"{'':<9}{location}: {finding.message}" if location else f"{'':<9}{finding.message}")
     if by_code:

@@ -1,4 +1,4 @@
-"""`tiltmeter data describe`: what is in a data set, in numbers."""
+"""`tiltmeter data describe`: statistics of a data set."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
     from tiltmeter.datasets.dataset_statistics import CountPieces, LengthStatistics, PortionStatistics
 
-# Values of a grouping that are printed.
-_SHOWN = 12
+# The number of values that are printed of each grouping.
+_MAX_VALUES = 12
 
 
 def describe_data(
     spec: Annotated[str, typer.Argument(metavar="NAME[/PART][:LANGUAGE,...]", help="A data set, or a .jsonl file.")],
     tokenizer: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Also count the pieces that the tokenizer of this model makes.")
+        str | None, typer.Option(metavar="MODEL", help="Also count tokens, with the tokenizer of this model.")
     ] = None,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write a figure of the numbers of items to this folder.")
+        Path | None, typer.Option(metavar="FOLDER", help="Save a figure of the numbers of items to this folder.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
-    """Describe a data set: items, different contexts, items per target, words and pieces per sentence, kinds of bias.
+    """Print statistics of a data set: items, contexts, items per target, words and tokens per sentence, bias types.
 
-    Words are what stands between spaces; Thai is cut into words with `pip install 'tiltmeter[thai]'`.
+    Words are separated by spaces; Thai words need `pip install 'tiltmeter[thai]'`.
 
     **Examples**
 
@@ -50,8 +50,8 @@ def describe_data(
     if tokenizer is None:
         described = describe_items(items)
     else:
-        with _open_piece_counter(tokenizer) as count_pieces:
-            described = describe_items(items, count_pieces)
+        with _open_token_counter(tokenizer) as count_tokens:
+            described = describe_items(items, count_tokens)
     if as_json:
         typer.echo(format_json([one.to_dict() for one in described]))
     else:
@@ -62,20 +62,20 @@ def describe_data(
 
         name = parse_spec(spec).name
         for path in save_figures([("data", build_data_figure(Path(name).name, described))], figure):
-            typer.echo(f"Wrote {path}", err=True)
+            typer.echo(f"Written to {path}", err=True)
 
 
 @contextmanager
-def _open_piece_counter(model: str) -> "Iterator[CountPieces]":
-    """A function that counts the pieces of texts, as long as the model is open."""
+def _open_token_counter(model: str) -> "Iterator[CountPieces]":
+    """Yield a function that counts the tokens of texts while the model is open."""
     from tiltmeter.models.model_opener import use_model
     from tiltmeter.models.model_protocol import ChatModel
     from tiltmeter.options import ModelOptions
 
-    with use_model(model, ModelOptions()) as found:
-        if isinstance(found, ChatModel):
-            raise UsageError(f"{model} is a chat model, whose tokenizer is not here; name a local model.")
-        text = found.text
+    with use_model(model, ModelOptions()) as opened:
+        if isinstance(opened, ChatModel):
+            raise UsageError(f"{model} is a chat model, and its tokenizer is not available here; name a local model.")
+        text = opened.text
         yield lambda texts: [len(encoded.ids) for encoded in text.encode(list(texts))]
 
 
@@ -84,13 +84,13 @@ def _print_description(described: "Sequence[PortionStatistics]", console: "Conso
     from tiltmeter.reports.console_tables import print_fitting_table
     from tiltmeter.reports.language_names import get_language_name
 
-    heads = ("", "items", "contexts", "sentences", "words", "a\nsentence", "pieces", "a\nsentence")
+    headings = ("", "items", "contexts", "sentences", "words", "per\nsentence", "tokens", "per\nsentence")
     rows = []
     for one in described:
         where = " ".join(filter(None, (one.part, get_language_name(one.language))))
-        counts = [f"{count:,}" for count in (one.items, one.contexts, one.sentences)]
-        rows.append([where, *counts, *_format_lengths(one.words), *_format_lengths(one.pieces)])
-    print_fitting_table(console, heads, rows, optional=("contexts", "sentences"))
+        sizes = [f"{count:,}" for count in (one.items, one.contexts, one.sentences)]
+        rows.append([where, *sizes, *_format_lengths(one.words), *_format_lengths(one.pieces)])
+    print_fitting_table(console, headings, rows, optional=("contexts", "sentences"))
     for one in described:
         where = " ".join(filter(None, (one.part, get_language_name(one.language))))
         console.print(f"\n{where}", style="bold", markup=False)
@@ -106,8 +106,8 @@ def _print_description(described: "Sequence[PortionStatistics]", console: "Conso
                 highlight=False,
                 soft_wrap=True,
             )
-        for name, found in one.groups.items():
-            console.print(f"  {name}: {_format_counts(found)}", markup=False, highlight=False, soft_wrap=True)
+        for name, counts in one.groups.items():
+            console.print(f"  {name}: {_format_counts(counts)}", markup=False, highlight=False, soft_wrap=True)
         if one.note:
             console.print(f"  Note: {one.note}.", markup=False, highlight=False, soft_wrap=True)
 
@@ -117,10 +117,10 @@ def _format_lengths(lengths: "LengthStatistics | None") -> tuple[str, str]:
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:
-    """Values with their counts, the most frequent first.
+    """Return values with their counts, in the given order.
 
     >>> _format_counts({"gender": 3, "race": 1})
     'gender 3, race 1'
     """
-    shown = ", ".join(f"{value} {count:,}" for value, count in list(counts.items())[:_SHOWN])
-    return f"{shown} … ({len(counts) - _SHOWN:,} more)" if len(counts) > _SHOWN else shown
+    text = ", ".join(f"{value} {count:,}" for value, count in list(counts.items())[:_MAX_VALUES])
+    return f"{text} … ({len(counts) - _MAX_VALUES:,} more)" if len(counts) > _MAX_VALUES else text

@@ -1,4 +1,4 @@
-"""`tiltmeter data list`: which data sets there are, without reading any of their files."""
+"""`tiltmeter data list`: the catalogue of data sets; no data file is read."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,21 +14,21 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms import get_forms
 from tiltmeter.printable_text import format_json
 
-# Languages of a data set that are named in the list; more are counted.
-_NAMED = 12
+# A data set with more languages is listed with their number.
+_MAX_LANGUAGES = 12
 
 
 def list_data(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this data set.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print all facts about this data set.")] = None,
     language: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Only data sets in this language, such as pl.")
+        str | None, typer.Option(metavar="CODE", help="List only data sets in this language, such as pl.")
     ] = None,
     form: Annotated[
-        str | None, typer.Option(metavar="FORM", help="Only data sets of items of this form, such as pairs.")
+        str | None, typer.Option(metavar="FORM", help="List only data sets of this form, such as pairs.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the data sets, or describe one: form, languages, items, licence, size, citation, known limits, files.
+    """List all data sets, or describe one: form, languages, items, licence, size, citation, limits and files.
 
     **Examples**
 
@@ -69,11 +69,11 @@ def _select_datasets(language: str | None, form: str | None) -> list[Dataset]:
     if language is not None and language not in known:
         codes = ", ".join(sorted(known))
         raise UsageError(
-            f"No data set is in the language {language!r}{suggest_name(language, known)}; there are {codes}."
+            f"No data set is in the language {language!r}{suggest_name(language, known)}; the languages are {codes}."
         )
     if form is not None and form not in get_forms():
         listed = ", ".join(get_forms())
-        raise UsageError(f"There is no form {form!r}{suggest_name(form, get_forms())}; there are {listed}.")
+        raise UsageError(f"There is no form {form!r}{suggest_name(form, get_forms())}; the forms are {listed}.")
     return [
         data
         for data in DATASETS.values()
@@ -82,7 +82,7 @@ def _select_datasets(language: str | None, form: str | None) -> list[Dataset]:
 
 
 def _collect_facts(data: Dataset, language: str | None) -> dict[str, Any]:
-    """What is known of a data set; `items` are those of one language, or of all."""
+    """Return the facts about a data set; `items` counts one language, or all if it is None."""
     return {
         "name": data.name,
         "description": data.description,
@@ -101,14 +101,14 @@ def _collect_facts(data: Dataset, language: str | None) -> dict[str, Any]:
 
 def _format_languages(data: Dataset) -> str:
     codes = data.languages
-    return " ".join(codes) if len(codes) <= _NAMED else f"{len(codes)} languages: {' '.join(codes)}"
+    return " ".join(codes) if len(codes) <= _MAX_LANGUAGES else f"{len(codes)} languages: {' '.join(codes)}"
 
 
 def _format_item_count(count: int | None, data: Dataset) -> str:
-    """The number of items; where that of some languages is not known, of the others."""
+    """Return the number of items; if it is unknown for some languages, that of the others."""
     if count is not None:
         return f"{count:,} items"
-    return f"{sum(data.items.values()):,} items in {len(data.items)} of them" if data.items else ""
+    return f"{sum(data.items.values()):,} items in {len(data.items)} languages" if data.items else ""
 
 
 def _format_licence(data: Dataset) -> str:
@@ -116,7 +116,7 @@ def _format_licence(data: Dataset) -> str:
 
 
 def _format_size(size: int | None) -> str:
-    """A size in words.
+    """Return a size in megabytes.
 
     >>> _format_size(437_764), _format_size(32_293_331), _format_size(None)
     ('0.4 MB', '32.3 MB', '')
@@ -124,15 +124,15 @@ def _format_size(size: int | None) -> str:
     return "" if size is None else f"{max(0.1, size / 1e6):.1f} MB"
 
 
-def _format_local_files(here: int, all_of_them: int) -> str:
-    """How many files are on this machine, in words.
+def _format_local_files(local: int, total: int) -> str:
+    """Return how many files are on this machine.
 
     >>> _format_local_files(2, 2), _format_local_files(0, 2), _format_local_files(1, 2)
-    ('here', 'not here', '1 of 2 files here')
+    ('local', 'not downloaded', '1 of 2 files local')
     """
-    if here in (0, all_of_them):
-        return "here" if here else "not here"
-    return f"{here} of {all_of_them} files here"
+    if local in (0, total):
+        return "local" if local else "not downloaded"
+    return f"{local} of {total} files local"
 
 
 def _format_repositories(data: Dataset) -> str:
@@ -164,4 +164,4 @@ def _describe(data: Dataset) -> None:
     for source in data.sources:
         for file in source.files:
             name = str(file) if isinstance(file, Path) else file.name
-            typer.echo(f"{'here' if source.is_local() else '-':<10} {name}")
+            typer.echo(f"{'local' if source.is_local() else '-':<10} {name}")

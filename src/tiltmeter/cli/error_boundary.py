@@ -1,4 +1,4 @@
-"""How a command ends: an error as one sentence, a stop by the user, and what nobody expected."""
+"""Turn exceptions of a command into messages and exit codes: user errors, signals and internal errors."""
 
 import os
 import signal
@@ -17,15 +17,13 @@ from tiltmeter.printable_text import create_plain_console
 from tiltmeter.redaction import redact_secrets
 from tiltmeter.safe_output import STANDARD_OUTPUT, discard_output
 
-# Exit codes: what the user can mend, what is a fault of Tiltmeter, and 128 + the number of the signal.
+# Exit codes of errors that the user can fix, and of bugs in Tiltmeter. After a signal it is 128 + the signal's number.
 WRONG_INPUT, FAULT = 2, 70
-_KEPT = (
-    "What is stored so far is kept, and a finished run stays as it was; the same command goes on from what is stored."
-)
+_RESUME = "Stored answers are kept and finished runs are unchanged; run the same command again to continue."
 
 
 class StopSignal(BaseException):
-    """The user or the system asks the command to end; `number` is the signal's."""
+    """A signal asked the process to end; `number` is the number of the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -33,7 +31,7 @@ class StopSignal(BaseException):
 
 
 class TyperWrapped(BaseException):
-    """An exception that Typer would turn into an exit code without a word; `cause` is the exception."""
+    """Wrapper of an exception (`cause`) that Typer would turn into an exit code without a message."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(cause)
@@ -42,9 +40,9 @@ class TyperWrapped(BaseException):
 
 @contextmanager
 def report_errors(*, debug: bool) -> Iterator[None]:
-    """End the process with a sentence for whatever is raised; with `debug`, show the traceback as well."""
-    before, unraisable = signal.getsignal(signal.SIGTERM), sys.unraisablehook
-    with suppress(ValueError):  # only the main thread can do this
+    """Print any exception as a message and end the process; with `debug`, print the traceback as well."""
+    handler, unraisable = signal.getsignal(signal.SIGTERM), sys.unraisablehook
+    with suppress(ValueError):  # only the main thread can set a signal handler
         signal.signal(signal.SIGTERM, _raise_stop)
     sys.unraisablehook = _repeat_stop
     try:
@@ -60,12 +58,11 @@ def report_errors(*, debug: bool) -> Iterator[None]:
         _exit_with_error(error, debug=debug)
     finally:
         with suppress(ValueError, TypeError):
-            signal.signal(signal.SIGTERM, before)
+            signal.signal(signal.SIGTERM, handler)
         sys.unraisablehook = unraisable
 
 
 def _flush_output(ended: SystemExit) -> None:
-    """Write what is still to be printed; a full disk behind standard output is an error, too."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -77,8 +74,7 @@ def _flush_output(ended: SystemExit) -> None:
 
 
 def _describe_output_error(error: OSError) -> str:
-    """The sentence on a standard output that cannot be written."""
-    return f"The output cannot be written: {error.strerror}; write it to a file on a disk with room, or to a pipe."
+    return f"Standard output cannot be written: {error.strerror}; redirect it to a pipe or to a disk with free space."
 
 
 def _exit_with_error(error: BaseException, *, debug: bool) -> None:
@@ -86,7 +82,7 @@ def _exit_with_error(error: BaseException, *, debug: bool) -> None:
         traceback.print_exception(error)
     if isinstance(error, StopSignal | KeyboardInterrupt):
         number = error.number if isinstance(error, StopSignal) else signal.SIGINT
-        _print_error(f"Stopped. {_KEPT}")
+        _print_error(f"Stopped. {_RESUME}")
         sys.exit(128 + number)
     if isinstance(error, TiltmeterError):
         _print_error(str(error))
@@ -99,30 +95,28 @@ def _exit_with_error(error: BaseException, *, debug: bool) -> None:
         _discard_output()
         sys.exit(WRONG_INPUT)
     if isinstance(error, OSError) and error.strerror:
-        about = f"{error.filename}: " if error.filename is not None else ""
-        _print_error(f"{about}{error.strerror}; check the path, its permissions and the space on its disk. {_KEPT}")
+        path = f"{error.filename}: " if error.filename is not None else ""
+        _print_error(f"{path}{error.strerror}; check the path, its permissions and the free disk space. {_RESUME}")
         _discard_output()
         sys.exit(WRONG_INPUT)
     if isinstance(error, MemoryError):
-        _print_error(
-            f"The memory of this machine does not suffice; try --batch-tokens, --limit or a smaller model. {_KEPT}"
-        )
+        _print_error(f"Out of memory; try a lower --batch-tokens, --limit or a smaller model. {_RESUME}")
         sys.exit(WRONG_INPUT)
     if isinstance(error, UnicodeEncodeError):
         _print_error(
-            "A name or text holds bytes that are no UTF-8, and cannot be printed or written; rename or mend it."
+            "A file name or a text contains bytes that are not UTF-8 and cannot be written; rename or correct it."
         )
         sys.exit(WRONG_INPUT)
     first, *_ = [*str(error).strip().splitlines(), ""]
     _print_error(
-        f"A fault of Tiltmeter, not of yours: {type(error).__name__}{f' ({first[:200]})' if first else ''}. {_KEPT} "
-        f"{_write_traceback(error)} --debug shows them; please report it with them."
+        f"Internal error in Tiltmeter: {type(error).__name__}{f' ({first[:200]})' if first else ''}. {_RESUME} "
+        f"{_write_traceback(error)} Please report this error with its traceback."
     )
     sys.exit(FAULT)
 
 
 def _write_traceback(error: BaseException) -> str:
-    """Write the traceback to a file; a sentence on where it is."""
+    """Write the traceback to a temporary file, and return a sentence that names the file."""
     lines = [f"{datetime.now(UTC).isoformat(timespec='seconds')} tiltmeter {' '.join(sys.argv[1:])}\n"]
     lines += traceback.format_exception(error)
     try:
@@ -131,21 +125,21 @@ def _write_traceback(error: BaseException) -> str:
         ) as file:
             file.writelines(map(redact_secrets, lines))
     except OSError:
-        return "The details could not be written to a file."
-    return f"The details are in {Path(file.name)}."
+        return "The traceback could not be written to a file; --debug prints it."
+    return f"The traceback is in {Path(file.name)}."
 
 
-def _print_error(sentence: str) -> None:
-    # What is half a character, in a name or a text, cannot be printed.
+def _print_error(message: str) -> None:
     from rich.text import Text
 
-    printable = redact_secrets(sentence).encode("utf-8", "backslashreplace").decode()
+    # Lone surrogates in names and texts cannot be encoded.
+    printable = redact_secrets(message).encode("utf-8", "backslashreplace").decode()
     with suppress(OSError):
         create_plain_console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), printable), soft_wrap=True)
 
 
 def _discard_output() -> None:
-    """Keep Python from trying once more to write what could not be written, when it ends."""
+    """Prevent Python from writing the rest of standard output again at exit, if it cannot be written."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -157,11 +151,11 @@ def _raise_stop(number: int, _frame: FrameType | None) -> None:
 
 
 def _repeat_stop(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Repeat a stop that came while Python could not pass it on, such as in a callback or a `__del__`."""
+    """Send a signal again that arrived in a callback or a `__del__`, where Python ignores exceptions."""
     if isinstance(unraisable.exc_value, StopSignal | KeyboardInterrupt):
         number = signal.SIGINT if isinstance(unraisable.exc_value, KeyboardInterrupt) else signal.SIGTERM
-        again = threading.Timer(0.05, os.kill, (os.getpid(), number))  # here it would be ignored once more
-        again.daemon = True
-        again.start()
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # sent now, it would be ignored again
+        timer.daemon = True
+        timer.start()
     else:
         sys.__unraisablehook__(unraisable)

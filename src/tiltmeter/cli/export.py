@@ -13,18 +13,20 @@ from tiltmeter.reports.exports import FORMATS, ExportOptions, list_formats
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     to: Annotated[
-        str, typer.Option("--to", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}, or a format of a plug-in.")
+        str, typer.Option("--to", metavar="FORMAT", help=f"The format: {', '.join(FORMATS)}, or that of a plug-in.")
     ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model to export, if the run has several.")] = None,
-    dataset_id: Annotated[
-        str | None, typer.Option(metavar="OWNER/NAME", help="The hub id of the data set, for `hf-eval-results`.")
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of standard output.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    model: Annotated[str | None, typer.Option(help="The model to export; needed if the run has several.")] = None,
+    dataset_id: Annotated[
+        str | None, typer.Option(metavar="OWNER/NAME", help="For `hf-eval-results`: the hub id of the data set.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file of --out.")] = False,
 ) -> None:
     """Write the results of a run in the format of another tool.
 
-    For example `model-card`, the model-index of a model card, or `lm-eval`, a results file of the Language Model
+    For example, `model-card` is the model-index of a model card, and `lm-eval` is a results file of the Language Model
     Evaluation Harness. docs/how-to/exports.md describes all formats.
 
     **Examples**
@@ -40,11 +42,11 @@ def export(
 
     formats = list_formats()
     if to not in formats:
-        raise UsageError(f"There is no export to {to!r}{suggest_name(to, formats)}; there is {', '.join(formats)}.")
+        raise UsageError(f"There is no export format {to!r}{suggest_name(to, formats)}; choose {', '.join(formats)}.")
     if out is not None:
         reject_unwritable_file(out)
         if out.exists() and not force:
-            raise UsageError(f"{out} already exists; choose another file with --out, or pass --force.")
+            raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
     text = formats[to](Result.load(run), ExportOptions(model=model, dataset_id=dataset_id))
     if out is None:
         typer.echo(text, nl=False)

@@ -1,4 +1,4 @@
-"""`tiltmeter gender`: the grammatical gender of the speaker in every sentence of a file."""
+"""`tiltmeter gender detect`: the grammatical gender of the speaker of every sentence of a file."""
 
 import sys
 from collections.abc import Iterator
@@ -17,17 +17,26 @@ SOURCES = ("rules", "stanza", "conllu")
 
 def gender(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="One sentence per line, or CoNLL-U; - is standard input.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="A file with one sentence per line, or in CoNLL-U format; - is standard input."
+        ),
     ],
-    language: Annotated[str | None, typer.Option("--language", "-l", help=f"One of {', '.join(LANGUAGES)}.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Also print the deciding words and the rule.")] = False,
-    gender_from: Annotated[str, typer.Option("--gender-from", help=f"One of {', '.join(SOURCES)}.")] = "rules",
+    language: Annotated[
+        str | None, typer.Option("--language", "-l", help=f"The language: {', '.join(LANGUAGES)}.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also print the words that show the gender, and the rule.")
+    ] = False,
+    gender_from: Annotated[
+        str, typer.Option("--gender-from", help=f"How to detect gender: {', '.join(SOURCES)}.")
+    ] = "rules",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per sentence.")] = False,
 ) -> None:
     """Print the gender of the first-person speaker of every sentence: masculine, feminine or none.
 
-    `detect` may be left out. Columns are separated by tabs: the gender, with --explain the cue and the rule, and the
-    sentence.
+    `tiltmeter gender FILE` is short for `tiltmeter gender detect FILE`. Columns are separated by tabs: gender, words
+    and rule (with --explain), sentence.
 
     **Example**
 
@@ -40,12 +49,12 @@ def gender(
                 record |= {"cue": result.cue, "rule": result.rule}
             print(format_json(record, indent=None))
         else:
-            why = (" ".join(result.cue), result.rule or "") if explain else ()
-            print(result.gender or "none", *why, text, sep="\t")
+            explanation = (" ".join(result.cue), result.rule or "") if explain else ()
+            print(result.gender or "none", *explanation, text, sep="\t")
 
 
 def detect_genders(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, SpeakerGender]]:
-    """Every sentence of a file with the gender of its speaker."""
+    """Yield every sentence of a file with the gender of its speaker."""
     if gender_from not in SOURCES:
         raise UsageError(f"--gender-from {gender_from} is not known; choose {', '.join(SOURCES)}.")
     if gender_from == "conllu":
@@ -55,26 +64,28 @@ def detect_genders(file: str, language: str | None, gender_from: str) -> Iterato
             yield sentence.text, find_conllu_gender(sentence.words, explain=True)
         return
     if language is None:
-        raise UsageError("--language is missing; it may be left out only with --gender-from conllu.")
+        raise UsageError("--language is missing; it is required unless --gender-from is conllu.")
     if gender_from == "stanza":
         from tiltmeter.gender.stanza import StanzaGenderFinder
 
-        speaker = StanzaGenderFinder(language)
+        finder = StanzaGenderFinder(language)
         for text in _read_lines(file):
-            yield text, speaker.find_speaker_gender(text)
+            yield text, finder.find_speaker_gender(text)
         return
     for text in _read_lines(file):
         yield text, find_speaker_gender(text, language, explain=True)
 
 
 def _read_lines(file: str) -> Iterator[str]:
-    """The lines of the file without line ends; an error names the line that is not UTF-8."""
+    """Yield the lines of a file; an error names a line that is not UTF-8."""
     content = sys.stdin.buffer.read() if file == "-" else read_bytes(Path(file))
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise DataError(f"{_get_display_name(file)}, line {number}: not UTF-8 ({error.reason})") from error
+            raise DataError(
+                f"{_get_display_name(file)}, line {number}: not UTF-8 ({error.reason}); convert the file to UTF-8."
+            ) from error
 
 
 def _get_display_name(file: str) -> str:

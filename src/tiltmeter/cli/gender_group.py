@@ -1,4 +1,4 @@
-"""`tiltmeter gender`: the speaker's gender in a file, `gender sample` and `gender evaluate`: how accurate that is."""
+"""`tiltmeter gender`: detect the gender of speakers, and evaluate the accuracy of the detection."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,7 @@ _DEFAULT = "detect"
 
 
 class _FileByDefault(TyperGroup):
-    """A group whose default command takes a file: `gender FILE` is `gender detect FILE`."""
+    """A group with a default command: `gender FILE` is `gender detect FILE`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
@@ -31,11 +31,11 @@ app = typer.Typer(
     cls=_FileByDefault,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="The grammatical gender of the speaker in every sentence of a file, and how accurate the rules for it are.",
+    help="Detect the grammatical gender of speakers in sentences, and evaluate the accuracy of the rules.",
 )
 app.command(_DEFAULT)(gender)
 
-Folders = Annotated[list[Path], typer.Argument(metavar="SAMPLE", help="Folders of `gender sample`.")]
+Folders = Annotated[list[Path], typer.Argument(metavar="SAMPLE", help="Folders that `gender sample` wrote.")]
 
 
 @app.command()
@@ -43,18 +43,23 @@ def sample(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="One sentence per line; with --pairs, translations as CSV, `from` and `to`."
+            metavar="FILE",
+            help="A file with one sentence per line; with --pairs, a CSV file with the columns `from` and `to`.",
         ),
     ],
-    language: Annotated[str, typer.Option("--language", "-l", help=f"One of {', '.join(LANGUAGES)}.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the sample to.")],
-    per_outcome: Annotated[int, typer.Option(min=1, help="Sentences or pairs of each outcome.")] = 20,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Sample what the filter of gendered pairs says.")] = False,
-    gender_from: Annotated[str, typer.Option("--gender-from", help=f"One of {', '.join(SOURCES)}.")] = "rules",
-    edition: Annotated[str, typer.Option(help="With --pairs, the edition of GEST's sentences.")] = "1.1",
-    seed: Annotated[int, typer.Option(help="Another seed draws another sample.")] = 0,
+    language: Annotated[str, typer.Option("--language", "-l", help=f"The language: {', '.join(LANGUAGES)}.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the sample to this folder.")],
+    per_outcome: Annotated[int, typer.Option(min=1, help="The number of sentences or pairs of each outcome.")] = 20,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Sample outcomes of the filter of gendered pairs instead of the rules.")
+    ] = False,
+    gender_from: Annotated[
+        str, typer.Option("--gender-from", help=f"How to detect gender: {', '.join(SOURCES)}.")
+    ] = "rules",
+    edition: Annotated[str, typer.Option(help="With --pairs: the edition of the GEST sentences.")] = "1.1",
+    seed: Annotated[int, typer.Option(help="The seed of the random sample.")] = 0,
 ) -> None:
-    """Sample outcomes of the rules, or of the pair filter, for people to rate without seeing the outcome.
+    """Draw a sample of sentences (or pairs) that people rate without seeing the outcome of the rules (or filter).
 
     **Examples**
 
@@ -88,7 +93,7 @@ def sample(
     for label in sorted({unit.label for unit in units}):
         count = sum(unit.label == label for unit in chosen)
         typer.echo(f"{count:>6,} of {sum(unit.label == label for unit in units):,} {label}")
-    print_note(f"Written to {out}; `tiltmeter make rate {out} --by NAME` asks for ratings.")
+    print_note(f"Written to {out}; rate it with: tiltmeter make rate {out} --by NAME")
 
 
 @app.command()
@@ -96,11 +101,11 @@ def evaluate(
     folders: Folders,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Print the confusion matrix of rated samples with intervals, and the classes of errors.
+    """Print the confusion matrix of rated samples with intervals, and the types of errors.
 
-    The accuracy overall is weighted by how frequent each outcome is in the data. The gain is, of the rules, how
-    many more sentences would have a gender if none were missed; of the filter, how much it raises the share of right
-    pairs.
+    The overall accuracy weights each outcome by its frequency in the data. For the rules, the gain is the share of
+    sentences that would get a gender in addition if the rules missed none. For the filter, it is the increase in the
+    share of correct pairs.
 
     **Example**
 
@@ -109,36 +114,36 @@ def evaluate(
     from tiltmeter.making.rating.gender_evaluation import evaluate_samples
 
     found = evaluate_samples(folders)
-    if found.unrated == sum(found.counts.values()) + found.undecided + found.unrated:
-        raise UsageError("Nobody has rated the sample; `tiltmeter make rate` asks for ratings.")
+    if not sum(found.counts.values()) + found.undecided:
+        raise UsageError("The sample has no ratings; rate it with `tiltmeter make rate`.")
     if as_json:
         typer.echo(format_json(found.to_json()))
         return
     width = max(map(len, found.rows)) + 2
     widths = [max(len(column), 6) + 2 for column in found.columns]
-    heads = "".join(f"{column:>{size}}" for column, size in zip(found.columns, widths, strict=True))
-    typer.echo(f"{'outcome':<{width}}{heads}  right")
+    headings = "".join(f"{column:>{size}}" for column, size in zip(found.columns, widths, strict=True))
+    typer.echo(f"{'outcome':<{width}}{headings}  correct")
     for row in found.rows:
         cells = "".join(
             f"{found.counts[row, column]:>{size},}" for column, size in zip(found.columns, widths, strict=True)
         )
         typer.echo(f"{row:<{width}}{cells}  {found.right.get(row, '')}")
     if found.shown_gender:
-        typer.echo(f"right where the rules show a gender: {found.shown_gender}")
+        typer.echo(f"correct among sentences with a detected gender: {found.shown_gender}")
     if found.overall:
-        typer.echo(f"right overall, weighted by how frequent each outcome is in the data: {found.overall}")
+        typer.echo(f"correct overall, weighted by the frequency of outcomes in the data: {found.overall}")
     if found.gain and found.about == "pairs":
         low, high = found.gain.interval
         typer.echo(
-            f"the filter raises the share of right pairs by {found.gain.value:.1f} points [{low:.1f}, {high:.1f}]"
+            f"the filter increases the share of correct pairs by {found.gain.value:.1f} points [{low:.1f}, {high:.1f}]"
         )
     elif found.gain:
-        typer.echo(f"more sentences with a gender, if none were missed: {found.gain}")
+        typer.echo(f"additional sentences with a gender if the rules missed none: {found.gain}")
     if found.reason:
-        typer.echo(f"overall and gain: undefined, because {found.reason}")
+        typer.echo(f"overall accuracy and gain are undefined, because {found.reason}")
     for error, count in found.errors.most_common():
         typer.echo(f"{count:>6,} errors: {error}")
     if found.agreement.items:
-        typer.echo(f"agreement of raters: {found.agreement}")
+        typer.echo(f"agreement between raters: {found.agreement}")
     if found.undecided or found.unrated:
         typer.echo(f"not counted: {found.undecided:,} without a majority, {found.unrated:,} not rated")

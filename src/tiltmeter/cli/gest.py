@@ -10,33 +10,38 @@ from tiltmeter.errors import UsageError
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Commands for GEST only: pairs of gendered translations, validity, topics and negation.",
+    help="Analyses for GEST: pairs of gendered translations, validity against WinoBias, topics and negation.",
 )
-pairs = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help="Pairs of gendered translations.")
+pairs = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="markdown", help="Build pairs of masculine and feminine translations."
+)
 app.add_typer(pairs, name="pairs")
 
 
 @pairs.callback()
 def _pairs() -> None:
-    """Pairs of gendered translations."""
+    """Build pairs of masculine and feminine translations."""
 
 
 @pairs.command()
 def build(
     translations: Annotated[
-        list[Path], typer.Argument(metavar="FILE.csv", help="Translations, in the columns `from` and `to`.")
+        list[Path],
+        typer.Argument(metavar="FILE.csv", help="CSV files of translations with the columns `from` and `to`."),
     ],
     language: Annotated[str, typer.Option(metavar="CODE", help="The target language of the translations, such as sk.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The .jsonl file to write.")],
-    system: Annotated[str, typer.Option(metavar="NAME", help="The name of the translation system.")] = "",
-    edition: Annotated[str, typer.Option(help="The edition of the sentences: `1.0` or `1.1`.")] = "1.1",
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSONL file to write.")],
+    system: Annotated[
+        str, typer.Option(metavar="NAME", help="The name of the translation system, stored in the pairs.")
+    ] = "",
+    edition: Annotated[str, typer.Option(help="The edition of the GEST sentences: `1.0` or `1.1`.")] = "1.1",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Build pairs of masculine and feminine translations of the same sentences.
 
-    The files must have translations of GEST's sentences both as they are and in prompts such as `She said: "…"`,
-    `The man said: "…"` or `Woman: …`. If the plain translation shows a gender, and that of a prompt for the other
-    gender differs from it in one word, the two are a pair.
+    The files must contain translations of the GEST sentences, both alone and in prompts such as `She said: "…"`,
+    `The man said: "…"` or `Woman: …`. Two translations are a pair if the one of the sentence alone shows a gender, and
+    the one of a prompt for the other gender differs from it in one word.
 
     **Example**
 
@@ -51,13 +56,13 @@ def build(
     from tiltmeter.forms.gest import GestItem
 
     if out.suffix != ".jsonl":
-        raise UsageError(f"{out} should end in .jsonl, the format of files with items.")
+        raise UsageError(f"The name {out} does not end in .jsonl; rename it.")
     if out.exists() and not force:
-        raise UsageError(f"{out} already exists; --force replaces it.")
+        raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
     (source,) = with_edition(["gest"], edition)
     sentences = [item for item in load(source, None, "en") if isinstance(item, GestItem)]
-    made = [pair for path in translations for pair in read_translations(path)]
-    built = build_pairs(made, sentences, language, system)
+    texts = [pair for path in translations for pair in read_translations(path)]
+    built = build_pairs(texts, sentences, language, system)
     typer.echo(f"{len(sentences):>6} sentences")
     for reason, count in built.rejected.most_common():
         typer.echo(f"{-count:>6} because {reason}")
@@ -69,11 +74,15 @@ def build(
 
 @app.command()
 def validity(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs on gest and on winobias.")],
-    part: Annotated[str, typer.Option(help="The part of WinoBias: `type1-test`, `type2-dev` …")] = "type1-test",
-    as_published: Annotated[bool, typer.Option("--as-published", help="Use the scale of the paper's tables.")] = False,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs on `gest` and `winobias`.")],
+    part: Annotated[
+        str, typer.Option(help="The part of WinoBias, such as `type1-test` or `type2-dev`.")
+    ] = "type1-test",
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="Use the scale of the tables in the paper.")
+    ] = False,
 ) -> None:
-    """The correlation of g_s on GEST with g_s on WinoBias over the models of one or more runs.
+    """Print the correlation between g_s on GEST and g_s on WinoBias over the models of one or more runs.
 
     **Example**
 
@@ -82,14 +91,13 @@ def validity(
     `tiltmeter gest validity runs/both`
     """
     from tiltmeter.forms.winobias import PARTS
-    from tiltmeter.measures.winobias import compute_validity as validity_of
-    from tiltmeter.measures.winobias import pair_validity_records
+    from tiltmeter.measures.winobias import compute_validity, pair_validity_records
     from tiltmeter.runs.result import Result
 
     if part not in PARTS:
         raise UsageError(f"WinoBias has no part {part!r}; its parts are {', '.join(PARTS)}.")
     records = [record for run in runs for record in Result.load(run).records]
-    result = validity_of(records, part=part, as_published=as_published)
+    result = compute_validity(records, part=part, as_published=as_published)
     width = max(len(model) for model in result.models)
     typer.echo(f"{'':<{width}}  {'gest':>7}  winobias/{part}")
     for model, gest, winobias in zip(result.models, result.gest, result.winobias, strict=True):
@@ -100,23 +108,26 @@ def validity(
     )
     kinds = {gest.kind or "unknown kind" for gest, _ in pair_validity_records(records, part=part).values()}
     if len(kinds) > 1:
-        typer.echo(f"Note: these are models of different kinds ({', '.join(sorted(kinds))}), which are not comparable.")
+        typer.echo(f"Note: models of different kinds ({', '.join(sorted(kinds))}) are not comparable.")
 
 
 @app.command()
 def theme(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="The folder of a run of language models on GEST-form data.")
+        Path, typer.Argument(metavar="RUN", help="The folder of a run of language models on items of the form GEST.")
     ],
     words: Annotated[
-        Path | None, typer.Option("--theme", metavar="WORDS.txt", help="English words of a topic, one on each line.")
+        Path | None,
+        typer.Option("--theme", metavar="WORDS.txt", help="A file with English words of a topic, one per line."),
     ] = None,
-    negation: Annotated[bool, typer.Option("--negation", help="Use words that negate: not, never, nobody …")] = False,
+    negation: Annotated[
+        bool, typer.Option("--negation", help="Use words of negation, such as not, never and nobody.")
+    ] = False,
 ) -> None:
-    """Do sentences with certain words get another speaker than others for the same stereotype?
+    """Compare sentences with certain words to other sentences of the same stereotypes, by their masculine rate.
 
-    Words are looked for in the English sentence, as whole words. Below 1, sentences with them are more feminine than
-    other sentences for the same stereotypes.
+    Words are searched in the English sentences as whole words. A ratio below 1 means that the model prefers a feminine
+    speaker more often in sentences with these words.
 
     **Example**
 
@@ -131,28 +142,28 @@ def theme(
 
     if (words is None) == (not negation):
         raise UsageError("Give either --theme with a file of words, or --negation.")
-    looked_for = NEGATION if words is None else tuple(filter(None, map(str.strip, split_lines(read_text(words)))))
-    if not looked_for:
-        raise UsageError(f"{words} has no words; write one on each line.")
+    theme_words = NEGATION if words is None else tuple(filter(None, map(str.strip, split_lines(read_text(words)))))
+    if not theme_words:
+        raise UsageError(f"{words} contains no words; write one word per line.")
     result = Result.load(run)
     scores = result.scores[result.scores["role"] == "log_ratio"]
     has_stereotypes = "stereotype" in scores.columns and scores["stereotype"].notna().any()
     if not has_stereotypes or result.texts is None:
-        raise UsageError(f"{run} has no scores of language models for stereotypes of GEST with their texts.")
-    found = {
+        raise UsageError(f"{run} has no scores and texts of GEST items; give a run of language models on `gest`.")
+    matches = {
         (benchmark, language, item)
         for benchmark, language, item, text in zip(
             *(result.texts[name] for name in ("benchmark", "language", "item", "context")), strict=True
         )
-        if has_words(str(text or ""), looked_for)
+        if has_words(str(text or ""), theme_words)
     }
-    contrasts = list_theme_contrasts(scores, found)
+    contrasts = list_theme_contrasts(scores, matches)
     if not contrasts:
-        raise UsageError(f"No stereotype has sentences both with and without the words in {run}.")
+        raise UsageError(f"No stereotype in {run} has sentences both with and without these words; choose other words.")
     for contrast in contrasts:
-        ends = "no interval" if contrast.low is None else f"[{contrast.low:.3f}, {contrast.high:.3f}]"
-        whom = "women" if contrast.side == "feminine" else "men"
+        interval = "no interval" if contrast.low is None else f"[{contrast.low:.3f}, {contrast.high:.3f}]"
+        gender = "women" if contrast.side == "feminine" else "men"
         typer.echo(
-            f"{contrast.where}, stereotypes about {whom}: masculine rate of {contrast.n} sentences "
-            f"with the words by that of {contrast.others} others {contrast.ratio:.3f} {ends}"
+            f"{contrast.where}, stereotypes about {gender}: ratio of masculine rates {contrast.ratio:.3f} {interval} "
+            f"({contrast.n} sentences with the words, {contrast.others} without)"
         )

@@ -1,23 +1,23 @@
-"""How the help shows what an option takes: words of its own, a number or a path; nothing for a switch."""
+"""Readable types in the help of options: NUMBER, PATH, FILE or FOLDER, and nothing for flags and texts."""
 
 from typing import Any
 
-# What typer calls the types of options, and what the help says instead.
-_SHOWN = {"<bool>": "", "<str>": "", "<list[str]>": "", "<int>": "NUMBER", "<float>": "NUMBER", "<path>": "PATH"}
-_SHOWN |= {"<file>": "FILE", "<directory>": "FOLDER", "<list[path]>": "PATH", "<int range>": "NUMBER"}
-_SHOWN |= {"<float range>": "NUMBER"}
+# Replacements of the type names that typer prints.
+_TYPE_NAMES = {"<bool>": "", "<str>": "", "<list[str]>": "", "<int>": "NUMBER", "<float>": "NUMBER", "<path>": "PATH"}
+_TYPE_NAMES |= {"<file>": "FILE", "<directory>": "FOLDER", "<list[path]>": "PATH", "<int range>": "NUMBER"}
+_TYPE_NAMES |= {"<float range>": "NUMBER"}
 
 
 def with_plain_types(command: Any) -> Any:
-    """The command, or group of commands, with plain words for types in its help."""
+    """Return a command, or a group of commands, with readable types in its help."""
     for inner in getattr(command, "commands", {}).values():
         with_plain_types(inner)
     for parameter in command.params:
         _simplify_type(parameter)
-    own = command.get_help_option
+    original = command.get_help_option
 
     def get_help_option(context: Any) -> Any:
-        option = own(context)
+        option = original(context)
         if option is not None:
             _simplify_type(option)
         return option
@@ -27,12 +27,12 @@ def with_plain_types(command: Any) -> Any:
 
 
 def _simplify_type(parameter: Any) -> None:
-    shown = getattr(parameter, "display_type_rich", None)
-    if shown is None:  # earlier versions of typer show no types of switches
+    original = getattr(parameter, "display_type_rich", None)
+    if original is None:  # earlier versions of typer print no types of flags
         return
 
     def display(ctx: Any) -> str | None:
-        text: str | None = shown(ctx=ctx)
-        return text if text is None else _SHOWN.get(text.lower(), text)
+        text: str | None = original(ctx=ctx)
+        return text if text is None else _TYPE_NAMES.get(text.lower(), text)
 
     parameter.display_type_rich = display

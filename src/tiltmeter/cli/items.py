@@ -1,4 +1,4 @@
-"""`tiltmeter items`: how good the items are as a test, from runs of several models."""
+"""`tiltmeter items`: item analysis over runs of several models."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,32 +15,34 @@ if TYPE_CHECKING:
 
 def items(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs, or with runs below them.")
+        list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")
     ] = None,
     predictions: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Published predictions instead: a folder of files that end in _LANGUAGE.json."
+            metavar="FOLDER", help="Use published predictions instead of runs: files that end in _LANGUAGE.json."
         ),
     ] = None,
-    form: Annotated[str, typer.Option("--as", help="The format of the predictions.")] = "stereotypes-multi",
+    form: Annotated[
+        str, typer.Option("--as", help="With --predictions: the format of the files.")
+    ] = "stereotypes-multi",
     on: Annotated[
-        str, typer.Option("--on", metavar="BENCHMARK", help="The data set of the predictions.")
+        str, typer.Option("--on", metavar="BENCHMARK", help="With --predictions: the data set.")
     ] = "stereoset",
-    top: Annotated[int, typer.Option(min=0, help="Print so many of the strongest items, with their texts.")] = 0,
+    top: Annotated[int, typer.Option(min=0, help="Print this number of the strongest items, with their texts.")] = 0,
     suspects: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.csv",
-            help="Write the items that a person should look at, as corrections to fill in for `tiltmeter make source`.",
+            help="Write suspicious items to this file, with columns for corrections by `make source --fix`.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Judge items by what several models do on them: reliability, items that separate models, suspects, languages.
+    """Analyse items over several models: reliability, discrimination, suspicious items, differences by language.
 
-    At least three models must have been measured on the same items. Items that all models get wrong, or on which models
-    do the opposite of what they do elsewhere, are suspects: often the item is at fault, not the models.
+    At least three models must have been measured on the same items. An item is suspicious if all models get it wrong,
+    or if its results contradict those of the other items: often the item has an error.
 
     **Examples**
 
@@ -57,13 +59,13 @@ def items(
     from tiltmeter.runs.result import Result
 
     if bool(runs) == bool(predictions):
-        raise UsageError("Give folders of runs, or --predictions with a folder of published predictions.")
-    found = (
+        raise UsageError("Give either folders of runs, or a folder of published predictions with --predictions.")
+    results = (
         [(str(run), Result.load(run)) for run in expand_run_folders(runs or ())]
         if predictions is None
         else _score_predictions(predictions, form, on)
     )
-    quality = assess_item_quality(found)
+    quality = assess_item_quality(results)
     if as_json:
         typer.echo(format_json(quality.to_dict()))
     else:
@@ -73,7 +75,7 @@ def items(
 
 
 def _score_predictions(folder: Path, form: str, on: str) -> "list[tuple[str, Result]]":
-    """The runs of a folder of published predictions; the language of each is at the end of its name."""
+    """Return the results of a folder of published predictions; each file name ends with its language."""
     from tiltmeter.runs.prediction_run import score_predictions
 
     files = sorted(folder.glob("*_*.json")) if folder.is_dir() else []
@@ -86,7 +88,6 @@ def _write_suspects(quality: "ItemQuality", path: Path) -> None:
     from tiltmeter.making.exchange.csv_table import write_table
     from tiltmeter.making.source_corrections import CORRECTION_COLUMNS
 
-    found = quality.list_suspects()
     texts = {
         (one.panel.cells[0].benchmark, one.panel.language, item): " / ".join([text.context, *text.texts.values()])
         for one in quality.panels
@@ -98,7 +99,9 @@ def _write_suspects(quality: "ItemQuality", path: Path) -> None:
             "problem": f"{suspect.language}: {suspect.reason}",
             "source": texts.get((suspect.benchmark, suspect.language, suspect.item), ""),
         }
-        for suspect in found
+        for suspect in quality.list_suspects()
     ]
     write_table(path, CORRECTION_COLUMNS, rows)
-    typer.echo(f"{len(rows)} suspects are in {path}; fill in action, field, text and reason.", err=True)
+    typer.echo(
+        f"{len(rows)} suspicious items written to {path}; fill in the columns action, field, text and reason.", err=True
+    )

@@ -1,4 +1,4 @@
-"""`tiltmeter make`: make a test set in another language."""
+"""`tiltmeter make`: create a test set in another language."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiltmeter.cli.make_rate import rate
-from tiltmeter.cli.make_review import adjudicate, review
+from tiltmeter.cli.make_review import AsJson, Folder, adjudicate, review
 from tiltmeter.cli.make_write import write
 from tiltmeter.cli.output import parse_choice, print_note
 from tiltmeter.errors import UsageError
@@ -18,50 +18,64 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Make a test set in another language: translate, repair, review, publish.",
+    help="Create a test set in another language: translate, repair, review and publish items.",
 )
 
-Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder of the project.")]
-Part = Annotated[str | None, typer.Option(help="Only items of this part.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items.")]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who does it; kept in the history of each item.")]
+Part = Annotated[str | None, typer.Option(help="Process only items of this part, such as intrasentence.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Process at most this many items.")]
+By = Annotated[
+    str, typer.Option("--by", metavar="NAME", help="Your name, which is stored in the history of each item.")
+]
 
 
 @app.command()
 def new(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="English items: a data set, or a .jsonl file.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the project.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="The English items: a data set or a .jsonl file. With --from-scratch: a form, such as gest.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Create the project in this folder.")],
     to: Annotated[
-        str | None, typer.Option("--to", "--language", metavar="CODE", help="The language, such as es.")
+        str | None,
+        typer.Option("--to", "--language", metavar="CODE", help="The language of the new test set, such as es."),
     ] = None,
     system: Annotated[
         str | None,
         typer.Option(
-            "--with", metavar="SYSTEM", help="`apertium:eng-spa`, `amazon`, `deepl`, `nllb:MODEL`, `file:FILE.csv` …"
+            "--with",
+            metavar="SYSTEM",
+            help="The translation system: `apertium:eng-spa`, `amazon`, `deepl`, `nllb:MODEL`, `file:FILE.csv` …",
         ),
     ] = None,
     from_scratch: Annotated[
-        bool, typer.Option("--from-scratch", help="People write the items; SOURCE is a form, such as gest.")
+        bool, typer.Option("--from-scratch", help="Let people write the items instead of translating them.")
     ] = False,
     quota: Annotated[
-        int | None, typer.Option(min=1, help="With --from-scratch, items of each writer per subject; otherwise 50.")
+        int | None,
+        typer.Option(min=1, help="With --from-scratch: the number of items per writer and subject (default 50)."),
     ] = None,
     source_language: Annotated[
         str | None,
-        typer.Option(metavar="CODE", help="With --from-scratch, the language of GEST sentences; otherwise en."),
+        typer.Option(metavar="CODE", help="With --from-scratch: the language of the GEST sentences (default en)."),
     ] = None,
     pairs: Annotated[
-        bool, typer.Option("--pairs", help="Make gendered pairs of GEST sentences, by prompts for both genders.")
+        bool,
+        typer.Option(
+            "--pairs", help="Create gendered pairs of GEST sentences, translated in prompts for both genders."
+        ),
     ] = False,
     he_said: Annotated[
-        str | None, typer.Option(help='With --pairs, the prompt for a man; {} is the sentence: `He said: "{}"`.')
+        str | None, typer.Option(help='With --pairs: the prompt for a man, where {} is the sentence: `He said: "{}"`.')
     ] = None,
     she_said: Annotated[
-        str | None, typer.Option(help='With --pairs, the prompt for a woman: `She said: "{}"`.')
+        str | None, typer.Option(help='With --pairs: the prompt for a woman: `She said: "{}"`.')
     ] = None,
     limit: Limit = None,
 ) -> None:
-    """Start a project: a folder with the source items and a `project.toml` that can be edited.
+    """Create a project: a folder with the source items and the settings in `project.toml`.
 
     **Examples**
 
@@ -77,50 +91,56 @@ def new(
     from tiltmeter.translators.translator_protocol import SOURCE
 
     if to is None:
-        raise UsageError("Into which language? Name it with --to, such as --to es.")
+        raise UsageError("--to is missing; name the language of the test set, as in --to es.")
     if from_scratch:
         from tiltmeter.making.writing.written_items import create_written_project
 
         if system or pairs or he_said or she_said or limit:
             raise UsageError(
-                "With --from-scratch nothing is translated: leave out --with, --pairs, prompts and --limit."
+                "--from-scratch cannot be combined with --with, --pairs, --he-said, --she-said or --limit."
             )
         with create_written_project(
             out, source, language=to, source_language=source_language or SOURCE, quota=quota or 50
         ) as project:
-            typer.echo(f"The project is in {out}; name writers and subjects in writing.toml, scales in rating.toml.")
+            typer.echo(
+                f"Project created in {out}; edit writers and subjects in writing.toml, and scales in rating.toml."
+            )
             for line in list_missing_checks(project.settings):
                 print_note(line)
         return
     if quota or source_language:
-        raise UsageError("--quota and --source-language are for items that people write: --from-scratch.")
+        raise UsageError("--quota and --source-language need --from-scratch; add it, or leave them out.")
     if (he_said or she_said) and not pairs:
-        raise UsageError("--he-said and --she-said are the prompts of --pairs.")
+        raise UsageError("--he-said and --she-said need --pairs; add it, or leave them out.")
     if system is None:
-        raise UsageError("Which translation system? Name it with --with, or start with --from-scratch.")
+        raise UsageError("--with is missing; name a translation system, or use --from-scratch.")
     prompts = {"masculine": he_said or PROMPTS["masculine"], "feminine": she_said or PROMPTS["feminine"]}
     with create_project(out, source, language=to, system=system, pairs=pairs, limit=limit, prompts=prompts) as project:
-        typer.echo(f"{len(project.store.items())} items from {source}; the project is in {out}")
+        typer.echo(f"{len(project.store.items())} items from {source}; project created in {out}")
 
 
 @app.command()
 def source(
     folder: Folder,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write all problems to this CSV file.")] = None,
-    fix: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Apply corrections: `action`, `field`, `text`, `reason`.")
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write all problems to this CSV file, with columns for corrections."),
     ] = None,
-    drop: Annotated[str | None, typer.Option(metavar="ID", help="Drop this item; --why is needed.")] = None,
+    fix: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Apply the corrections in a file that --out wrote.")
+    ] = None,
+    drop: Annotated[str | None, typer.Option(metavar="ID", help="Drop this item; needs --why.")] = None,
     names: Annotated[
-        bool, typer.Option("--names", help="Put listed names in place of pronouns that alone tell two sentences apart.")
+        bool,
+        typer.Option("--names", help="Replace pronouns by names in pairs whose sentences differ only in a pronoun."),
     ] = False,
     by: By = "",
     why: Annotated[str, typer.Option(help="The reason for --drop.")] = "",
 ) -> None:
-    """Check the source items, and correct or drop them before they are translated; reasons are kept.
+    """Check the source items, and correct or drop them before translation; the reasons are stored.
 
-    The file that --out writes has a row for each problem. Fill in `action` (`correct`, `drop` or `restore`), for a
-    correction `field` and `text`, and `reason`, and give it back with --fix.
+    --out writes a file with one row per problem. Fill in `action` (`correct`, `drop` or `restore`), `reason` and, for a
+    correction, `field` and `text`; then apply the file with --fix.
 
     **Examples**
 
@@ -135,9 +155,9 @@ def source(
 
     with open_project(folder) as project:
         if (fix or drop or names) and not by:
-            raise UsageError("--by is missing; the name is kept in the history of the items.")
+            raise UsageError("--by is missing; give your name, which is stored in the history of the items.")
         if names:
-            typer.echo(f"{step.use_names(project, by=by):,} pairs with names in place of pronouns")
+            typer.echo(f"{step.use_names(project, by=by):,} pairs with names instead of pronouns")
         if fix is not None:
             done = step.apply_corrections(project, fix, by=by)
             typer.echo(f"{done.corrected:,} corrected, {done.dropped:,} dropped, {done.restored:,} restored")
@@ -161,14 +181,18 @@ def translate(
     folder: Folder,
     part: Part = None,
     limit: Limit = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Send texts to a paid service.")] = False,
-    device: Annotated[str, typer.Option(help="The device of a local model.")] = "auto",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the number of texts, characters and the cost, and send nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Send texts to a paid translation service.")] = False,
+    device: Annotated[
+        str, typer.Option(help="The device of a local model: `auto`, `cpu`, `cuda`, `cuda:1` …")
+    ] = "auto",
 ) -> None:
-    """Translate the items that are not translated yet, with the project's translation system.
+    """Translate the remaining items with the translation system of the project.
 
-    Characters and cost come first; nothing is sent to a paid service without --yes. Translations are stored as they
-    arrive, so that nothing is paid for twice: the same command continues a run that was stopped.
+    The number of characters and the cost are printed first. Texts are sent to a paid service only with --yes.
+    Translations are stored as they arrive, so the same command continues after an interruption without paying twice.
 
     **Example**
 
@@ -185,13 +209,13 @@ def translate(
         translator = open_translator(project.settings.system, device=device)
         selected = select_untranslated(project, part=part, limit=limit)
         expected = estimate_volume(project, translator, selected)
-        typer.echo(f"{len(selected):,} items to translate by {translator.name}")
+        typer.echo(f"{len(selected):,} items to translate with {translator.name}")
         for kind, count in expected.texts.most_common():
             typer.echo(f"{count:>9,} {kind + 's':<16}{expected.characters[kind]:>10,} characters")
         new = f"{expected.new_texts:,} texts, {expected.new_characters:,} characters"
         price = translator.price
         cost = f", about {expected.new_characters / 1e6 * price.per_million:,.2f} {price.currency}" if price else ""
-        typer.echo(f"not translated before: {new}{cost}")
+        typer.echo(f"new: {new}{cost}")
         if dry_run:
             return
         with show_in_terminal("translate") as report:
@@ -203,20 +227,22 @@ def translate(
         for outcome, count in done.blanks.most_common():
             typer.echo(f"{count:>9,} blanks {outcome}")
         if done.not_translated:
-            print_note(f"{done.not_translated:,} items have texts that {translator.name} did not translate.")
+            print_note(
+                f"{done.not_translated:,} items have texts that {translator.name} returned without a translation."
+            )
 
 
 @app.command()
 def repair(
     folder: Folder,
     steps: Annotated[
-        str | None, typer.Option(metavar="STEP,...", help="Only these steps; see docs/how-to/repair.md for all.")
+        str | None, typer.Option(metavar="STEP,...", help="Run only these steps, which docs/how-to/repair.md lists.")
     ] = None,
-    align: Annotated[bool, typer.Option("--align/--no-align", help="Use word alignment, if it is installed.")] = True,
+    align: Annotated[bool, typer.Option("--align/--no-align", help="Use word alignment if it is installed.")] = True,
 ) -> None:
-    """Repair translated items: change what is sure, propose what is likely, queue the rest with the reason.
+    """Repair translated items: certain repairs are applied, likely ones are proposed, other problems are queued.
 
-    In a project of gendered pairs, drop the sentences whose translations are not a pair.
+    In a project of gendered pairs, sentences whose translations are not a pair are dropped.
 
     **Example**
 
@@ -248,13 +274,15 @@ app.command()(rate)
 def status(
     folder: Folder,
     figure: Annotated[
-        Path | None, typer.Option(help="Write a figure of open items by subject after each step to this folder.")
+        Path | None, typer.Option(help="Save a figure of the open items by subject after each step to this folder.")
     ] = None,
-    reason: Annotated[str | None, typer.Option(help="Of this reason only, in the figure.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    item: Annotated[str | None, typer.Option(metavar="ID", help="Print the history of this item only.")] = None,
+    reason: Annotated[
+        str | None, typer.Option(help="With --figure: count only items that are open for this reason.")
+    ] = None,
+    as_json: AsJson = False,
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Print the history of this item instead.")] = None,
 ) -> None:
-    """Print how far the items have come, and what is open by reason, reviewer and subject.
+    """Print the number of items per step, and the open items by reason, reviewer and subject.
 
     **Examples**
 
@@ -271,9 +299,9 @@ def status(
         if item is not None:
             project.store.item(item)
             for entry in project.store.list_history(item):
-                what = " ".join(filter(None, (entry.role, entry.field)))
+                field = " ".join(filter(None, (entry.role, entry.field)))
                 why = f" ({entry.why})" if entry.why else ""
-                typer.echo(f"{entry.at} {entry.step} by {entry.by}: {what}: {entry.before!r} -> {entry.after!r}{why}")
+                typer.echo(f"{entry.at} {entry.step} by {entry.by}: {field}: {entry.before!r} -> {entry.after!r}{why}")
             return
         state, reviewed = compute_status(project), summarise_review(project)
     if as_json:
@@ -294,14 +322,17 @@ def status(
 def export(
     folder: Folder,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
-    to: Annotated[str | None, typer.Option("--to", help="`csv`, `xlsx` or `xliff`; otherwise by the suffix.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All translated items, not only open ones.")] = False,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="The format: `csv`, `xlsx` or `xliff`; the default follows from the suffix."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Write all translated items, not only open ones.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write the open items to a file for people who review in a spreadsheet or a translation program.
+    """Write the open items to a file for review in a spreadsheet or a translation program.
 
-    People fill in `corrected`, `decision` (`accept` or `drop`, for the item) and `comment`; in XLIFF they edit the
-    target and set its state to final.
+    Reviewers fill in `corrected`, `decision` (`accept` or `drop` the item) and `comment`. In XLIFF they edit the target
+    and set its state to final. Read the file back with `make import`.
 
     **Example**
 
@@ -311,7 +342,7 @@ def export(
     from tiltmeter.making.project import open_project
 
     if out.exists() and not force:
-        raise UsageError(f"{out} already exists; --force replaces it.")
+        raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
     with open_project(folder) as project:
         rows = export_project(project, out, format=detect_format(out, to), everything=everything)
     typer.echo(f"{rows:,} rows")
@@ -321,11 +352,16 @@ def export(
 @app.command("import")
 def import_(
     folder: Folder,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `make export` wrote, filled in.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file of `make export` that reviewers have filled in.")
+    ],
     by: By,
-    format: Annotated[str | None, typer.Option("--from", help="`csv`, `xlsx` or `xliff`; else by the suffix.")] = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--from", help="The format: `csv`, `xlsx` or `xliff`; the default follows from the suffix."),
+    ] = None,
 ) -> None:
-    """Read decisions and corrections from a file; conflicts are named row by row and change nothing (exit code 1).
+    """Read decisions and corrections from a file; conflicting rows are listed and ignored (exit code 1).
 
     **Example**
 
@@ -349,16 +385,20 @@ def import_(
 @app.command()
 def publish(
     folder: Folder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the edition to.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the edition to this folder.")],
     open_items: Annotated[
         str,
-        typer.Option("--open", help="Items with open problems: `refuse` to publish, `keep` them, or `leave-out`."),
+        typer.Option(
+            "--open", help="If items have open problems: `refuse` to publish, `keep` them, or `leave-out` these items."
+        ),
     ] = "refuse",
-    licence: Annotated[str, typer.Option(help="A licence, such as CC-BY-SA-4.0; otherwise that of the source.")] = "",
+    licence: Annotated[
+        str, typer.Option(help="The licence, such as CC-BY-SA-4.0; the default is that of the source.")
+    ] = "",
 ) -> None:
-    """Write the items as JSONL with a data card and a changelog against the last edition.
+    """Write the items as JSONL, with a data card and a changelog since the last edition.
 
-    Translations keep a share-alike licence of their source; without a licence nothing is published.
+    Publishing requires a licence. Translations keep a share-alike licence of their source.
 
     **Examples**
 
@@ -373,7 +413,7 @@ def publish(
     with open_project(folder) as project:
         edition = publish_project(project, out, open_items=choice or "refuse", licence=licence)
     left_out = len(edition.facts["left_out"])
-    state = f"edition {edition.number}" if edition.is_new else f"edition {edition.number} again: nothing has changed"
+    state = f"edition {edition.number}" if edition.is_new else f"edition {edition.number}, unchanged"
     typer.echo(f"{edition.facts['items']:,} items, {left_out:,} left out, {edition.facts['licence']}, {state}")
     print_note(f"Written to {out}")
 
@@ -390,8 +430,8 @@ def _print_status(state: "ProjectStatus") -> None:
             typer.echo(f"{count:>7,} {outcome} ({placeholder})")
     typer.echo(f"\nopen: {state.open_items:,} items, {state.undecided:,} of them without a decision")
     for (reason, kind), count in state.count_by_reason().items():
-        also = state.in_source(reason)
-        typer.echo(f"{count:>7,} {reason} ({kind}{f', {also:,} in the source too' if also else ''})")
+        in_source = state.in_source(reason)
+        typer.echo(f"{count:>7,} {reason} ({kind}{f', {in_source:,} also in the source' if in_source else ''})")
     subjects = state.count_by_subject()
     if subjects:
         typer.echo("\nopen by subject")
@@ -410,11 +450,3 @@ def _print_status(state: "ProjectStatus") -> None:
         for part, reason in keys:
             name = " · ".join(filter(None, (part, reason)))
             typer.echo(f"{name:<45}" + "".join(f"{stage.total(part, reason):>18,}" for stage in state.stages))
-
-
-def _parse_named_value(text: str, option: str) -> tuple[str, str]:
-    """The two sides of `NAME=VALUE`."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"{option} {text} is not NAME=VALUE.")
-    return name.strip(), value

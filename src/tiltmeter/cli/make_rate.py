@@ -1,4 +1,4 @@
-"""`tiltmeter make rate`: rate texts on declared scales."""
+"""`tiltmeter make rate`: rate texts on the scales of `rating.toml`."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.cli.make_review import parse_named_values
+from tiltmeter.cli.make_review import AsJson, parse_named_values
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.printable_text import format_json
@@ -17,34 +17,37 @@ if TYPE_CHECKING:
 
 def rate(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A project of written items, or a folder of `gender sample`.")
+        Path,
+        typer.Argument(metavar="FOLDER", help="A project of written items, or a folder that `gender sample` wrote."),
     ],
-    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="The rater.")] = None,
-    unit: Annotated[str | None, typer.Option("--unit", metavar="ID", help="What is rated.")] = None,
-    task: Annotated[str | None, typer.Option(help="The task, such as `gender` or `fit`.")] = None,
-    step: Annotated[int | None, typer.Option(min=1, help="The step of the scale, counted from 1.")] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="The name of the rater.")] = None,
+    unit: Annotated[str | None, typer.Option("--unit", metavar="ID", help="The id of the text to rate.")] = None,
+    task: Annotated[str | None, typer.Option(help="The rating task, such as `gender` or `fit`.")] = None,
+    step: Annotated[int | None, typer.Option(min=1, help="The rating: a step of the scale, counted from 1.")] = None,
     text: Annotated[
         list[str] | None,
         typer.Option(
-            "--text", metavar="FIELD=TEXT", help="With --step, a better text, which is queued for the review."
+            "--text", metavar="FIELD=TEXT", help="With --step: propose a better text, which is queued for review."
         ),
     ] = None,
-    comment: Annotated[str, typer.Option(help="Why; kept with the rating.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Withdraw the last rating.")] = False,
+    comment: Annotated[str, typer.Option(help="The reason, which is stored with the rating.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Withdraw the last rating of the rater.")] = False,
     sheet: Annotated[
-        Path | None, typer.Option(help="Write all that can be rated now to this .csv file; held for a week.")
+        Path | None, typer.Option(help="Write all open questions to this .csv file, and reserve them for a week.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="With --sheet, at most this many.")] = None,
-    release: Annotated[bool, typer.Option("--release", help="Give back what is held for the rater.")] = False,
-    read: Annotated[Path | None, typer.Option(help="Read the ratings in a .csv file that --sheet wrote.")] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Drop the items that raters are against.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="With --sheet: write at most this many questions.")] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="Release all texts that are reserved for the rater.")
+    ] = False,
+    read: Annotated[Path | None, typer.Option(help="Read ratings from a .csv file that --sheet wrote.")] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Drop the items that raters rejected.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Rate texts: print the results; with --by, the next question for a rater; with --step, answer it.
+    """Print the results of the rating; with --by, print the next question of a rater; with --step, answer it.
 
-    A label, such as a stereotype, is hidden until the tasks without it are done. The scales and the rule
-    by which a text is kept are declared in `rating.toml`. A text that was shown is held for the rater for
-    half an hour; nobody rates what they have written.
+    `rating.toml` contains the scales and the rule for keeping a text. Labels, such as the stereotype, are hidden until
+    the tasks without labels are finished. A printed text is reserved for the rater for half an hour. Writers do not
+    rate their own texts.
 
     **Examples**
 
@@ -61,11 +64,11 @@ def rate(
     with open_rating(folder) as rating:
         if by is None:
             if undo or sheet or read or step or release:
-                raise UsageError("Who rates? Give the rater's name with --by.")
+                raise UsageError("--by is missing; give the name of the rater.")
             _print_results(rating, as_json=as_json)
         elif undo:
             undone = rating.undo(by)
-            typer.echo(f"{undone.unit}: the rating of {undone.task} is withdrawn")
+            typer.echo(f"{undone.unit}: rating of {undone.task} withdrawn")
         elif release:
             rating.release(by)
         elif sheet:
@@ -78,7 +81,7 @@ def rate(
             typer.echo(f"{_read_sheet(rating, by, read):,} ratings")
         elif step:
             if unit is None or task is None:
-                raise UsageError("A rating needs --unit and --task beside --step.")
+                raise UsageError("--step needs --unit and --task; `make rate FOLDER --by NAME` prints them.")
             rating.rate(by, unit, task, step, comment, proposed=parse_named_values(text, "--text"))
             typer.echo(f"{unit}: {task} {step}")
         else:
@@ -90,7 +93,7 @@ def _print_question(question: "RatingQuestion | None", *, as_json: bool) -> None
         typer.echo(format_json(asdict(question) if question else None))
         return
     if question is None:
-        print_note("Nothing is left for this rater.")
+        print_note("There are no more texts for this rater.")
         return
     typer.echo(f"{question.unit} · {question.task.name}")
     for name, text in question.texts.items():
@@ -138,35 +141,35 @@ def _write_sheet(path: Path, questions: "list[RatingQuestion]") -> None:
 
 
 def _read_sheet(rating: "RatingSession", by: str, path: Path) -> int:
-    """Store the ratings of a sheet, all of them or none; an error names the row."""
+    """Store all ratings of a sheet, or none if a row is invalid, and return their number."""
     from tiltmeter.making.exchange.csv_table import read_table
     from tiltmeter.making.rating.rating import ImportedRating
 
     columns, rows = read_table(path)
     if missing := [name for name in ("unit", "task", "step", "proposed", "comment") if name not in columns]:
-        raise DataError(f"{path} has no column {missing[0]!r}; write it again with --sheet, and keep the columns.")
+        raise DataError(f"{path} has no column {missing[0]!r}; write a new file with --sheet, and keep its columns.")
     texts = {unit.id: unit.texts for unit in rating.store.units()}
-    given = []
+    ratings = []
     for number, row in rows:
         step, place = row.get("step", "").strip(), f"{path}, row {number}"
         if not step:
             if row.get("proposed", "").strip():
-                raise DataError(f"{place}: a proposed text comes with a rating; fill in `step`.")
+                raise DataError(f"{place}: `proposed` has a text but `step` is empty; fill in `step`.")
             continue
         if not step.isdigit():
-            raise DataError(f"{place}: {step!r} is not a step of the scale.")
+            raise DataError(f"{place}: `step` is {step!r}; write the number of a step of the scale.")
         proposed = _parse_proposal(row.get("proposed", ""), texts.get(row["unit"], {}), place)
-        given.append(ImportedRating(place, row["unit"], row["task"], int(step), row.get("comment", ""), proposed))
-    return rating.rate_all(by, given)
+        ratings.append(ImportedRating(place, row["unit"], row["task"], int(step), row.get("comment", ""), proposed))
+    return rating.rate_all(by, ratings)
 
 
 def _parse_proposal(cell: str, texts: dict[str, str], place: str) -> dict[str, str]:
-    """The text that is proposed in a cell: of units with several texts, as `FIELD=TEXT`."""
+    """Return the proposed text of a cell by field; texts with several fields are proposed as `FIELD=TEXT`."""
     if not cell.strip():
         return {}
     field, equals, text = cell.partition("=")
     if equals and field.strip() in texts:
         return {field.strip(): text}
     if len(texts) != 1:
-        raise DataError(f"{place}: a proposed text is written FIELD=TEXT; the fields are {', '.join(texts)}.")
+        raise DataError(f"{place}: `proposed` must be FIELD=TEXT; the fields are {', '.join(texts)}.")
     return {next(iter(texts)): cell}

@@ -20,36 +20,51 @@ VIA = "command line"
 Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder of the project.")]
 ItemId = Annotated[str | None, typer.Option("--item", metavar="ID", help="The item to decide on.")]
 Texts = Annotated[
-    list[str] | None, typer.Option("--text", metavar="FIELD=TEXT", help="With `edit`, the new text of a field.")
+    list[str] | None,
+    typer.Option(
+        "--text", metavar="FIELD=TEXT", help="With --decision edit: the new text of a field; repeat for more."
+    ),
 ]
 Accepted = Annotated[
-    list[str] | None, typer.Option("--accept-finding", metavar="CODE=REASON", help="Accept a warning about the item.")
+    list[str] | None,
+    typer.Option(
+        "--accept-finding",
+        metavar="CODE=REASON",
+        help="Accept a warning about the item, with a reason; repeat for more.",
+    ),
 ]
-Comment = Annotated[str, typer.Option(help="Why; kept in the history of the item.")]
+Comment = Annotated[str, typer.Option(help="The reason, which is stored in the history of the item.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
 def review(
     folder: Folder,
-    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="The reviewer.")] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="The name of the reviewer.")] = None,
     item: ItemId = None,
-    decision: Annotated[str | None, typer.Option(help="`accept`, `edit` or `drop` the item.")] = None,
+    decision: Annotated[str | None, typer.Option(help="The decision: `accept`, `edit` or `drop`.")] = None,
     text: Texts = None,
     proposal: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD=N", help="With `edit`, take this proposal for a field.")
+        list[str] | None,
+        typer.Option(metavar="FIELD=N", help="With --decision edit: use proposal N for a field; repeat for more."),
     ] = None,
     accept_finding: Accepted = None,
     comment: Comment = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Withdraw the last decision, or that on --item.")] = False,
-    others: Annotated[bool, typer.Option("--others", help="What others decided on --item, once you have.")] = False,
-    add_reviewer: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Add a reviewer first.")] = None,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Withdraw the last decision, or the decision on --item.")
+    ] = False,
+    others: Annotated[
+        bool, typer.Option("--others", help="Print the decisions of others on --item, after your own decision.")
+    ] = False,
+    add_reviewer: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Add a reviewer to the project; repeat for more.")
+    ] = None,
     guidelines: Annotated[bool, typer.Option("--guidelines", help="Print the guidelines for reviewers.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Review items: print the queue; with --by, the next item of a reviewer; with --decision, decide on it.
+    """Print the review queue; with --by, print the next item of a reviewer; with --decision, decide on it.
 
-    Nobody sees what others decided on an item before deciding on it. How many reviewers each item gets, and how many of
-    them have to agree, is set in `project.toml`.
+    Reviewers see the decisions of others on an item only after their own. `project.toml` sets the number of reviewers
+    per item, and how many of them have to agree.
 
     **Examples**
 
@@ -69,14 +84,14 @@ def review(
         for name in add_reviewer or ():
             session.add_reviewer(name)
         if guidelines:
-            typer.echo(session.guidelines() or "There are no guidelines; name a file as `guidelines` in project.toml.")
+            typer.echo(session.guidelines() or "There are no guidelines; set `guidelines` in project.toml to a file.")
         elif by is None:
             if verdict or undo or others:
-                raise UsageError("Who decides? Give the reviewer's name with --by.")
+                raise UsageError("--by is missing; give the name of the reviewer.")
             _print_queue(session, as_json=as_json)
         elif undo:
             undone = session.undo(by, item)
-            typer.echo(f"{undone.item}: the decision to {undone.verdict} is withdrawn")
+            typer.echo(f"{undone.item}: decision to {undone.verdict} withdrawn")
         elif others:
             for other in session.others(_require_item(item), by):
                 typer.echo(f"{other.reviewer}: {other.verdict} {_format_changes(other.texts)} {other.comment}".rstrip())
@@ -93,22 +108,25 @@ def review(
             )
             typer.echo(f"{item}: {outcome.state}")
         else:
-            shown = session.show(item, by) if item else session.take_next_item(by)
-            _print_item(shown, as_json=as_json)
+            _print_item(session.show(item, by) if item else session.take_next_item(by), as_json=as_json)
 
 
 def adjudicate(
     folder: Folder,
-    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who settles the item.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="The name of the person who settles the conflict.")
+    ] = None,
     item: ItemId = None,
-    take: Annotated[str | None, typer.Option(metavar="NAME", help="As this reviewer decided.")] = None,
-    decision: Annotated[str | None, typer.Option(help="Or: `accept`, `edit` or `drop` the item.")] = None,
+    take: Annotated[str | None, typer.Option(metavar="NAME", help="Adopt the decision of this reviewer.")] = None,
+    decision: Annotated[
+        str | None, typer.Option(help="A new decision instead of --take: `accept`, `edit` or `drop`.")
+    ] = None,
     text: Texts = None,
     accept_finding: Accepted = None,
     comment: Comment = "",
     as_json: AsJson = False,
 ) -> None:
-    """Print the items on which reviewers do not agree, or settle one of them.
+    """Print the items on which reviewers disagree; with --item, settle one of them.
 
     **Examples**
 
@@ -127,7 +145,7 @@ def adjudicate(
             _print_conflicts(session, as_json=as_json)
             return
         if by is None:
-            raise UsageError("Who settles it? Give the name with --by.")
+            raise UsageError("--by is missing; give the name of the person who settles the conflict.")
         session.add_reviewer(by)
         outcome = session.adjudicate(
             by,
@@ -153,21 +171,21 @@ def _print_queue(session: "Review", *, as_json: bool) -> None:
             f"{entry.item}\t{entry.state}\t{entry.decisions} of {session.rule.reviewers}\t{entry.subject}\t{why}"
         )
     if not queue:
-        print_note("Nothing is to be reviewed.")
+        print_note("The review queue is empty.")
 
 
-def _print_item(shown: "ReviewItem | None", *, as_json: bool) -> None:
+def _print_item(item: "ReviewItem | None", *, as_json: bool) -> None:
     if as_json:
-        typer.echo(format_json(asdict(shown) if shown else None))
+        typer.echo(format_json(asdict(item) if item else None))
         return
-    if shown is None:
-        print_note("There is no item left for this reviewer.")
+    if item is None:
+        print_note("There are no more items for this reviewer.")
         return
-    typer.echo(" · ".join(filter(None, (shown.item, shown.part, shown.subject))))
-    for field, source in shown.source.items():
-        typer.echo(f"\n{field}\n  {source}\n  {shown.texts[field]}")
+    typer.echo(" · ".join(filter(None, (item.item, item.part, item.subject))))
+    for field, source in item.source.items():
+        typer.echo(f"\n{field}\n  {source}\n  {item.texts[field]}")
     numbers: dict[str, int] = {}
-    for problem in shown.problems:
+    for problem in item.problems:
         typer.echo(
             f"\n{problem.kind}: {problem.reason}{f' in {problem.field}' if problem.field else ''}: {problem.message}"
         )
@@ -189,7 +207,7 @@ def _print_conflicts(session: "Review", *, as_json: bool) -> None:
                 f"\n{decision.reviewer}: {decision.verdict} {_format_changes(changed)} {decision.comment}".rstrip()
             )
     if not conflicts:
-        print_note("Reviewers do not disagree on any item.")
+        print_note("There are no conflicts between reviewers.")
 
 
 def _format_changes(texts: object) -> str:
@@ -198,25 +216,25 @@ def _format_changes(texts: object) -> str:
 
 def _require_item(item: str | None) -> str:
     if item is None:
-        raise UsageError("Which item? Give its id with --item.")
+        raise UsageError("--item is missing; give the id of the item.")
     return item
 
 
-def parse_named_values(given: Sequence[str] | None, option: str) -> dict[str, str]:
-    """The values by name, from texts such as `context=Er war BLANK.`."""
+def parse_named_values(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Return values by name, from texts such as `context=Er war BLANK.`."""
     values = {}
-    for text in given or ():
+    for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"{option} {text} is not NAME=VALUE.")
+            raise UsageError(f"{option} {text} is not of the form NAME=VALUE.")
         values[name.strip()] = value
     return values
 
 
-def _parse_numbers(given: Sequence[str] | None) -> dict[str, int]:
+def _parse_numbers(texts: Sequence[str] | None) -> dict[str, int]:
     numbers = {}
-    for field, number in parse_named_values(given, "--proposal").items():
+    for field, number in parse_named_values(texts, "--proposal").items():
         if not number.strip().isdigit():
-            raise UsageError(f"--proposal {field}={number} is not FIELD=NUMBER.")
+            raise UsageError(f"--proposal {field}={number} is not of the form FIELD=NUMBER.")
         numbers[field] = int(number)
     return numbers

@@ -1,4 +1,4 @@
-"""`tiltmeter make write`: items written by people."""
+"""`tiltmeter make write`: add items that people have written."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,28 +12,36 @@ from tiltmeter.errors import DataError, UsageError
 if TYPE_CHECKING:
     from tiltmeter.making.writing.written_items import WrittenText
 
-Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="A project that was started with --from-scratch.")]
+Folder = Annotated[
+    Path, typer.Argument(metavar="PROJECT", help="The folder of a project that was created with --from-scratch.")
+]
 
 
 def write(
     folder: Folder,
-    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="The writer.")] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="The name of the writer.")] = None,
     about: Annotated[
-        str | None, typer.Option(metavar="SUBJECT", help="The number of a stereotype, or the name of a target.")
+        str | None,
+        typer.Option(
+            metavar="SUBJECT", help="The subject of the item: the number of a stereotype, or the name of a target."
+        ),
     ] = None,
     text: Annotated[
-        list[str] | None, typer.Option("--text", metavar="FIELD=TEXT", help="A text of the item: `sentence=…`.")
+        list[str] | None,
+        typer.Option(
+            "--text", metavar="FIELD=TEXT", help="A text of the item, such as `sentence=I slept.`; repeat for more."
+        ),
     ] = None,
     read: Annotated[
         Path | None,
-        typer.Option(help="A .csv file of items, with the column `about` and the texts; or .jsonl, for any form."),
+        typer.Option(help="Read items from a .csv or .jsonl file with the column `about` and a column for each text."),
     ] = None,
 ) -> None:
-    """Add written items; without a name, print how many each writer has written for each subject.
+    """Add written items; without --by, print the number of items per writer and subject.
 
-    Each item is checked: a GEST sentence should be in the first person, neutral in the source language, and its
-    translation should show a gender. What is found is queued for the review. A file is stored as a whole or not at
-    all, and what is there already is not stored again.
+    Each item is checked, and problems are queued for review. A GEST sentence should be in the first person and neutral
+    in the source language, and its translation should show a gender. A file with an invalid row is rejected completely.
+    Items that exist already are skipped.
 
     **Examples**
 
@@ -49,10 +57,10 @@ def write(
         load_writing_plan(project)
         if by is None:
             if about or text or read:
-                raise UsageError("Who wrote it? Give the writer's name with --by.")
+                raise UsageError("--by is missing; give the name of the writer.")
             counts, plan = count_written(project), load_writing_plan(project)
             if not plan.writers:
-                print_note(f"Nobody writes yet; name `writers` in {folder / 'writing.toml'}.")
+                print_note(f"There are no writers; add their names to `writers` in {folder / 'writing.toml'}.")
             for subject in plan.subjects:
                 cells = [f"{name} {counts[name, subject.key]:,} of {subject.quota:,}" for name in plan.writers]
                 typer.echo(f"{subject.key}\t{subject.name}\t{', '.join(cells)}")
@@ -64,16 +72,15 @@ def write(
         else:
             raise UsageError("Give --about and --text, or a file with --read.")
         for written in add_written_items(project, by, rows):
-            found = "; ".join(finding.reason for finding in written.findings)
+            note = "; ".join(finding.reason for finding in written.findings)
             if not written.is_new:
-                found = "it was there already"
-            typer.echo(f"{written.item}{f': {found}' if found else ''}")
+                note = "exists already"
+            typer.echo(f"{written.item}{f': {note}' if note else ''}")
         for line in list_missing_checks(project.settings):
             print_note(line)
 
 
 def _read_rows(path: Path) -> "list[WrittenText]":
-    """The items in a file."""
     from tiltmeter.datasets.raw_records import BrokenFileError
     from tiltmeter.datasets.readers.decoded_text import read_text
     from tiltmeter.making.exchange.csv_table import read_table
@@ -90,12 +97,12 @@ def _read_rows(path: Path) -> "list[WrittenText]":
             if line.strip():
                 values = parse_json(line, f"{path}, line {number},")
                 if not isinstance(values, dict) or "about" not in values:
-                    raise DataError(f"{path}, line {number} is not a JSON object with `about`.")
+                    raise DataError(f"{path}, line {number}: expected a JSON object with the key 'about'.")
                 rows.append(WrittenText(f"{path}, line {number}", str(values.pop("about")), values))
         return rows
     columns, table = read_table(path)
     if "about" not in columns:
-        raise DataError(f"{path} has no column 'about', which names the stereotype or target.")
+        raise DataError(f"{path} has no column 'about'; add it with the stereotype or target of each item.")
     return [
         WrittenText(
             f"{path}, row {number}",

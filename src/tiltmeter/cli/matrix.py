@@ -1,4 +1,4 @@
-"""`tiltmeter matrix`: many models on many benchmarks, on one machine or a cluster."""
+"""`tiltmeter matrix`: measure many models on many benchmarks, on one machine or a cluster."""
 
 import re
 from pathlib import Path
@@ -17,50 +17,68 @@ if TYPE_CHECKING:
     from tiltmeter.cluster.plan_cells import RunMatrix
 
 _ENGINES = ("local", "ray", "slurm")
-_DAY = 24 * 60
+_DAY = 24 * 60  # minutes
 
 
 def matrix(
     context: typer.Context,
-    plan: Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The models, benchmarks, languages and protocols.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the runs: one for each model and cell.")],
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN.toml", help="The plan: models, benchmarks, languages and protocols.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Save the runs to this folder, one for each cell.")],
     engine: Annotated[
-        str, typer.Option(help="Where jobs run: `local` (processes), `ray` or `slurm`.", metavar="ENGINE")
+        str,
+        typer.Option(help="Where jobs run: `local` (processes on this machine), `ray` or `slurm`.", metavar="ENGINE"),
     ] = "local",
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Jobs at a time; 1 by default on this machine, no limit on a cluster.")
+        int | None,
+        typer.Option(
+            min=1, help="The number of parallel jobs; the default is 1 on this machine and unlimited on a cluster."
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print cells, what is answered already and an estimate; run nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Print the cells, the number of stored answers and a time estimate, and run nothing."
+        ),
     ] = False,
     status: Annotated[
-        bool, typer.Option("--status", help="Print how far the jobs are, from any machine that sees the folder.")
+        bool,
+        typer.Option("--status", help="Print the progress of the jobs; works on any machine that can read the folder."),
     ] = False,
     prefetch: Annotated[
         bool,
-        typer.Option("--prefetch", help="Download models and data, and run nothing; later jobs need no network."),
+        typer.Option("--prefetch", help="Download models and data, and run nothing; jobs then need no network."),
     ] = False,
     address: Annotated[
-        str | None, typer.Option(help="Of `ray`: the cluster's address, or `auto`; otherwise one is started here.")
+        str | None,
+        typer.Option(
+            help="For `ray`: the address of the cluster, or `auto`; the default is a new cluster on this machine."
+        ),
     ] = None,
-    partition: Annotated[str | None, typer.Option(help="Of `slurm`: the partition.")] = None,
+    partition: Annotated[str | None, typer.Option(help="For `slurm`: the partition.")] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Of `slurm`: the limit, as `90` (minutes), `4:00:00` or `1-00:00:00`."),
+        typer.Option(
+            metavar="TIME",
+            help="For `slurm`: the time limit of a job, such as `90` (minutes), `4:00:00` or `1-00:00:00`.",
+        ),
     ] = None,
     slurm: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Of `slurm`: any option of sbatch: `account=nlp`.")
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help="For `slurm`: any option of sbatch, such as `account=nlp`; repeat for more."
+        ),
     ] = None,
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Of `slurm`: submit the jobs and leave; call again, or see --status.")
+        bool, typer.Option("--no-wait", help="For `slurm`: submit the jobs and exit; --status prints their progress.")
     ] = False,
 ) -> None:
-    """Run every model of a plan on every benchmark, language and protocol: exit code 1 if not all cells are complete.
+    """Run every model of a plan on every benchmark, language and protocol: exit code 1 if a cell is incomplete.
 
-    One job per model loads its weights once. Each cell becomes an ordinary run with the numbers of `tiltmeter run`, in
-    OUT/MODEL/BENCHMARK.LANGUAGE.PROTOCOL. A cell that is finished is not run again; one that failed is retried by the
-    next call, and a job that was stopped or killed goes on where it was. Plans and engines:
-    docs/how-to/matrices.md.
+    Each model is loaded once, by its own job. Each cell is saved as an ordinary run in
+    OUT/MODEL/BENCHMARK.LANGUAGE.PROTOCOL, with the same values as `tiltmeter run`. The same command skips finished
+    cells, retries failed ones and continues interrupted jobs. See docs/how-to/matrices.md for plans and engines.
 
     **Examples**
 
@@ -80,7 +98,7 @@ def matrix(
     from tiltmeter.cluster.plan_file import read_plan
 
     if sum((dry_run, status, prefetch)) > 1:
-        raise UsageError("--dry-run, --status and --prefetch do different things; choose one of them.")
+        raise UsageError("--dry-run, --status and --prefetch cannot be combined; choose one of them.")
     chosen = parse_choice(engine, _ENGINES, "--engine") or "local"
     _reject_unused_options(context, chosen)
     minutes = parse_minutes(time)
@@ -100,7 +118,7 @@ def matrix(
 
 
 def parse_minutes(text: str | None) -> int:
-    """Minutes, from what Slurm takes as a time limit; a day by default.
+    """Return the minutes of a time limit in the notation of Slurm; the default is a day.
 
     >>> parse_minutes("90"), parse_minutes("4:00:00"), parse_minutes("1-12:00:00"), parse_minutes(None)
     (90, 240, 2160, 1440)
@@ -109,24 +127,25 @@ def parse_minutes(text: str | None) -> int:
         return _DAY
     match = re.fullmatch(r"(?:(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):\d\d)|(?P<only>\d+)", text)
     if match is None:
-        raise UsageError(f"--time {text} is no limit of time; write minutes, HOURS:MM:SS or DAYS-HOURS:MM:SS.")
+        raise UsageError(f"--time {text} is not a time limit; write MINUTES, HOURS:MM:SS or DAYS-HOURS:MM:SS.")
     if match["only"] is not None:
-        found = int(match["only"])
+        minutes = int(match["only"])
     else:
-        found = int(match["days"] or 0) * _DAY + int(match["hours"]) * 60 + int(match["minutes"])
-    if not found:
-        raise UsageError(f"--time {text} leaves no time; give at least a minute.")
-    return found
+        minutes = int(match["days"] or 0) * _DAY + int(match["hours"]) * 60 + int(match["minutes"])
+    if not minutes:
+        raise UsageError(f"--time {text} is too short; give at least one minute.")
+    return minutes
 
 
 def _reject_unused_options(context: typer.Context, engine: str) -> None:
-    """A UsageError for an option of another engine."""
     users = {"address": "ray", "partition": "slurm", "time": "slurm", "slurm": "slurm", "no_wait": "slurm"}
     for name, user in users.items():
         if context.params.get(name) and user != engine:
             raise UsageError(f"--{name.replace('_', '-')} is for --engine {user}; leave it out, or choose that engine.")
     if engine == "ray" and context.params.get("jobs"):
-        raise UsageError("Ray runs as many jobs at a time as its nodes have CPUs and GPUs for; leave out --jobs.")
+        raise UsageError(
+            "--jobs is not for --engine ray, which runs as many jobs as CPUs and GPUs allow; leave it out."
+        )
 
 
 def _create_engine(
@@ -150,7 +169,7 @@ def _create_engine(
 
         pairs = [text.partition("=") for text in more]
         if wrong := [text for text, (key, sign, _) in zip(more, pairs, strict=True) if not key or not sign]:
-            raise UsageError(f"--slurm {wrong[0]} is not KEY=VALUE, as in account=nlp.")
+            raise UsageError(f"--slurm {wrong[0]} is not KEY=VALUE, as in --slurm account=nlp.")
         options = {key.strip().lstrip("-"): value for key, _, value in pairs}
         return SlurmEngine(ready, partition=partition, minutes=minutes, jobs=jobs, more=options)
     from tiltmeter.cluster.engine_local import LocalEngine
@@ -167,7 +186,9 @@ def _run_jobs(matrix: "RunMatrix", engine: "JobEngine", *, wait: bool) -> None:
             result = run_matrix(matrix, engine, show=show, wait=wait)
     except KeyboardInterrupt:
         if engine.goes_on:
-            print_note("The jobs go on in Slurm: --status shows them, and the same command waits for them again.")
+            print_note(
+                "The jobs continue in Slurm: --status prints their progress, and the same command waits for them."
+            )
         raise
     _print_result(matrix, result, waited=wait)
     if result.failed or (wait and result.complete < result.cells):
@@ -178,22 +199,22 @@ def _print_result(matrix: "RunMatrix", result: "MatrixResult", *, waited: bool) 
     for note in result.notes:
         print_note(note)
     for name in result.elsewhere:
-        print_note(f"{name}: its job runs already, from another call; see --status.")
+        print_note(f"{name}: another command already runs this job; see --status.")
     for (model, cell), reason in result.failed.items():
         print_note(f"Failed: {model}, {cell}: {escape_unsafe(reason)}")
-    told = f"{result.complete} of {result.cells} cells are complete in {matrix.out}"
+    summary = f"{result.complete} of {result.cells} cells are complete in {matrix.out}"
     if not waited:
-        told += "; the jobs are submitted: --status shows them, and the same command waits for them"
+        summary += "; jobs submitted: --status prints their progress, and the same command waits for them"
     elif result.failed:
-        told += f", {len(result.failed)} failed; the same command retries them"
-    print(f"{told}.")
+        summary += f", {len(result.failed)} failed; the same command retries them"
+    print(f"{summary}.")
 
 
 def _print_status(matrix: "RunMatrix") -> None:
     from tiltmeter.cluster.job_table import build_job_rows, build_job_table, summarize_jobs
 
     if not matrix.out.is_dir():
-        print_note(f"{matrix.out} is not there: no job of this plan was started yet, or --out is another folder.")
+        print_note(f"{matrix.out} does not exist: no job of this plan has started yet, or --out is wrong.")
     rows = build_job_rows(matrix.models)
     console = create_plain_console()
     console.print(build_job_table(rows))
@@ -202,7 +223,7 @@ def _print_status(matrix: "RunMatrix") -> None:
             console.print(f"Failed: {row.model}, {cell}: {escape_unsafe(reason)}", markup=False, soft_wrap=True)
         if row.state == "lost":
             console.print(
-                f"Lost: {row.model} wrote nothing for long; calling the matrix again goes on from what it stored.",
+                f"Lost: {row.model} has not reported for a long time; run the matrix again to continue its job.",
                 markup=False,
                 soft_wrap=True,
             )
@@ -223,20 +244,22 @@ def _print_forecast(matrix: "RunMatrix") -> None:
     questions = sum(one.questions or 0 for one in found)
     answered = sum(one.answered for one in found)
     uncounted = sum(one.questions is None and one.open_cells > 0 for one in found)
-    told = f"{matrix.cells - open_cells} of {matrix.cells} cells are complete; {questions:,} questions are left"
-    told += f", {answered:,} of them answered already" if answered else ""
-    told += f", without {uncounted} models that could not be counted" if uncounted else ""
-    console.print(f"{told}.")
+    summary = f"{matrix.cells - open_cells} of {matrix.cells} cells are complete; {questions:,} questions remain"
+    summary += f", {answered:,} of them already answered" if answered else ""
+    summary += f"; {uncounted} models could not be counted" if uncounted else ""
+    console.print(f"{summary}.")
     known = [(one.estimate.low, one.estimate.high) for one in found if one.estimate.low is not None]
     unknown = sum(one.estimate.low is None and one.open_cells > 0 for one in found)
     if known:
         low, high = sum(low or 0 for low, _ in known), sum(high or 0 for _, high in known)
-        without = f", without {unknown} models of which nothing is known" if unknown else ""
-        console.print(f"One after the other, about {format_duration(low)} to {format_duration(high)}{without}.")
+        without = f", without {unknown} models of unknown speed" if unknown else ""
+        console.print(
+            f"Estimated time of all jobs in sequence: {format_duration(low)} to {format_duration(high)}{without}."
+        )
     elif unknown:
-        console.print("The time is not known: no model was measured by a matrix on this machine before.")
+        console.print("There is no time estimate: no matrix has been run on this machine before.")
     if failing := sum(one.fails for one in found):
-        console.print(f"{failing} models cannot be opened, so that their cells would fail.")
+        console.print(f"{failing} models cannot be opened, so their cells would fail.")
         raise typer.Exit(1)
 
 
@@ -246,9 +269,9 @@ def _format_forecast(one: "ModelForecast") -> str:
     done = len(one.entry.cells) - one.open_cells
     parts = [f"{done} of {len(one.entry.cells)} cells complete"]
     if one.replaced:
-        parts.append(f"{one.replaced} there with other settings or of other files, to be replaced")
+        parts.append(f"{one.replaced} with other settings or files, to be replaced")
     if one.questions is not None:
-        parts.append(f"{one.questions:,} questions" + (f", {one.answered:,} answered already" if one.answered else ""))
+        parts.append(f"{one.questions:,} questions" + (f", {one.answered:,} already answered" if one.answered else ""))
     if one.estimate.low is not None and one.estimate.high is not None:
         parts.append(
             f"about {format_duration(one.estimate.low)} to {format_duration(one.estimate.high)} ({one.estimate.basis})"
@@ -264,6 +287,6 @@ def _prefetch(matrix: "RunMatrix") -> None:
     failed = prefetch(matrix, print_note)
     for name, reason in failed.items():
         print_note(f"Failed: {name}: {escape_unsafe(reason)}")
-    print("Models and data are here; jobs run without a network." if not failed else f"{len(failed)} could not be had.")
+    print("Models and data are downloaded; jobs need no network." if not failed else f"{len(failed)} downloads failed.")
     if failed:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Lists of names and what they mean; without rich, whose import slows a short command."""
+"""Lists of names with descriptions, printed without rich, because importing it slows short commands."""
 
 import os
 import shutil
@@ -8,16 +8,16 @@ from textwrap import fill
 import typer
 
 
-def print_entry(lead: str, text: str, indent: int) -> None:
-    """Print a text after its lead; in a terminal it is wrapped, and the lines below the first are indented."""
+def print_entry(label: str, text: str, indent: int) -> None:
+    """Print a label and a text; in a terminal it is wrapped, and all lines after the first are indented."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         text = fill(
             text,
             max(shutil.get_terminal_size().columns, indent + 20),
-            initial_indent=lead,
+            initial_indent=label,
             subsequent_indent=" " * indent,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        lead = ""
-    typer.echo(lead + text)
+        label = ""
+    typer.echo(label + text)

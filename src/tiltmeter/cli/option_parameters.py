@@ -1,4 +1,4 @@
-"""Options of a command that are derived from option classes."""
+"""Command-line options that are generated from option classes."""
 
 import functools
 import inspect
@@ -13,21 +13,21 @@ from tiltmeter.options import OptionField, list_options
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of the classes that its parameters are annotated with.
+    """Return the command with one option for each field of the option classes among its parameter types.
 
-    A parameter such as `model_options: ModelOptions` becomes an option of the command line for each field of the class,
-    and the command is called with an object of that class.
+    For example, a parameter `options: ModelOptions` adds an option for each field of `ModelOptions`, and the command is
+    called with an object of that class.
     """
     signature = inspect.signature(command)
     groups: dict[str, Any] = {
-        name: kept.annotation for name, kept in signature.parameters.items() if is_dataclass(kept.annotation)
+        name: one.annotation for name, one in signature.parameters.items() if is_dataclass(one.annotation)
     }
 
     @functools.wraps(command)
     def call(**values: Any) -> None:
         for name, group in groups.items():
-            given = {one.field: one.parse(values.pop(one.name)) for one in list_options(group)}
-            values[name] = group(**given)
+            fields = {one.field: one.parse(values.pop(one.name)) for one in list_options(group)}
+            values[name] = group(**fields)
         command(**values)
 
     parameters = []
@@ -40,7 +40,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _to_parameter(option: OptionField) -> Parameter:
     kind = option.kind.type
-    # Values that are parsed have a text, or nothing, as the default of the command line.
+    # A default that is not of the option's type (such as an empty tuple) means that the option is absent.
     default = option.default if isinstance(option.default, kind if isinstance(kind, type) else ()) else None
     return Parameter(
         option.name,

@@ -1,4 +1,4 @@
-"""Output shared by commands: results on standard output, notes on standard error."""
+"""Output of several commands: results on standard output, notes on standard error."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ Choice = TypeVar("Choice", bound=str)
 
 
 def parse_choice(given: str | None, choices: Sequence[Choice], option: str) -> Choice | None:
-    """The given value if it is one of the choices, None if there is none; otherwise an error that lists the choices."""
+    """Return the value if it is one of the choices, or None if no value is given; otherwise raise a UsageError."""
     for choice in choices:
         if choice == given:
             return choice
@@ -44,18 +44,18 @@ def print_result(
     quiet: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Print the result table, what was left out and why, and the path of the run; with `report`, write the report.
+    """Print the result table, the omitted items with reasons, and the path of the run; with `report`, write the report.
 
-    `as_json` prints all numbers as JSON instead of the table; `quiet` prints nothing.
+    `as_json` prints all values as JSON instead of the table; `quiet` prints nothing.
     """
     if quiet:
         if out and report:
             _write_report(result, out)
         return
     if as_json:
-        from tiltmeter.reports.record_tables import format_records_json as json_of
+        from tiltmeter.reports.record_tables import format_records_json
 
-        print(json_of(result.records))
+        print(format_records_json(result.records))
     else:
         _print_table(result, view)
     notes = create_plain_console(stderr=True, soft_wrap=True, highlight=False)
@@ -79,17 +79,17 @@ def _print_table(result: "Result", view: str) -> None:
 def _print_omissions(result: "Result", notes: Console) -> None:
     for refusal in result.manifest.refused:
         location = f"{refusal.benchmark}/{refusal.part}:{refusal.language}"
-        notes.print(f"Not asked: {refusal.model} on {location}. {refusal.reason}", markup=False)
-    for (model, location, reason), count in _counted(result.manifest.skipped).items():
+        notes.print(f"Not measured: {refusal.model} on {location}. {refusal.reason}", markup=False)
+    for (model, location, reason), count in _count_by_reason(result.manifest.skipped).items():
         notes.print(f"Not scored: {count} items of {location} by {model}, because {reason}.", markup=False)
-    for (model, location, reason), count in _counted(result.manifest.flagged).items():
+    for (model, location, reason), count in _count_by_reason(result.manifest.flagged).items():
         notes.print(f"Flagged: {count} items of {location} by {model}, scored although {reason}.", markup=False)
     for note in result.manifest.notes:
         notes.print(note, markup=False)
 
 
-def _counted(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tuple[str, str, str], int]:
-    """The number of items by model, portion and reason."""
+def _count_by_reason(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tuple[str, str, str], int]:
+    """Return the number of items by model, portion and reason."""
     reasons: dict[tuple[str, str, str], int] = {}
     for entry in entries:
         key = (entry.model, f"{entry.benchmark}/{entry.part}:{entry.language}", entry.reason)
@@ -98,7 +98,7 @@ def _counted(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tuple[str,
 
 
 def _write_report(result: "Result", folder: Path) -> Path:
-    """Write the report on a saved run. Its tables are not read again: there may be very many items."""
+    """Write the report on a saved run, without reading its tables again: they may be very large."""
     from tiltmeter.api import derive_run_names, report
     from tiltmeter.reports.report_files import REPORT
 

@@ -1,4 +1,4 @@
-"""`tiltmeter protocols`: the ways in which models are asked."""
+"""`tiltmeter protocols`: list the protocols of each form."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -11,12 +11,13 @@ from tiltmeter.errors import UsageError
 
 def protocols(
     dataset: Annotated[
-        str | None, typer.Argument(metavar="DATASET", help="Only the protocols of this data set or form.")
+        str | None, typer.Argument(metavar="DATASET", help="List only the protocols of this data set or form.")
     ] = None,
 ) -> None:
-    """List the protocols that `run --protocol` takes, by the form of the items.
+    """List the protocols for `run --protocol`, by form of items.
 
-    The first of each form is the default, and the published one. Numbers of different protocols are not compared.
+    A protocol is a procedure that turns items into questions and scores. The first of each form is the default: the
+    published one. Results of different protocols are not comparable.
 
     **Examples**
 
@@ -27,7 +28,7 @@ def protocols(
     from tiltmeter.benchmarks import get_benchmarks
     from tiltmeter.datasets.dataset_loader import DATASETS
     from tiltmeter.datasets.name_suggestions import suggest_name
-    from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
+    from tiltmeter.runs.chat_run import PROTOCOLS as CHAT_PROTOCOLS
 
     known = get_benchmarks()
     form = DATASETS[dataset].form if dataset is not None and dataset in DATASETS else dataset
@@ -39,8 +40,8 @@ def protocols(
         typer.secho(benchmark.form, bold=True)
         _print_protocols(benchmark.protocols)
     if form is None or known[form].choice is not None:
-        typer.secho("chat models, on every form that they are asked about", bold=True)
-        _print_protocols(OF_CHAT_MODELS)
+        typer.secho("chat models, on every form that supports them", bold=True)
+        _print_protocols(CHAT_PROTOCOLS)
 
 
 def _print_protocols(protocols: Mapping[str, str]) -> None:

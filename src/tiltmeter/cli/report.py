@@ -9,24 +9,26 @@ from tiltmeter.printable_text import create_plain_console
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or with runs below them.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file to write; for one run, `report.html` in its folder by default."),
+        typer.Option(
+            "--out", "-o", help="The HTML file to write; the default for one run is `report.html` in its folder."
+        ),
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option("--figures", help="A folder for the figures as SVG, PNG and PDF files.")
+        Path | None, typer.Option("--figures", help="Also save the figures to this folder as SVG, PNG and PDF files.")
     ] = None,
 ) -> None:
     """Write a report on one or more runs as one self-contained HTML file.
+
+    The report contains the texts of items, after a content warning.
 
     **Examples**
 
     `tiltmeter report runs/demo`
 
     `tiltmeter report runs/gpt2 runs/bert --out both.html --figures figures`
-
-    The report contains the sentences of the items, behind a content warning.
     """
     from tiltmeter.api import load_named_runs
     from tiltmeter.reports.report_files import get_report_path, reject_unwritable_report, write_report

@@ -1,4 +1,4 @@
-"""`tiltmeter reproduce`: recompute the printed numbers of a paper."""
+"""`tiltmeter reproduce`: recompute the published numbers of a paper."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,35 +14,50 @@ PAPERS = (
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{PAPERS[0].upper()}{PAPERS[1:]}.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"The paper: {PAPERS}.")],
     table: Annotated[
-        str | None, typer.Option(metavar="N", help="Only this table, such as 2 or 4.1, or `text`: numbers in the text.")
+        str | None,
+        typer.Option(
+            metavar="N", help="Recompute only this table, such as 2 or 4.1; `text` stands for numbers in the text."
+        ),
     ] = None,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="Only rows with this name in the tables.")] = None,
-    language: Annotated[str | None, typer.Option(metavar="CODE", help="Only this language, such as de.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Recompute only rows of this model, by its name in the table.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Recompute only this language, such as de.")
+    ] = None,
     from_models: Annotated[
         bool, typer.Option("--from-models", help="Run the models instead of using released predictions.")
     ] = False,
     model_path: Annotated[
         list[str] | None,
-        typer.Option("--model-path", metavar="NAME=FOLDER", help="Load the model with this hub id from a folder."),
+        typer.Option(
+            "--model-path",
+            metavar="NAME=FOLDER",
+            help="Load the model with this hub id from a folder; repeat for more.",
+        ),
     ] = None,
     head_path: Annotated[
         list[str] | None,
         typer.Option(
-            "--head-path", metavar="NAME=FOLDER", help="The next-sentence head for the model with this hub id."
+            "--head-path",
+            metavar="NAME=FOLDER",
+            help="The folder of the next-sentence head of the model with this hub id; repeat for more.",
         ),
     ] = None,
-    device: Annotated[str, typer.Option(help="With --from-models: `auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
+    device: Annotated[
+        str, typer.Option(help="With --from-models: the device, `auto`, `cpu`, `cuda`, `cuda:1` …")
+    ] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results as Markdown.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the results to this Markdown file.")
+    ] = None,
 ) -> None:
-    """Recompute the printed numbers of a paper and compare them.
+    """Recompute the published numbers of a paper and compare them: exit code 1 for an unexplained difference.
 
     Released predictions and translations are downloaded at pinned commits, or read from the cache or a mirror
-    (`TILTMETER_MIRROR`). Numbers whose files are missing count as not available, never as agreeing.
-
-    The exit code is 0 if no number differs without a known reason, and 1 if one does.
+    (`TILTMETER_MIRROR`). Numbers whose files are missing are counted as not available.
 
     **Examples**
 
@@ -61,13 +76,13 @@ def reproduce(
 
     if markdown is not None:
         reject_unwritable_file(markdown)
-    desk = RecipeContext(
+    context = RecipeContext(
         dict(_parse_path("--model-path", text) for text in model_path or []),
         head_paths=dict(_parse_path("--head-path", text) for text in head_path or []),
         device=device,
         watch=show_in_terminal,
     )
-    reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=desk)
+    reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=context)
     if markdown is not None:
         from tiltmeter.papers.output.reproduction_markdown import to_markdown
 
@@ -87,5 +102,5 @@ def reproduce(
 def _parse_path(option: str, text: str) -> tuple[str, str]:
     name, equals, folder = text.partition("=")
     if not (name and equals and folder):
-        raise UsageError(f"{option} {text} should be NAME=FOLDER, as in {option} gpt2=models/gpt2.")
+        raise UsageError(f"{option} {text} is not NAME=FOLDER, as in {option} gpt2=models/gpt2.")
     return name, folder

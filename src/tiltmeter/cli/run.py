@@ -12,7 +12,7 @@ from tiltmeter.cli.output import print_result
 from tiltmeter.errors import UsageError
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings
 
-# Replaced by `with_options`; parameters after one with a default need one, too.
+# A placeholder: `with_options` replaces these parameters, but Python requires a default after other defaults.
 _GROUP: Any = None
 
 
@@ -23,9 +23,9 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="MODEL",
-            help="A hub id (`id@revision`), a folder, a .gguf file, `embedded`, an adapter or `BASE+ADAPTER`, "
-            "`openai:MODEL@URL`, or a chat model (`chat:MODEL@URL`, `chat:FOLDER_OR_ID`, `anthropic:MODEL`); "
-            "see docs/how-to/models.md.",
+            help="The models: hub ids (`id` or `id@revision`), folders, .gguf files, `embedded` (the default), "
+            "adapters (`FOLDER` or `BASE+ADAPTER`), servers (`openai:MODEL@URL`) or chat models (`chat:MODEL@URL`, "
+            "`chat:FOLDER_OR_ID`, `anthropic:MODEL`). See docs/how-to/models.md.",
         ),
     ] = None,
     on: Annotated[
@@ -33,27 +33,28 @@ def run(
         typer.Option(
             "--on",
             metavar="BENCHMARK",
-            help="A data set or file: `stereoset:en,de`, `stereoset/intrasentence`, `my.jsonl` …",
+            help="A data set or file: `stereoset:en,de`, `stereoset/intrasentence`, `my.jsonl`; repeat for more.",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the run to this folder.")] = None,
     settings: RunSettings = _GROUP,
     options: ModelOptions = _GROUP,
     chat: ChatOptions = _GROUP,
     edition: Annotated[
-        str | None, typer.Option(help="The edition of `gest`: `1.1`, or `1.0` as in the published results.")
+        str | None, typer.Option(help="The edition of GEST: `1.1` (the default), or `1.0` as in the published results.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder of --out.")] = False,
     report: Annotated[
         bool | None,
         typer.Option(
-            "--report/--no-report", help="Write `report.html` into the folder, or not; by default it is written."
+            "--report/--no-report",
+            help="Write `report.html` to the folder of --out, or do not; the default is to write it.",
         ),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors: no progress, notes or results.")
+        bool, typer.Option("--quiet", "-q", help="Print errors only: no progress, notes or results.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON instead of tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all values as JSON instead of tables.")] = False,
     translator: Annotated[
         str | None,
         typer.Option(
@@ -72,15 +73,20 @@ def run(
     gender_from: Annotated[
         str,
         typer.Option(
-            "--gender-from", help="How the gender in translations is found: `rules`, `stanza`, or a CoNLL-U file."
+            "--gender-from", help="How to detect gender in translations: `rules`, `stanza`, or a CoNLL-U file."
         ),
     ] = "rules",
     beams: Annotated[
-        int | None, typer.Option(help="The number of beams for `nllb:MODEL`; by default that of its config.")
+        int | None, typer.Option(help="The number of beams of `nllb:MODEL`; the default is that of its config.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Go on with a paid service, after its cost was shown.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Send texts to a paid translation service; without it only the cost is printed."),
+    ] = False,
 ) -> None:
     """Measure the stereotypical bias of language models, or of a translation system.
+
+    Answers of models are stored, so the same command continues a run that was interrupted.
 
     **Examples**
 
@@ -105,8 +111,6 @@ def run(
     `tiltmeter run --translator nllb:facebook/nllb-200-distilled-600M --on gest-mt:sk,uk`
 
     `tiltmeter run ./my-model --on crows-pairs --json > numbers.json`
-
-    Answers are stored, so a run that was stopped continues where it was.
     """
     from tiltmeter.cli.output import ignore_note, print_note
     from tiltmeter.cli.run_options import reject_unused_run_options
@@ -117,11 +121,11 @@ def run(
     from tiltmeter.runs.evaluate import measure_models
 
     if report and out is None:
-        raise UsageError("A report goes into the folder of its run; name one with --out.")
+        raise UsageError("--report needs a folder for the run; give one with --out.")
     if quiet and as_json:
-        raise UsageError("--quiet prints nothing, and --json the numbers; choose one of them.")
+        raise UsageError("--quiet and --json cannot be combined; choose one of them.")
     if quiet and out is None:
-        raise UsageError("With --quiet nothing is printed, so name a folder for the run with --out.")
+        raise UsageError("--quiet prints no results, so it needs a folder for the run; give one with --out.")
     show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
     watch = hide_progress if quiet else show_in_terminal
     translating = bool(translator or translations or is_for_translators(on or []))

@@ -1,4 +1,4 @@
-"""Options of `tiltmeter run` that have no effect on what is measured: an error instead of silence."""
+"""Rejection of options of `tiltmeter run` that would have no effect."""
 
 import typer
 
@@ -8,25 +8,25 @@ from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_optio
 _OPTIONS = list_options(RunSettings, ModelOptions, ChatOptions)
 _OF_LANGUAGE_MODELS = tuple(option.name for option in _OPTIONS if not option.for_translators)
 _OF_TRANSLATION_SYSTEMS = ("system", "gender_from", "beams", "yes")
-# Of systems that translate, but not of finished translations.
+# Options for translating; they do not apply to a file of translations.
 _OF_TRANSLATING = ("beams", "device", "dtype", "trust_remote_code", "yes")
 
 
 def reject_unused_run_options(context: typer.Context, *, translating: bool, finished: bool) -> None:
-    """Raise an error for an option that was given and does not apply.
+    """Raise an error for a given option that does not apply.
 
-    `translating`: a translation system is measured; `finished`: its translations are in a file.
+    `translating`: a translation system is measured; `finished`: its translations are read from a file.
     """
     if not translating:
-        _reject_given(context, _OF_TRANSLATION_SYSTEMS, "for translation systems, and the run has none (--translator)")
+        _reject_given(context, _OF_TRANSLATION_SYSTEMS, "for translation systems, but no --translator is given")
         return
-    _reject_given(context, _OF_LANGUAGE_MODELS, "for language models, and this run measures a translation system")
+    _reject_given(context, _OF_LANGUAGE_MODELS, "for language models, but this run measures a translation system")
     if finished:
-        _reject_given(context, _OF_TRANSLATING, "for translating, and these translations are finished")
+        _reject_given(context, _OF_TRANSLATING, "for translating, but --translations are already translated")
 
 
-def _reject_given(context: typer.Context, names: tuple[str, ...], why: str) -> None:
+def _reject_given(context: typer.Context, names: tuple[str, ...], reason: str) -> None:
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP"):
-            raise UsageError(f"--{name.replace('_', '-')} is {why}; leave it out.")
+            raise UsageError(f"--{name.replace('_', '-')} is {reason}; leave it out.")

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from tiltmeter.progress.progress import ShowProgress
     from tiltmeter.runs.result import Result
 
-# Benchmarks for translation systems are named after the data set that is translated.
+# The suffix of benchmarks for translation systems; the rest of the name is the data set that is translated.
 _SUFFIX = "-mt"
-# Forms of items that are for translation systems only; their data sets go by their own names.
+# Forms whose items are for translation systems only; their data sets have no suffix.
 _FORMS = ("geneval", "winomt")
 
 
 def is_for_translators(on: Sequence[str]) -> bool:
-    """Whether one of the benchmarks is for translation systems."""
+    """Return whether one of the benchmarks is for translation systems."""
     return any(_is_for_translators(parse_spec(spec).name) for spec in on)
 
 
@@ -48,12 +48,12 @@ def run_translations(
     if models:
         raise UsageError(f"A run measures language models or a translation system, not both; leave out {models[0]}.")
     if len(on) != 1:
-        raise UsageError("A translation system is measured on one benchmark; name it as in --on gest-mt:sk,uk.")
+        raise UsageError("A translation system is measured on exactly one benchmark; name it as in --on gest-mt:sk,uk.")
     if translator and translations:
-        raise UsageError("Give --translator to translate, or --translations for finished translations, but not both.")
+        raise UsageError("--translator and --translations cannot be combined; choose one of them.")
     if translations is not None:
         if system is None:
-            raise UsageError(f"--system is missing; give the name of the system that made {translations}.")
+            raise UsageError(f"--system is missing; give the name of the system that produced {translations}.")
         return score_translations(
             translations,
             system=system,

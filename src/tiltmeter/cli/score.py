@@ -11,32 +11,41 @@ from tiltmeter.options.option_values import parse_margins
 
 def score(
     predictions: Annotated[
-        Path, typer.Option("--predictions", help="The file with the predictions; for `gest`, see the examples.")
+        Path, typer.Option("--predictions", help="The file or folder of predictions; see the examples.")
     ],
-    form: Annotated[str, typer.Option("--as", help="Its format: `stereotypes-multi` or `gest`.")],
+    form: Annotated[str, typer.Option("--as", help="The format of the predictions: `stereotypes-multi` or `gest`.")],
     on: Annotated[
-        str, typer.Option("--on", metavar="BENCHMARK", help="The data set of the predictions: `stereoset:de`.")
+        str, typer.Option("--on", metavar="BENCHMARK", help="The data set of the predictions, such as `stereoset:de`.")
     ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write the run to.")] = None,
-    model: Annotated[str | None, typer.Option(help="The name of the model; the file's name if not given.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the run to this folder.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The name of the model; the default is the name of the file.")
+    ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="`masked`, `causal` or `seq2seq`; read from the file's name if not given.")
+        str | None,
+        typer.Option(
+            help="The kind of model: `masked`, `causal` or `seq2seq`; the default is read from the name of the file."
+        ),
     ] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="The protocol, such as `published/c`; read from the file's name if not given.")
+        str | None,
+        typer.Option(help="The protocol, such as `published/c`; the default is read from the name of the file."),
     ] = None,
     margin: Annotated[
-        list[str] | None, typer.Option(metavar="MEASURE=NUMBER", help="A margin of equivalence: `SS=3`.")
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE=NUMBER", help="The margin of equivalence of a measure, such as `SS=3`; repeat for more."
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder of --out.")] = False,
 ) -> None:
-    """Make a run from published predictions, without the model.
+    """Create a run from published predictions, without the model.
 
     **Examples**
 
     `tiltmeter score --predictions gpt2_GPT2LM_GPT2LM_d_en.json --as stereotypes-multi --on stereoset:en`
 
-    `tiltmeter score --predictions english_mlm/bert-base-uncased --as gest --on gest-1.0`: all its templates
+    `tiltmeter score --predictions english_mlm/bert-base-uncased --as gest --on gest-1.0`: all templates
 
     `tiltmeter score --predictions english_glm/gpt2_template-0.txt --as gest --on gest-1.0/template-3`
     """

@@ -1,4 +1,4 @@
-"""`tiltmeter sensitivity`: how much a result moves under changes that should not matter."""
+"""`tiltmeter sensitivity`: how much results depend on irrelevant changes of the items."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,18 +19,21 @@ def sensitivity(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     change: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this change: `lower-case`, `no-final-punctuation` … (repeatable)."),
+        typer.Option(
+            metavar="NAME",
+            help="Test only this change, such as `lower-case` or `no-final-punctuation`; repeat for more.",
+        ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask about so many items of each part and language only.")
+        int | None, typer.Option(min=1, help="Use at most this many items of each part and language.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Ask the models of a run again about slightly changed items, and tell how far the numbers and verdicts move.
+    """Measure the models of a run again with slightly changed items, and print how values and verdicts change.
 
-    The changes should not matter: no full stop at the end, small letters only, quotation marks, other names; of GEST,
-    the templates of the run itself. What is found is kept in the run's notes, and printed with its numbers from then
-    on; with --limit, which is another sample, it is only printed.
+    The changes should not matter: no final punctuation, lower case, quotation marks, other names; for GEST, the other
+    templates of the run. The results are stored in the notes of the run and printed by `tiltmeter show`. With --limit,
+    they are only printed.
 
     **Examples**
 
@@ -39,14 +42,13 @@ def sensitivity(
     `tiltmeter sensitivity runs/demo --change lower-case --limit 200`
     """
 
-    from tiltmeter.comparing.sensitivity import measure_sensitivity as measured
-    from tiltmeter.comparing.sensitivity import with_sensitivity_notes
+    from tiltmeter.comparing.sensitivity import measure_sensitivity, with_sensitivity_notes
     from tiltmeter.progress.terminal_progress import show_in_terminal
     from tiltmeter.runs.manifest_file import write_manifest
     from tiltmeter.runs.result import Result
 
     result = Result.load(run)
-    rows = measured(
+    rows = measure_sensitivity(
         result, only=change or (), limit=limit, watch=show_in_terminal, tell=lambda text: typer.echo(text, err=True)
     )
     if as_json:
@@ -72,17 +74,19 @@ def _print_rows(rows: "list[SensitivityRow]", console: "Console") -> None:
         cells = [["as measured", row.verdict, _format_number(measure, row.value, row.interval, between), "", ""]]
         for one in row.variations:
             value = _format_number(measure, one.value, one.interval, between)
-            moved = (
+            difference = (
                 ""
                 if one.difference is None
                 else _format_number(measure, one.difference, one.difference_interval, between)
             )
             share = "" if one.changed is None else f"{one.changed:.0%}"
-            cells.append([one.name, one.verdict, value, moved, share])
+            cells.append([one.name, one.verdict, value, difference, share])
         print_fitting_table(console, ("", "verdict", row.measure, "difference", "items\nchanged"), cells, labels=2)
         console.print(Text(f"{row.sentence}\n"))
 
 
-def _format_number(measure: "Measure", value: float, ends: "Interval | None", between: str) -> str:
+def _format_number(measure: "Measure", value: float, interval: "Interval | None", between: str) -> str:
     text = measure.number(value)
-    return text if ends is None else f"{text}{between}[{measure.number(ends[0])}, {measure.number(ends[1])}]"
+    return (
+        text if interval is None else f"{text}{between}[{measure.number(interval[0])}, {measure.number(interval[1])}]"
+    )

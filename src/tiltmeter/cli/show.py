@@ -1,4 +1,4 @@
-"""`tiltmeter show`: print the results of one run or more."""
+"""`tiltmeter show`: print the results of one or more runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,30 +14,36 @@ if TYPE_CHECKING:
 
 
 def show(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or with runs below them.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")],
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="VIEW", help="The numbers by `target`, `bias_type`, `direction`, `stereotype` or `sub_stereotype`."
+            metavar="VIEW", help="Print values by `target`, `bias_type`, `direction`, `stereotype` or `sub_stereotype`."
         ),
     ] = None,
     top: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Also the N items with the strongest preference for the stereotype.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Also print the N items with the strongest preference for the stereotype."
+        ),
     ] = 0,
-    measure: Annotated[list[str] | None, typer.Option(help="Of several runs: only this measure, such as `SS`.")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="For several runs: print only this measure, such as `SS`; repeat for more.")
+    ] = None,
     columns: Annotated[
-        str, typer.Option(metavar="GROUPS", help="Of several runs: columns in groups by `language` or by `measure`.")
+        str, typer.Option(metavar="GROUPS", help="For several runs: group columns by `language` or by `measure`.")
     ] = "language",
-    json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print all values as JSON.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print all values as CSV.")] = False,
     latex: Annotated[
-        bool, typer.Option("--latex", help="The tables as LaTeX, with booktabs; of several runs also graphicx.")
+        bool, typer.Option("--latex", help="Print tables as LaTeX (packages booktabs and, for several runs, graphicx).")
     ] = False,
 ) -> None:
     """Print the results of a run, or one table of several runs.
 
-    The table of several runs has a row for each model and a column for each language and measure. The best of a column
-    is marked only if it is significantly closer to the ideal than all others.
+    The table of several runs has a row for each model and a column for each language and measure. The best value of a
+    column is marked only if it is significantly closer to the ideal than all others. --top prints texts of items, which
+    may be offensive; translated items are printed with their English originals.
 
     **Examples**
 
@@ -51,9 +57,7 @@ def show(
 
     `tiltmeter show runs/new runs/old runs/multilingual --measure SS --measure LMS --latex > table.tex`
 
-    `tiltmeter show runs/matrix`: all runs in a folder.
-
-    The texts of items may be offensive; those of translated items have their English originals beside them.
+    `tiltmeter show runs/matrix`: all runs in a folder
     """
 
     from tiltmeter.runs.nested_runs import expand_run_folders
@@ -66,22 +70,28 @@ def show(
         )
     if json + csv + latex > 1:
         raise UsageError("--json, --csv and --latex cannot be combined; choose one of them.")
-    chosen = "json" if json else "csv" if csv else "latex" if latex else ""
+    format = "json" if json else "csv" if csv else "latex" if latex else ""
     if len(runs) > 1:
         if by is not None or top:
-            raise UsageError(f"{'--by' if by is not None else '--top'} is for one run; give one of them.")
-        _print_several(runs, chosen, measure or [], columns)
+            raise UsageError(
+                f"{'--by' if by is not None else '--top'} is for one run, but {len(runs)} are given; name one of them."
+            )
+        _print_several(runs, format, measure or [], columns)
         return
     if measure or columns != "language":
-        raise UsageError(f"{'--measure' if measure else '--columns'} is for a table of several runs; give two or more.")
-    if by is not None and chosen:
-        raise UsageError(f"--by is for the table in the terminal; leave it out, or --{chosen}. --csv has all views.")
+        raise UsageError(
+            f"{'--measure' if measure else '--columns'} is for several runs, but one is given; name two or more."
+        )
+    if by is not None and format:
+        raise UsageError(
+            f"--by cannot be combined with --{format}; leave out one of them. --csv has the values of all views."
+        )
     result = Result.load(runs[0])
-    if chosen:
+    if format:
         from tiltmeter.reports.record_tables import format_records_csv, format_records_json, format_records_latex
 
         print(
-            {"json": format_records_json, "csv": format_records_csv, "latex": format_records_latex}[chosen](
+            {"json": format_records_json, "csv": format_records_csv, "latex": format_records_latex}[format](
                 result.records
             )
         )
@@ -97,7 +107,7 @@ def _print_one(result: "Result", by: str | None, top: int) -> None:
 
     views = list(dict.fromkeys(record.view for record in result.records))
     if by is not None and by not in views:
-        raise UsageError(f"The run has no numbers by {by}{suggest_name(by, views)}; it has {', '.join(views)}.")
+        raise UsageError(f"The run has no values by {by}{suggest_name(by, views)}; it has {', '.join(views)}.")
     print_result(result, None, view=by or "all")
     if by == "target":
         typer.echo(SINGLE_TERMS)
@@ -105,7 +115,7 @@ def _print_one(result: "Result", by: str | None, top: int) -> None:
         print_strongest(select_strongest_items(result, top), create_plain_console())
 
 
-def _print_several(folders: list[Path], chosen: str, measures: list[str], columns: str) -> None:
+def _print_several(folders: list[Path], format: str, measures: list[str], columns: str) -> None:
     from tiltmeter.api import load_named_runs
     from tiltmeter.reports.record_tables import format_runs_csv, format_runs_json
     from tiltmeter.reports.wide_latex import format_wide_latex
@@ -113,16 +123,16 @@ def _print_several(folders: list[Path], chosen: str, measures: list[str], column
     from tiltmeter.reports.wide_terminal import print_wide_tables
 
     grouping = parse_choice(columns, GROUPINGS, "--columns") or "language"
-    if chosen in ("json", "csv") and (measures or grouping != "language"):
+    if format in ("json", "csv") and (measures or grouping != "language"):
         ignored = "--measure" if measures else "--columns"
-        raise UsageError(f"{ignored} is for tables; --{chosen} has all numbers, so leave it out.")
+        raise UsageError(f"{ignored} is for tables, but --{format} has all values; leave out {ignored}.")
     runs = load_named_runs(folders)
-    if chosen in ("json", "csv"):
+    if format in ("json", "csv"):
         records = [(name, result.records) for name, result in runs]
-        print(format_runs_json(records) if chosen == "json" else format_runs_csv(records))
+        print(format_runs_json(records) if format == "json" else format_runs_csv(records))
         return
     tables = build_wide_tables(runs, grouping=grouping, measures=measures)
-    if chosen == "latex":
+    if format == "latex":
         print(format_wide_latex(tables))
     else:
         print_wide_tables(tables, create_plain_console())

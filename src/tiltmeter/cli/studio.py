@@ -11,45 +11,53 @@ from tiltmeter.printable_text import create_plain_console
 
 def studio(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The workspace: the folder of your runs and projects.")
+        Path, typer.Argument(metavar="FOLDER", help="The workspace: the folder that contains your runs and projects.")
     ] = Path(),
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="The port; 8765 or the next free one, with --share that of HOST, or 443."),
+        typer.Option(
+            min=0,
+            max=65535,
+            help="The port; the default is 8765 or the next free one, and with --share that of HOST or 443.",
+        ),
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 1,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser, or do not.")
+    ] = True,
+    jobs: Annotated[int, typer.Option(min=1, help="The number of parallel runs.")] = 1,
     share: Annotated[
         str | None,
         typer.Option(
             metavar="HOST",
-            help="Serve reviewers elsewhere at this name: `review.example.org`. They can review, write and rate.",
+            help="Let reviewers on other machines review, write and rate at this host name: `review.example.org`.",
         ),
     ] = None,
-    cert: Annotated[Path | None, typer.Option(help="With --share: the certificate (PEM).")] = None,
-    key: Annotated[Path | None, typer.Option(help="With --share: the key of the certificate.")] = None,
+    cert: Annotated[Path | None, typer.Option(help="With --share: the file of the TLS certificate (PEM).")] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="With --share: the file of the private key of the certificate (PEM).")
+    ] = None,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="With --share: a proxy on this machine has the certificate.")
+        bool, typer.Option("--behind-proxy", help="With --share: a reverse proxy on this machine does the encryption.")
     ] = False,
-    bind: Annotated[str | None, typer.Option(help="With --share: the address to listen at.")] = None,
+    bind: Annotated[str | None, typer.Option(help="With --share: the network address to listen on.")] = None,
     add_reviewer: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Ask for a password for this reviewer of a shared studio, and end."),
+        typer.Option(metavar="NAME", help="Set the password of this reviewer of a shared studio, and exit."),
     ] = None,
     adjudicator: Annotated[
         bool | None,
         typer.Option(
             "--adjudicator/--no-adjudicator",
-            help="With --add-reviewer: whether they also settle conflicts and publish; as before if not given.",
+            help="With --add-reviewer: allow the reviewer to settle conflicts and publish, or do not.",
         ),
     ] = None,
     remove_reviewer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Take away the password of this reviewer, and end.")
+        str | None, typer.Option(metavar="NAME", help="Delete the password of this reviewer, and exit.")
     ] = None,
 ) -> None:
-    """Open a web page to start and watch runs, look at and compare them, check data, and review test sets.
+    """Start the web application: start, watch and compare runs, check data sets, and review test sets.
 
-    Only this machine can open it, by a token that is printed.
+    It is accessible from this machine only, with the token in the printed address; --share changes that.
 
     **Examples**
 
@@ -67,31 +75,31 @@ def studio(
         from tiltmeter.studio.studio_config import build_local_config, build_shared_config, parse_port
         from tiltmeter.studio.studio_workspace import StudioWorkspace
     except ModuleNotFoundError as error:
-        raise UsageError(f"The studio needs {error.name}: pip install 'tiltmeter[studio]'.") from error
+        raise UsageError(f"{error.name} is not installed; install it with: pip install 'tiltmeter[studio]'") from error
 
     console = create_plain_console(stderr=True, soft_wrap=True, highlight=False)
     if adjudicator is not None and add_reviewer is None:
-        raise UsageError("--adjudicator goes with --add-reviewer NAME.")
+        raise UsageError("--adjudicator needs --add-reviewer NAME; add it, or leave it out.")
     if add_reviewer is not None:
         workspace = StudioWorkspace(folder).folder
         password = typer.prompt(f"Password of {add_reviewer}", hide_input=True, confirmation_prompt=True, err=True)
         added = add_studio_reviewer(workspace, add_reviewer, password, is_adjudicator=adjudicator)
         role = "adjudicator" if added.is_adjudicator else "reviewer"
-        console.print(f"{added.name} can log in to a shared studio on {workspace}, as {role}.", markup=False)
+        console.print(f"{added.name} can log in to a shared studio on {workspace} as {role}.", markup=False)
         return
     if remove_reviewer is not None:
         remove_studio_reviewer(StudioWorkspace(folder).folder, remove_reviewer)
         return
     if share is None:
         if cert or key or behind_proxy or bind:
-            raise UsageError("--cert, --key, --behind-proxy and --bind go with --share HOST.")
+            raise UsageError("--cert, --key, --behind-proxy and --bind need --share HOST; add it, or leave them out.")
         listening = open_socket("127.0.0.1", port)
         config = build_local_config(folder, listening.getsockname()[1], jobs=jobs)
     else:
         if behind_proxy == (cert is not None and key is not None) or (cert is None) != (key is None):
-            raise UsageError("--share needs a certificate (--cert and --key), or --behind-proxy if a proxy has it.")
+            raise UsageError("--share needs either a certificate (--cert and --key) or --behind-proxy.")
         if behind_proxy and bind not in (None, "127.0.0.1", "::1"):
-            raise UsageError("Behind a proxy the studio is not encrypted, so it listens at 127.0.0.1 only.")
+            raise UsageError("--behind-proxy listens on 127.0.0.1 only, because it is not encrypted; leave out --bind.")
         config = build_shared_config(folder, share)
         if port is None:
             port = PORT if behind_proxy else parse_port(share) or 443

@@ -1,4 +1,4 @@
-"""`tiltmeter train next-sentence`, `evaluate` and `convert`: next-sentence heads."""
+"""`tiltmeter train next-sentence`, `evaluate` and `convert`."""
 
 import json
 import shutil
@@ -20,64 +20,81 @@ if TYPE_CHECKING:
 
 def next_sentence(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A hub id (`id@revision`), a folder, a .gguf file or `embedded`.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="The model: a hub id (`id` or `id@revision`), a folder, a .gguf file or `embedded`."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the head; the same command resumes in it.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="Save the head to this folder; the same command continues an interrupted training."
+        ),
+    ],
     articles: Annotated[
         list[str] | None,
         typer.Option(
             "--articles",
             metavar="LANGUAGE=SOURCE",
-            help="Make pairs of articles first, in OUT/pairs; sources as in `tiltmeter train pairs`, repeat for more.",
+            help="Create pairs from articles in OUT/pairs first; see `tiltmeter train pairs`; repeat for more.",
         ),
     ] = None,
     pairs: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Sentence pairs of `tiltmeter train pairs`.")
+        Path | None, typer.Option(metavar="FOLDER", help="The sentence pairs that `tiltmeter train pairs` wrote.")
     ] = None,
     head: Annotated[
-        str, typer.Option(help="`recommended`, or `published`: the head of the paper's released code.")
+        str, typer.Option(help="The architecture: `recommended`, or `published` as in the released code of the paper.")
     ] = "recommended",
     recipe: Annotated[
-        str, typer.Option(help="`default`, or `published`: the paper's batch, rates, schedule and precision.")
+        str, typer.Option(help="The hyperparameters: `default`, or `published` as in the paper.")
     ] = "default",
-    batch: Annotated[int | None, typer.Option(help="Pairs in a batch, on each device.")] = None,
-    accumulate: Annotated[int | None, typer.Option(help="Batches of an update of the weights.")] = None,
-    core_rate: Annotated[float | None, typer.Option(help="The highest learning rate of the model.")] = None,
-    head_rate: Annotated[float | None, typer.Option(help="The highest learning rate of the new layers.")] = None,
-    warm_up: Annotated[float | None, typer.Option(help="The share of updates in which the rates rise.")] = None,
-    clip: Annotated[float | None, typer.Option(help="The largest norm of the gradient.")] = None,
-    max_length: Annotated[int | None, typer.Option(help="The longest input, in tokens.")] = None,
-    passes: Annotated[int | None, typer.Option(help="Passes over the pairs.")] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="`auto`, `float32`, `bfloat16` or `float16` for matrix products.")
+    batch: Annotated[int | None, typer.Option(help="The number of pairs per batch and device.")] = None,
+    accumulate: Annotated[
+        int | None, typer.Option(help="The number of batches per weight update (gradient accumulation).")
     ] = None,
-    lora: Annotated[bool, typer.Option("--lora", help="Train an adapter: for large models.")] = False,
-    lora_rank: Annotated[int, typer.Option(help="The rank of the adapter.")] = 16,
+    core_rate: Annotated[float | None, typer.Option(help="The maximum learning rate of the model.")] = None,
+    head_rate: Annotated[float | None, typer.Option(help="The maximum learning rate of the new layers.")] = None,
+    warm_up: Annotated[
+        float | None, typer.Option(help="The share of updates with an increasing learning rate.")
+    ] = None,
+    clip: Annotated[float | None, typer.Option(help="The maximum norm of the gradient.")] = None,
+    max_length: Annotated[int | None, typer.Option(help="The maximum length of an input, in tokens.")] = None,
+    passes: Annotated[int | None, typer.Option(help="The number of epochs.")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="The precision of matrix products: `auto`, `float32`, `bfloat16` or `float16`.")
+    ] = None,
+    lora: Annotated[
+        bool, typer.Option("--lora", help="Train a LoRA adapter instead of all weights; for large models.")
+    ] = False,
+    lora_rank: Annotated[int, typer.Option(help="With --lora: the rank of the adapter.")] = 16,
     gradient_checkpointing: Annotated[
-        bool, typer.Option("--gradient-checkpointing", help="Less memory, a third more time.")
+        bool, typer.Option("--gradient-checkpointing", help="Use less memory, at the cost of a third more time.")
     ] = False,
     early_stop: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Stop after N evaluations without a lower loss, and keep the best weights."),
+        typer.Option(metavar="N", help="Stop after N evaluations without a lower loss, and use the best weights."),
     ] = None,
-    checkpoints: Annotated[int, typer.Option(help="How often in a training its state is saved.")] = 20,
+    checkpoints: Annotated[int, typer.Option(help="The number of checkpoints in a training.")] = 20,
     log_to: Annotated[
-        list[str] | None, typer.Option("--log-to", metavar="TRACKER", help="`tensorboard` or `trackio`.")
+        list[str] | None,
+        typer.Option("--log-to", metavar="TRACKER", help="Log to `tensorboard` or `trackio`; repeat for more."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the new layers, of dropout and of the order of pairs.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="The random seed of the new layers, of dropout and of the order of pairs.")
+    ] = 0,
     cpu: Annotated[bool, typer.Option("--cpu", help="Train on the CPU even if there is a GPU.")] = False,
     trust_remote_code: Annotated[
         bool,
-        typer.Option("--trust-remote-code", help="Run code that comes with the model; only for models that you trust."),
+        typer.Option(
+            "--trust-remote-code", help="Run code that comes with the model; use it only for models that you trust."
+        ),
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Start anew in a folder with a head or another training.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a head or another training in the folder.")] = False,
 ) -> None:
     """Train a next-sentence head for a model that has none, such as GPT-2, Llama, T5 or RoBERTa.
 
-    A training that was interrupted goes on from its last checkpoint. Several GPUs:
-    `accelerate launch -m tiltmeter train next-sentence …`
+    The same command continues an interrupted training from its last checkpoint. For several GPUs, use
+    `accelerate launch -m tiltmeter train next-sentence …`.
 
     **Examples**
 
@@ -93,7 +110,7 @@ def next_sentence(
     from tiltmeter.training.training_recipe import find_recipe
 
     if (pairs is None) == (not articles):
-        raise UsageError("Give articles with --articles, or the folder of pairs that were made of them with --pairs.")
+        raise UsageError("Give either articles with --articles, or a folder of sentence pairs with --pairs.")
     opened = open_model(model, device="cpu", trust_remote_code=trust_remote_code)
     chosen = find_recipe(recipe, opened.kind, opened.config.model_type, lora=lora).changed(
         batch=batch,
@@ -118,13 +135,13 @@ def next_sentence(
         trust_remote_code=trust_remote_code,
     )
     if pairs is None:
-        space = TrainingFolder(out)
+        training_folder = TrainingFolder(out)
         processes = join_processes(cpu=cpu)
         if processes.is_main_process:
-            space.check(model, force=force)
-            _prepare_pairs(articles or [], space.own_pairs, seed=seed, force=force)
+            training_folder.check(model, force=force)
+            _prepare_pairs(articles or [], training_folder.own_pairs, seed=seed, force=force)
         processes.wait_for_everyone()
-        pairs = space.own_pairs
+        pairs = training_folder.own_pairs
     trained = train_next_sentence(
         model,
         pairs,
@@ -138,21 +155,27 @@ def next_sentence(
     )
     if trained is not None:
         _print_accuracy(trained.accuracy)
-        print_note(f"The head is in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
+        print_note(f"Head saved in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
 
 
 def evaluate(
     head: Annotated[str, typer.Argument(metavar="HEAD", help="The folder or hub id of a trained head.")],
-    pairs: Annotated[Path, typer.Option(metavar="FOLDER", help="Sentence pairs of `tiltmeter train pairs`.")],
-    device: Annotated[str, typer.Option(help="`auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
-    dtype: Annotated[str, typer.Option(help="`auto`, `float32`, `float16` or `bfloat16`.")] = "auto",
+    pairs: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The sentence pairs that `tiltmeter train pairs` wrote.")
+    ],
+    device: Annotated[str, typer.Option(help="The device: `auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
+    dtype: Annotated[
+        str, typer.Option(help="The data type of the weights: `auto`, `float32`, `float16` or `bfloat16`.")
+    ] = "auto",
     trust_remote_code: Annotated[
         bool,
-        typer.Option("--trust-remote-code", help="Run code that comes with the model; only for models that you trust."),
+        typer.Option(
+            "--trust-remote-code", help="Run code that comes with the model; use it only for models that you trust."
+        ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """The accuracy of a trained head on held-out pairs, by language, with intervals.
+    """Print the accuracy of a trained head on held-out pairs, by language, with 95% intervals.
 
     **Example**
 
@@ -160,22 +183,24 @@ def evaluate(
     """
     from tiltmeter.training.head_evaluation import evaluate_head
 
-    found = evaluate_head(
+    accuracies = evaluate_head(
         head, pairs, device=device, dtype=dtype, trust_remote_code=trust_remote_code, watch=show_in_terminal
     )
     if as_json:
-        typer.echo(json.dumps([accuracy.to_json() for accuracy in found], indent=2))
+        typer.echo(json.dumps([accuracy.to_json() for accuracy in accuracies], indent=2))
     else:
-        _print_accuracy(found)
+        _print_accuracy(accuracies)
 
 
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE.pth", help="A head of the paper's released code.")],
-    base: Annotated[str, typer.Option(metavar="MODEL", help="The model that it was trained from, such as `gpt2`.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the head.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.pth", help="A head that the authors of the paper released.")],
+    base: Annotated[
+        str, typer.Option(metavar="MODEL", help="The model from which the head was trained, such as `gpt2`.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Save the head to this folder.")],
     force: Annotated[bool, typer.Option("--force", help="Replace a head in the folder.")] = False,
 ) -> None:
-    """Convert a `.pth` file of the paper's authors to a head that Tiltmeter opens; no code in it is run.
+    """Convert a `.pth` file that the authors of the paper released to a head for Tiltmeter; its code is not run.
 
     **Example**
 
@@ -184,11 +209,11 @@ def convert(
     from tiltmeter.training.released_heads import convert_released
 
     convert_released(file, base, out, force=force)
-    print_note(f"The head is in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
+    print_note(f"Head saved in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
 
 
 def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
-    """Make the pairs of a training, or check that those of an interrupted one are of the same articles and seed."""
+    """Create the pairs of a training; if they exist, raise an error unless articles and seed are the same."""
     from tiltmeter.training.article_sources import open_sources
     from tiltmeter.training.pairs_files import read_pairs
 
@@ -198,24 +223,24 @@ def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, force: bool)
         write_pairs(articles, folder, seed=seed)
         return
     summary = read_pairs(folder).summary
-    there = [(source["name"], source["language"]) for source in summary["sources"]]
+    existing = [(source["name"], source["language"]) for source in summary["sources"]]
     if (
-        there != [(source.name, source.language) for source in open_sources(articles)]
+        existing != [(source.name, source.language) for source in open_sources(articles)]
         or summary["settings"]["seed"] != seed
     ):
         raise UsageError(
-            f"{folder} holds pairs of other articles or another seed; give the same to resume the training, or pass "
-            "--force to start anew."
+            f"{folder} contains pairs of other articles or another seed; give the same --articles and --seed to "
+            "continue, or replace them with --force."
         )
 
 
-def _print_accuracy(found: "Sequence[Accuracy]") -> None:
+def _print_accuracy(accuracies: "Sequence[Accuracy]") -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("language", "accuracy", "95% interval", "pairs", "articles"):
         table.add_column(heading, justify="left" if heading == "language" else "right")
-    for row in found:
+    for row in accuracies:
         table.add_row(
             row.language or "all",
             f"{row.value:.1f}",

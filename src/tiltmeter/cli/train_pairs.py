@@ -1,4 +1,4 @@
-"""`tiltmeter train pairs`: sentence pairs from articles."""
+"""`tiltmeter train pairs`: create sentence pairs from articles."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,26 +21,33 @@ def pairs(
         typer.Option(
             "--articles",
             metavar="LANGUAGE=SOURCE",
-            help="A folder of text or HTML files, a .jsonl file, a Wikipedia dump, or hf:NAME:CONFIG; repeat for more.",
+            help="A folder of text or HTML files, a .jsonl file, a Wikipedia dump or hf:NAME:CONFIG; repeat for more.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the pairs to.")],
-    held_out: Annotated[float, typer.Option(help="The share of articles that are not trained with.")] = 0.1,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the pairs to this folder.")],
+    held_out: Annotated[
+        float, typer.Option(help="The share of articles that are held out from training, for evaluation.")
+    ] = 0.1,
     parts: Annotated[
-        str, typer.Option(help="`equal`: as many training pairs of each language; `all`: all pairs.")
+        str, typer.Option(help="`equal` (the same number of training pairs for each language) or `all` pairs.")
     ] = "equal",
-    limit: Annotated[int | None, typer.Option(min=1, help="At most this many articles of each source.")] = None,
-    seed: Annotated[int, typer.Option(help="Another seed holds out other articles and draws other pairs.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use at most this many articles of each source.")] = None,
+    seed: Annotated[int, typer.Option(help="The random seed for held-out articles and pairs.")] = 0,
     check_language: Annotated[
-        bool, typer.Option("--check-language/--no-check-language", help="Drop English in other languages.")
+        bool,
+        typer.Option(
+            "--check-language/--no-check-language",
+            help="Drop English sentences from articles in other languages, or do not.",
+        ),
     ] = True,
-    processes: Annotated[int, typer.Option(min=1, max=1024, help="Processes that split sentences.")] = 1,
+    processes: Annotated[
+        int, typer.Option(min=1, max=1024, help="The number of processes for splitting sentences.")
+    ] = 1,
 ) -> None:
-    """Make sentence pairs from articles: a sentence with the next one, and with one of another article.
+    """Create sentence pairs from articles: half with the next sentence, half with one of another article.
 
-    Half of the pairs are of each kind. Sentences that recur are dropped, so are English ones in other languages.
-    An article is held out in all languages or in none. The result does not depend on the number of processes or the
-    order of files.
+    Repeated sentences are dropped, and so are English sentences in other languages. An article is held out in all
+    languages or in none. The result does not depend on the number of processes or the order of files.
 
     **Examples**
 
@@ -66,7 +73,7 @@ def pairs(
 
 
 def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options: Any) -> None:
-    """Make pairs with a progress bar, and print their summary and warnings; `options` are those of `PairOptions`."""
+    """Create pairs with a progress bar, and print their summary and warnings; `options` are fields of `PairOptions`."""
     from tiltmeter.progress.terminal_progress import show_in_terminal
 
     try:

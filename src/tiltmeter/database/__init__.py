@@ -1,4 +1,4 @@
-"""SQLite files that several processes may use at once."""
+"""SQLite files that several processes can use at the same time."""
 
 import sqlite3
 import time
@@ -14,18 +14,18 @@ from tiltmeter.files import create_shared_folder, share_like_folder
 
 # Seconds to wait for a lock held by another process.
 _LOCK_TIMEOUT = 60.0
-# Values per query: below SQLite's oldest limit of 999 variables in a statement.
-_AT_ONCE = 500
+# The number of values per query; older versions of SQLite allow 999 variables in a statement.
+_VALUES_PER_QUERY = 500
 
-# How SQLite keeps a transaction whole: a write-ahead log lets others read meanwhile, but needs shared memory, which
-# network file systems do not have; a journal that is truncated at each commit works there, for one process at a time.
+# The journal mode of SQLite. With a write-ahead log (WAL), other processes can read during a transaction, but it needs
+# shared memory, which network file systems do not have. TRUNCATE works there, for one process at a time.
 Journal = Literal["WAL", "TRUNCATE"]
 
 
 class Database:
-    """An open SQLite file with explicit transactions; its errors are `StoreError`s.
+    """An open SQLite file with explicit transactions; errors are raised as StoreError.
 
-    A file that can be read but not written is opened for reading, and `is_read_only` is True.
+    A file that cannot be written is opened for reading, and `is_read_only` is True.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class Database:
         remedy: str,
         journal: Journal = "WAL",
     ) -> None:
-        """Open the file, creating its tables by `schema`; `contents` and `remedy` are words for the error message."""
+        """Open the file and create missing tables; error messages contain `contents` and `remedy`."""
         self.is_read_only = self._is_new = False
         self._file, self._schema, self._synchronous = path, schema, synchronous
         self.journal: Journal = journal
-        self._words = (path, contents, remedy)
+        self._labels = (path, contents, remedy)
         if path != ":memory:":
             create_shared_folder(Path(path).parent)
         try:
@@ -51,7 +51,7 @@ class Database:
             self._open_otherwise(error)
 
     def _open_otherwise(self, error: StoreError) -> None:
-        """Open a file for reading that cannot be written; raise the error if it is another one."""
+        """Open the file for reading if it cannot be written; otherwise raise the error."""
         if not (error.is_not_writable and self._open_read_only()):
             raise error
         self._check_rows()
@@ -68,38 +68,38 @@ class Database:
         self._try_tables()
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
-        with translate_errors(self._words):
+        with translate_errors(self._labels):
             db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None, factory=Connection, uri=uri)
-        db.words = self._words
+        db.labels = self._labels
         return db
 
     def _open_read_only(self) -> bool:
-        """Open a file that cannot be written, or whose disk is full; whether that can be done."""
+        """Open a file for reading that cannot be written or whose disk is full; return whether that works."""
         self.close()
         if not Path(self._file).is_file():
             return False
-        # Where SQLite cannot share memory with other processes beside the file, nobody else writes to it either.
-        for how in ("mode=ro", "mode=ro&immutable=1"):
+        # Immutable: in a folder where SQLite cannot create its shared memory, no other process can write either.
+        for mode in ("mode=ro", "mode=ro&immutable=1"):
             with suppress(StoreError):
-                self._db = self._connected(f"file:{quote(str(Path(self._file).resolve()))}?{how}", uri=True)
+                self._db = self._connected(f"file:{quote(str(Path(self._file).resolve()))}?{mode}", uri=True)
                 self._try_tables()
                 self.is_read_only = True
                 return True
         return False
 
     def _check_rows(self) -> None:
-        """A StoreError if the rows of the file are not as they were written; called before anything is changed."""
+        """Raise a StoreError if rows of the file are damaged; called before any change."""
 
     def _try_tables(self) -> None:
-        """Read a row of each table, so that a file that lacks pages or columns is found when it is opened."""
+        """Read a row of each table, so that missing pages or columns are detected on opening."""
         for table, columns in list_table_columns(self._schema).items():
             self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT 1").fetchall()
 
     def _choose_journal(self) -> None:
-        """Switch to write-ahead logging, so that one process can read while another writes, or to the other journal.
+        """Set the journal mode.
 
-        SQLite's busy timeout does not apply to this statement: it fails at once if another process is switching the
-        same new file, so it is retried here.
+        It is retried because SQLite's busy timeout does not apply here: the statement fails if another process is
+        changing the mode of the same new file.
         """
         deadline = time.monotonic() + _LOCK_TIMEOUT
         while True:
@@ -112,19 +112,20 @@ class Database:
             else:
                 return
 
-    def select_in(self, query: str, given: Sequence[object], values: Iterable[object]) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query that ends in `column IN`, for any number of values; `given` are its other parameters."""
-        wanted = list(values)
-        for start in range(0, len(wanted), _AT_ONCE):
-            chunk = wanted[start : start + _AT_ONCE]
-            yield from self._db.execute(f"{query} ({','.join('?' * len(chunk))})", [*given, *chunk])
+    def select_in(
+        self, query: str, parameters: Sequence[object], values: Iterable[object]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query that ends in `column IN`, for any number of values; `parameters` precede them."""
+        all_values = list(values)
+        for start in range(0, len(all_values), _VALUES_PER_QUERY):
+            chunk = all_values[start : start + _VALUES_PER_QUERY]
+            yield from self._db.execute(f"{query} ({','.join('?' * len(chunk))})", [*parameters, *chunk])
 
     @contextmanager
     def begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
         """Commit the statements of the block; roll them back on an exception.
 
-        Of a file that is synced at every commit, one may be left to the next: what it writes survives the end of the
-        process, but not that of the machine.
+        If not `synced`, the changes survive the end of the process, but maybe not a power failure.
         """
         if not synced:
             self._db.execute("PRAGMA synchronous = NORMAL")
@@ -134,7 +135,7 @@ class Database:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:  # a full disk has ended it already
+                if self._db.in_transaction:  # a full disk ends the transaction
                     self._db.execute("ROLLBACK")
                 raise
         finally:
@@ -142,10 +143,10 @@ class Database:
                 self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
 
     def reject_read_only(self, missing: int) -> None:
-        """A StoreError if the file cannot be written, to be called before what is `missing` in it is asked for."""
+        """Raise a StoreError if the file cannot be written; `missing` is the number of rows that it lacks."""
         if self.is_read_only:
-            reason = f"it cannot be written, and {missing:,} {self._words[1]} are not in it"
-            raise StoreError(reason, self._words, sqlite3.SQLITE_READONLY)
+            reason = f"it is read-only, and {missing:,} {self._labels[1]} are missing"
+            raise StoreError(reason, self._labels, sqlite3.SQLITE_READONLY)
 
     @property
     def is_writing(self) -> bool:
@@ -154,7 +155,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
-        if hasattr(self, "_db"):  # else the file could not be opened
+        if hasattr(self, "_db"):  # missing if the file could not be opened
             self._db.close()
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
-"""SQLite files whose content can be made again: a damaged one is set aside, and a new one takes its place.
+"""SQLite files of caches: a damaged file is renamed and replaced by a new one.
 
-SQLite does not notice a changed byte inside a value. Tables of values have a column `checksum`, the SQL function
-`checksum_of` of the other columns: a row with a wrong checksum counts as missing, and is replaced by the next write.
+SQLite does not detect a changed byte inside a value. Therefore tables have a column `checksum`, computed by the SQL
+function `checksum_of` from the other columns. A row with a wrong checksum is treated as missing and is replaced later.
 """
 
 import logging
@@ -21,31 +21,31 @@ from tiltmeter.files import build_write_error, get_lock_mode
 
 logger = logging.getLogger(__name__)
 
-_Found = TypeVar("_Found")
+_Value = TypeVar("_Value")
 
 
 def compute_checksum(*values: bytes | str | int | None) -> int:
-    """The CRC-32 of values, which finds every change of a single byte.
+    """Return the CRC-32 of values, which detects every change of a single byte.
 
     >>> compute_checksum("a", b"bc") == compute_checksum("a", b"bd")
     False
     >>> compute_checksum("a", b"bc") == compute_checksum("ab", b"c")
     False
     """
-    found = 0
+    checksum = 0
     for value in values:
         content = value if isinstance(value, bytes) else str(value).encode(errors="surrogatepass")
-        found = zlib.crc32(content, zlib.crc32(len(content).to_bytes(8, "little"), found))
-    return found
+        checksum = zlib.crc32(content, zlib.crc32(len(content).to_bytes(8, "little"), checksum))
+    return checksum
 
 
 class CacheDatabase(Database):
-    """A database that may be lost: a file that is damaged or belongs to another program is renamed and replaced.
+    """A database that can be rebuilt: a file that is damaged or of another program is renamed and replaced.
 
-    Texts are to be given to `checksum_of` as BLOB: after damage they may not be valid UTF-8.
+    Pass texts to `checksum_of` as BLOB, because damaged texts may not be valid UTF-8.
     """
 
-    # Identifies the file that is open, which another process may replace by a new one.
+    # The identity of the open file, which another process may replace by a new one.
     _opened: tuple[int, int] | None = None
 
     def _open_otherwise(self, error: StoreError) -> None:
@@ -54,8 +54,8 @@ class CacheDatabase(Database):
         else:
             super()._open_otherwise(error)
 
-    def retry_if_damaged(self, work: Callable[[], _Found]) -> _Found:
-        """Return the result of `work`; if the file is damaged, replace it by an empty one and do the work again."""
+    def retry_if_damaged(self, work: Callable[[], _Value]) -> _Value:
+        """Return the result of `work`; if the file is damaged, replace it by an empty one and call `work` again."""
         try:
             return work()
         except StoreError as error:
@@ -65,7 +65,7 @@ class CacheDatabase(Database):
             return work()
 
     def _merge(self, path: Path | str, statements: Sequence[str]) -> None:
-        """Run statements that copy the rows of another file, the database `other`, to this one."""
+        """Run statements that copy rows from another file, attached as `other`."""
         self._db.execute("ATTACH ? AS other", [str(path)])
         try:
             with self.begin_transaction():
@@ -81,27 +81,27 @@ class CacheDatabase(Database):
         return db
 
     def _check_rows(self) -> None:
-        """Raise a StoreError for a file with tables none of which is ours."""
+        """Raise a StoreError if the file has tables of another program only."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-        there = {str(name) for (name,) in self._db.execute(query)}
-        if there and not there & set(list_table_columns(self._schema)):
-            raise StoreError("it is the database of another program", self._words, sqlite3.SQLITE_ERROR)
+        names = {str(name) for (name,) in self._db.execute(query)}
+        if names and not names & set(list_table_columns(self._schema)):
+            raise StoreError("it is the database of another program", self._labels, sqlite3.SQLITE_ERROR)
 
     def _open(self) -> None:
         super()._open()
         if not has_columns(self._db, self._schema):
-            raise StoreError("its tables are damaged", self._words, sqlite3.SQLITE_CORRUPT)
+            raise StoreError("its tables are damaged", self._labels, sqlite3.SQLITE_CORRUPT)
 
     def _replace(self, error: StoreError) -> None:
-        """Rename the file to `NAME.damaged-N`, unless another process has done so meanwhile, and open a new one."""
+        """Rename the file to `NAME.damaged-N`, unless another process has already replaced it, and open a new one."""
         self.close()
-        path, contents = Path(self._file), self._words[1]
+        path, contents = Path(self._file), self._labels[1]
         try:
             with FileLock(f"{path}.lock", mode=get_lock_mode(path)):
                 if _get_identity(path) == self._opened:
-                    aside = _rename(path)
-                    text = "The store of %s %s is damaged (%s). It is now %s; a new one is used, and %s are made again."
-                    logger.warning(text, contents, path, error.reason, aside.name, contents)
+                    renamed = _rename(path)
+                    text = "%s, the store of %s, is damaged (%s). It is renamed to %s, and a new store is created."
+                    logger.warning(text, path, contents, error.reason, renamed.name)
         except OSError as problem:
             raise build_write_error(path, problem) from problem
         self._open()
@@ -116,9 +116,9 @@ def _get_identity(path: Path) -> tuple[int, int] | None:
 
 
 def _rename(path: Path) -> Path:
-    """Rename a database and its journals, which would be taken for those of the new file."""
-    aside = next(name for number in range(1, 10_000) if not (name := Path(f"{path}.damaged-{number}")).exists())
+    """Rename a database and its journals, which SQLite would otherwise apply to the new file."""
+    renamed = next(name for number in range(1, 10_000) if not (name := Path(f"{path}.damaged-{number}")).exists())
     for suffix in ("-wal", "-shm", "-journal", ""):
         with suppress(FileNotFoundError):
-            Path(f"{path}{suffix}").rename(f"{aside}{suffix}")
-    return aside
+            Path(f"{path}{suffix}").rename(f"{renamed}{suffix}")
+    return renamed

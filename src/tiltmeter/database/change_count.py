@@ -1,10 +1,9 @@
-"""The number of changes to a SQLite file, kept in a file beside it, so that the loss of a change is noticed.
+"""The number of changes to a SQLite file, stored in a second file, so that lost changes are detected.
 
-SQLite ignores a damaged write-ahead log from the first damaged place on, without an error, and a log from another time
-replaces newer pages of the database by older ones. So each transaction adds 1 to `user_version`, which is in the header
-of the database, and confirmed changes are counted outside the log, in `NAME-count`. Numbers only grow: the count is
-written after the change is on disk, so a process that is killed in between leaves a count that is too small, which is
-harmless. The file is not synced, for the same reason.
+SQLite silently ignores a write-ahead log after its first damaged place, and an older log overwrites newer pages of the
+database. Therefore each transaction adds 1 to `user_version` in the header of the database, and confirmed changes are
+counted outside the log, in `NAME-count`. The count is written after the change is on disk, so a killed process may
+leave a count that is too small, which is harmless. For the same reason the file is not synced.
 """
 
 import os
@@ -15,7 +14,7 @@ from pathlib import Path
 from tiltmeter.files import share_like_folder
 
 _HEADER = b"SQLite format 3\0"
-# The smallest page of SQLite, in bytes; and where its header has `user_version`.
+# The minimum page size of SQLite in bytes, and the position of `user_version` in the header.
 _SMALLEST_FILE = 512
 _VERSION = slice(60, 64)
 # Two numbers of 12 digits and a checksum of 8, with a space after each of the first two, and a line end.
@@ -24,51 +23,51 @@ _LENGTH = 35
 
 @dataclass(frozen=True, slots=True)
 class ChangeCount:
-    """Confirmed changes: all of them, and those known to be in the database file itself, not only in its log."""
+    """The number of confirmed changes, and of those that are in the database file itself, not only in its log."""
 
     confirmed: int
     in_file: int
 
 
 def get_count_path(path: Path) -> Path:
-    """The file with the change count of a database."""
+    """Return the path of the change count of a database."""
     return path.with_name(f"{path.name}-count")
 
 
 def get_log_path(path: Path) -> Path:
-    """The write-ahead log of a database."""
+    """Return the path of the write-ahead log of a database."""
     return path.with_name(f"{path.name}-wal")
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file begins like a SQLite database and is not cut off within its first page."""
+    """Return whether a file begins like a SQLite database and is not truncated in its first page."""
     with path.open("rb") as file:
         return len(head := file.read(_SMALLEST_FILE)) == _SMALLEST_FILE and head.startswith(_HEADER)
 
 
 def count_file_changes(path: Path) -> int:
-    """The number of changes in a database file, without those that are only in its log."""
+    """Return the number of changes in a database file, without those in its log."""
     with path.open("rb") as file:
         return int.from_bytes(file.read(64)[_VERSION])
 
 
 def read_count(path: Path) -> ChangeCount:
-    """The confirmed changes of a database; none if the count is missing or unreadable."""
+    """Return the confirmed changes of a database; zero if the count is missing or damaged."""
     try:
-        found = _parse(get_count_path(path).read_bytes())
+        count = _parse(get_count_path(path).read_bytes())
     except OSError:
-        found = None
-    return found or ChangeCount(0, 0)
+        count = None
+    return count or ChangeCount(0, 0)
 
 
 def confirm_changes(path: Path, count: ChangeCount) -> None:
-    """Raise the count to these numbers; a number that is greater already stays."""
-    before = read_count(path)
-    write_count(path, ChangeCount(max(before.confirmed, count.confirmed), max(before.in_file, count.in_file)))
+    """Increase the count to these numbers; it never decreases."""
+    old = read_count(path)
+    write_count(path, ChangeCount(max(old.confirmed, count.confirmed), max(old.in_file, count.in_file)))
 
 
 def write_count(path: Path, count: ChangeCount) -> None:
-    """Replace the count by a single write of always the same length: a killed process leaves the old or the new one."""
+    """Replace the count by one write of fixed length, so that a killed process leaves the old or the new one."""
     target = get_count_path(path)
     is_new = not target.exists()
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
@@ -86,7 +85,7 @@ def _format(count: ChangeCount) -> bytes:
 
 
 def _parse(content: bytes) -> ChangeCount | None:
-    """The count in the content of a file; None if the content is damaged.
+    """Return the count in the content of a file; None if it is damaged.
 
     >>> _parse(_format(ChangeCount(155, 118)))
     ChangeCount(confirmed=155, in_file=118)
@@ -97,5 +96,5 @@ def _parse(content: bytes) -> ChangeCount | None:
         confirmed, in_file = map(int, numbers.split())
     except ValueError:
         return None
-    found = ChangeCount(confirmed, in_file)
-    return found if content[:_LENGTH] == _format(found) else None
+    count = ChangeCount(confirmed, in_file)
+    return count if content[:_LENGTH] == _format(count) else None

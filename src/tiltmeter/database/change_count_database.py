@@ -1,9 +1,9 @@
-"""SQLite files with people's work: changes soon leave the write-ahead log, and a loss of changes is noticed.
+"""SQLite files with user data: changes are copied from the write-ahead log soon, and lost changes are detected.
 
-After a synced transaction, the log is copied into the database file, so that a log that is lost or damaged later takes
-nothing with it. This syncs the disk twice more, so it is not done after each of many changes in a short time: these are
-copied together, the last of them by `copy_log` or when the file is closed. While another process reads an older state,
-part of the log has to stay. Until then, the change count (`change_count.py`) shows whether the log has everything.
+After a synced transaction, the log is copied into the database file, so that a later loss of the log does no harm. This
+takes two more disk syncs, so many changes in a short time are copied together: the last ones by `copy_log` or when the
+file is closed. While another process reads an older state, part of the log has to stay. Until it is copied, the change
+count (`change_count.py`) shows whether the log is complete.
 """
 
 import logging
@@ -33,15 +33,15 @@ from tiltmeter.files import get_lock_mode
 
 logger = logging.getLogger(__name__)
 
-_RESTORE = "restore it from a copy"
+_RESTORE = "restore it from a backup"
 
 
 class ChangeCountDatabase(Database):
-    """A database whose changes are counted; a StoreError when it is opened if confirmed changes are missing."""
+    """A database that counts its changes; opening it raises a StoreError if confirmed changes are missing."""
 
-    # The log is copied again after so many times the time that the last copying took: at most a twentieth of all time.
+    # The pause after copying the log, as a multiple of the time that it took: copying takes at most 5% of the time.
     pause_between_copies = 20.0
-    # Whether the log has changes that are not known to be in the file.
+    # Whether the log may contain changes that are not in the file.
     is_log_ahead = False
     _next_copy = 0.0
 
@@ -56,16 +56,16 @@ class ChangeCountDatabase(Database):
             return False
         path = Path(self._file)
         count, in_file = read_count(path), count_file_changes(path)
-        # A file that was replaced by an older copy is accepted; `_check_changes` describes the cases.
-        if in_file >= count.in_file and (known := self._count_changes()) < count.confirmed:
-            raise self._build_loss_error(count.confirmed, known)
+        # A file that was replaced by an older copy is accepted; see `_check_changes`.
+        if in_file >= count.in_file and (found := self._count_changes()) < count.confirmed:
+            raise self._build_loss_error(count.confirmed, found)
         return True
 
     @contextmanager
     def begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
         """Commit the statements of the block as one change; roll them back on an exception.
 
-        A synced change is counted at the end. `synced` is as in `Database.transaction`.
+        Synced changes are counted. `synced` is as in `Database.begin_transaction`.
         """
         with super().begin_transaction(synced=synced):
             yield
@@ -84,8 +84,8 @@ class ChangeCountDatabase(Database):
             changes = self._count_changes()
             busy, in_log, copied = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         except StoreError as error:
-            self.is_log_ahead = False  # it is not tried again before the next change
-            logger.warning("The last changes to %s are stored in its log only (%s).", self._file, error)
+            self.is_log_ahead = False  # not tried again before the next change
+            logger.warning("The last changes to %s are in its write-ahead log only (%s).", self._file, error)
             return
         self.is_log_ahead = bool(busy) or in_log != copied
         self._confirm(ChangeCount(changes, 0 if self.is_log_ahead else changes))
@@ -93,7 +93,7 @@ class ChangeCountDatabase(Database):
         self._next_copy = began + took * (1 + self.pause_between_copies)
 
     def _confirm(self, count: ChangeCount) -> None:
-        """Count changes, which are stored already."""
+        """Write the count of changes that are already stored."""
         try:
             confirm_changes(Path(self._file), count)
         except OSError as error:
@@ -103,40 +103,40 @@ class ChangeCountDatabase(Database):
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def _reject_empty(self) -> None:
-        """A StoreError for a file that is empty or cut off within its first page, which SQLite takes for a new one."""
+        """Raise a StoreError if the file is empty or truncated in its first page; SQLite would treat it as new."""
         try:
-            is_sound = is_database(Path(self._file))
+            is_valid = is_database(Path(self._file))
         except OSError:
-            return  # SQLite's own error says more
-        if not is_sound:
-            raise self._build_error_with_remedy("it is empty or cut off, or is no database")
+            return  # the error of SQLite is more specific
+        if not is_valid:
+            raise self._build_error_with_remedy("it is empty, truncated or not a database")
 
     def _check_rows(self) -> None:
-        """A StoreError for a file without any of the tables; called before missing tables are created."""
+        """Raise a StoreError if the file has none of the expected tables."""
         names = {str(name) for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not self._is_new and not names & set(list_table_columns(self._schema)):
-            raise self._build_error_with_remedy("it has none of the tables that it should have")
+            raise self._build_error_with_remedy("it has none of the expected tables")
         super()._check_rows()
 
     def _check_changes(self) -> None:
-        """Compare file, log and count before SQLite may write: closing the file would make a damaged log final.
+        """Compare file, log and count before SQLite writes: closing the file would make the loss of a log permanent.
 
-        A file with fewer changes than it is known to have had is an older copy that somebody has put there; a log with
-        fewer changes than the file is one of an earlier time. In both cases the log does not belong to the file.
+        A file with fewer changes than were confirmed in it is an older copy that was put back. A log with fewer changes
+        than the file is an older log. In both cases the log does not belong to the file.
         """
         path = Path(self._file)
-        # Other processes may be writing, and numbers only grow; so they are read in this order.
-        count, in_file, known = read_count(path), count_file_changes(path), self._count_changes_with_log()
-        if known is None:
+        # The order matters: other processes may be writing, and all numbers only increase.
+        count, in_file, with_log = read_count(path), count_file_changes(path), self._count_changes_with_log()
+        if with_log is None:
             return
         is_older_copy = in_file < count.in_file
-        if max(in_file, known) < count.confirmed and not is_older_copy:
-            raise self._build_loss_error(count.confirmed, known)
-        if is_older_copy or known < in_file:
+        if max(in_file, with_log) < count.confirmed and not is_older_copy:
+            raise self._build_loss_error(count.confirmed, with_log)
+        if is_older_copy or with_log < in_file:
             self._set_log_aside()
 
     def _count_changes_with_log(self) -> int | None:
-        """The number of changes in the file and its log, read without changing either; None if it cannot be read."""
+        """Return the number of changes in file and log, without changing them; None if it cannot be read."""
         path = Path(self._file)
         if not _has_content(get_log_path(path)):
             return count_file_changes(path)
@@ -145,48 +145,43 @@ class ChangeCountDatabase(Database):
             with closing(self._connected(address, uri=True)) as db:
                 return int(db.execute("PRAGMA user_version").fetchone()[0])
         except StoreError as error:
-            if error.is_not_writable:  # SQLite cannot make its shared memory; the file will be opened for reading only
+            if error.is_not_writable:  # no shared memory; the file will be opened for reading
                 return None
             raise
 
     def _set_log_aside(self) -> None:
-        """Rename a log that does not belong to the file, and count the changes of the file from now on."""
+        """Rename a log that does not belong to the file, and set the count to that of the file."""
         path = Path(self._file)
         with FileLock(f"{path}.rescue.lock", mode=get_lock_mode(path)):
-            count, in_file, known = read_count(path), count_file_changes(path), self._count_changes_with_log()
-            if in_file >= count.in_file and (known is None or known >= in_file):
-                return  # another process has done it meanwhile
+            count, in_file, with_log = read_count(path), count_file_changes(path), self._count_changes_with_log()
+            if in_file >= count.in_file and (with_log is None or with_log >= in_file):
+                return  # another process has already done it
             if _has_content(log := get_log_path(path)):
-                aside = next(name for number in range(1, 10_000) if not (name := _get_aside_path(log, number)).exists())
-                log.rename(aside)
+                names = (log.with_name(f"{log.name}.damaged-{number}") for number in range(1, 10_000))
+                renamed = next(name for name in names if not name.exists())
+                log.rename(renamed)
                 path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
-                logger.warning("%s does not belong to %s and is now %s.", log.name, path, aside.name)
+                logger.warning("%s does not belong to %s and is renamed to %s.", log.name, path, renamed.name)
             if in_file < count.in_file:
                 logger.warning(
-                    "%s is an older copy: it has %s of the %s changes that were stored here.",
+                    "%s is an older copy: it has %s of %s changes.",
                     path,
                     f"{in_file:,}",
                     f"{count.confirmed:,}",
                 )
             write_count(path, ChangeCount(in_file, in_file))
 
-    def _build_loss_error(self, confirmed: int, known: int) -> StoreError:
+    def _build_loss_error(self, confirmed: int, found: int) -> StoreError:
         path = Path(self._file)
         return self._build_error_with_remedy(
-            f"its log {get_log_path(path).name} is damaged or missing: "
-            f"{confirmed - known:,} of {confirmed:,} changes that "
-            "were stored are lost",
-            f"restore both files from a copy, or delete {get_count_path(path).name} to go on without these changes",
+            f"{get_log_path(path).name} is damaged or missing: {confirmed - found:,} of {confirmed:,} changes are lost",
+            f"restore both files from a backup, or delete {get_count_path(path).name} to continue without them",
         )
 
     def _build_error_with_remedy(self, reason: str, remedy: str = _RESTORE) -> StoreError:
-        path, contents, _ = self._words
+        path, contents, _ = self._labels
         return StoreError(reason, (path, contents, remedy), sqlite3.SQLITE_CORRUPT)
 
 
 def _has_content(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
-
-
-def _get_aside_path(log: Path, number: int) -> Path:
-    return log.with_name(f"{log.name}.damaged-{number}")

@@ -1,4 +1,4 @@
-"""SQLite connections whose errors are sentences that name the file and a remedy."""
+"""SQLite connections that raise errors with the name of the file and a remedy."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from tiltmeter.errors import TiltmeterError
 
-# The path of the file, what it holds, and a remedy.
+# The path of the file, its contents, and a remedy, for error messages.
 StoreLabels = tuple[str, str, str]
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
@@ -18,23 +18,23 @@ _NOT_WRITABLE = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
 )
-# Errors in a statement, not in the file.
-_OF_STATEMENTS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError)
+# Errors of statements, not of the file.
+_STATEMENT_ERRORS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError)
 
 
 class StoreError(TiltmeterError):
     """A database cannot be opened, read or written."""
 
-    def __init__(self, reason: str, words: StoreLabels, code: int) -> None:
-        path, contents, remedy = words
+    def __init__(self, reason: str, labels: StoreLabels, code: int) -> None:
+        path, contents, remedy = labels
         self.reason, self.code = reason, code & 0xFF  # the primary result code of an extended one
         if self.code == sqlite3.SQLITE_FULL:
-            remedy = "make room on its disk and run the same command again, which goes on from what is stored"
-        super().__init__(f"The store of {contents} {path} cannot be used ({reason}); {remedy}.")
+            remedy = "free disk space and run the same command again to continue"
+        super().__init__(f"{path}, the store of {contents}, cannot be used ({reason}); {remedy}.")
 
     @property
     def is_damaged(self) -> bool:
-        """Whether the file is damaged, or is no database."""
+        """Whether the file is damaged or is not a database."""
         return self.code in _DAMAGED
 
     @property
@@ -49,20 +49,20 @@ class StoreError(TiltmeterError):
 
     @property
     def is_of_schema(self) -> bool:
-        """Whether the tables are not those that a statement expects."""
+        """Whether the tables differ from those of a statement."""
         return self.code == sqlite3.SQLITE_ERROR
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TiltmeterError, (str(self),)  # for the pipe of a worker process
+        return TiltmeterError, (str(self),)  # to send it from a worker process
 
 
 class Connection(sqlite3.Connection):
-    """A connection that raises a StoreError instead of SQLite's errors, except those that its caller has made."""
+    """A connection that raises StoreError for errors of the file; errors of statements are raised unchanged."""
 
-    words: StoreLabels = ("", "", "")
+    labels: StoreLabels = ("", "", "")
 
     def cursor(self, factory: Any = None) -> Any:
-        """A cursor with the same errors."""
+        """Return a cursor that raises the same errors."""
         return super().cursor(factory or _Cursor)
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
@@ -85,50 +85,50 @@ class _Cursor(sqlite3.Cursor):
     connection: Connection
 
     def execute(self, sql: str, parameters: Any = (), /) -> Self:
-        with translate_errors(self.connection.words):
+        with translate_errors(self.connection.labels):
             return super().execute(sql, parameters)
 
     def executemany(self, sql: str, parameters: Any, /) -> Self:
-        with translate_errors(self.connection.words):
+        with translate_errors(self.connection.labels):
             return super().executemany(sql, parameters)
 
     def executescript(self, script: str, /) -> sqlite3.Cursor:
-        with translate_errors(self.connection.words):
+        with translate_errors(self.connection.labels):
             return super().executescript(script)
 
     def __next__(self) -> Any:
         try:
             return super().__next__()
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise _build_store_error(error, self.connection.words) from error
+            raise _build_store_error(error, self.connection.labels) from error
 
     def fetchone(self) -> Any:
-        with translate_errors(self.connection.words):
+        with translate_errors(self.connection.labels):
             return super().fetchone()
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        with translate_errors(self.connection.words):
+        with translate_errors(self.connection.labels):
             return super().fetchmany(size)
 
     def fetchall(self) -> list[Any]:
-        with translate_errors(self.connection.words):
+        with translate_errors(self.connection.labels):
             return super().fetchall()
 
 
 @contextmanager
-def translate_errors(words: StoreLabels) -> Iterator[None]:
+def translate_errors(labels: StoreLabels) -> Iterator[None]:
     """Raise a StoreError for an error in a database file."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        if isinstance(error, _OF_STATEMENTS):
+        if isinstance(error, _STATEMENT_ERRORS):
             raise
-        raise _build_store_error(error, words) from error
+        raise _build_store_error(error, labels) from error
     except UnicodeDecodeError as error:
-        raise _build_store_error(error, words) from error
+        raise _build_store_error(error, labels) from error
 
 
-def _build_store_error(error: sqlite3.Error | UnicodeDecodeError, words: StoreLabels) -> StoreError:
-    if isinstance(error, UnicodeDecodeError):  # SQLite's own message, which quotes a damaged schema
-        return StoreError("its tables are damaged", words, sqlite3.SQLITE_CORRUPT)
-    return StoreError(str(error), words, getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR))
+def _build_store_error(error: sqlite3.Error | UnicodeDecodeError, labels: StoreLabels) -> StoreError:
+    if isinstance(error, UnicodeDecodeError):  # SQLite's message quotes a damaged schema
+        return StoreError("its tables are damaged", labels, sqlite3.SQLITE_CORRUPT)
+    return StoreError(str(error), labels, getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR))

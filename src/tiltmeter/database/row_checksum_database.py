@@ -1,8 +1,8 @@
-"""SQLite files with people's work: a row that changed by anything but a statement of ours is found when it is opened.
+"""SQLite files with user data: rows that were not written by Tiltmeter are detected on opening.
 
-SQLite does not notice a changed byte inside a value, and such a row cannot be had again, as one of a cache can. So
-triggers keep the sum of the checksums of the rows, by table and by the item that they are about; a file whose rows do
-not have these sums is refused, with the names of the items. Damaged indexes are made anew: the rows have all of them.
+SQLite does not detect a changed byte inside a value, and user data cannot be rebuilt. Therefore triggers maintain the
+sum of the row checksums, by table and item. A file with other sums is rejected with the names of the items. Damaged
+indexes are rebuilt from the rows.
 """
 
 import logging
@@ -19,30 +19,30 @@ SUMS = "row_sums"
 _SCHEMA = f"""
 CREATE TABLE {SUMS} (
     kind TEXT NOT NULL,       -- the name of a table
-    owner BLOB NOT NULL,      -- the item or unit that rows are about; empty where they are about none
+    owner BLOB NOT NULL,      -- the item or unit of the rows; empty if they have none
     total INTEGER NOT NULL,
     PRIMARY KEY (kind, owner)
 ) STRICT, WITHOUT ROWID
 """
-# Columns that say what a row is about, the first that a table has as a text.
+# The column of the item or unit of a row: the first of these that is a text.
 _OWNERS = ("item", "unit", "id")
-_REMEDY = "restore it from a copy; docs/reference/failures.md says how to go on without one"
-# So many of the damaged places are named.
-_NAMED = 3
+_REMEDY = "restore it from a backup, or see docs/reference/failures.md if there is none"
+# The number of damaged places in an error message.
+_MAX_PLACES = 3
 
 
 class RowChecksumDatabase(ChangeCountDatabase):
-    """A database whose rows are checked when it is opened; a StoreError if they are not as they were written."""
+    """A database with checksums of its rows; opening it raises a StoreError if a row is damaged."""
 
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
         db = super()._connected(path, uri=uri)
         db.create_function("checksum_of", -1, _compute_checksum, deterministic=True)
-        db.execute("PRAGMA recursive_triggers = ON")  # else a row that REPLACE deletes stays in the sum
+        db.execute("PRAGMA recursive_triggers = ON")  # so that REPLACE subtracts deleted rows
         return db
 
     def _open(self) -> None:
         super()._open()
-        if not self._has_checksums() or self._list_triggers() != self._list_wanted_triggers():
+        if not self._has_checksums() or self._list_triggers() != self._build_all_triggers():
             with self.begin_transaction():
                 self._add_checksums()
 
@@ -50,7 +50,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
         super()._check_rows()
         if not self._has_checksums():
             return
-        self._db.execute("BEGIN")  # one view of the file
+        self._db.execute("BEGIN")  # a consistent view of the file
         try:
             self._reject_damaged()
             problem = self._find_problem()
@@ -63,46 +63,46 @@ class RowChecksumDatabase(ChangeCountDatabase):
         return bool(self._list_column_types(SUMS))
 
     def _reject_damaged(self) -> None:
-        """A StoreError with the tables and items whose rows are not as they were written."""
-        found = []
-        kept: dict[tuple[bytes, bytes], int] = {
+        """Raise a StoreError with the tables and items whose rows are damaged."""
+        damaged = []
+        stored: dict[tuple[bytes, bytes], int] = {
             (kind, owner): total
             for kind, owner, total in self._db.execute(f"SELECT CAST(kind AS BLOB), owner, total FROM {SUMS}")
         }
         for table in list_table_columns(self._schema):
-            if facts := self._list_column_types(table):
-                columns = f"{_build_owner_sql(facts)}, sum({_build_checksum_sql(facts)})"
+            if types := self._list_column_types(table):
+                columns = f"{_build_owner_sql(types)}, sum({_build_checksum_sql(types)})"
                 query = f"SELECT {columns} FROM {table} NOT INDEXED GROUP BY 1"
-                there = {(table.encode(), owner): total for owner, total in self._db.execute(query)}
-                known = {key: total for key, total in kept.items() if key[0] == table.encode()}
-                wrong = [key for key in there.keys() | known.keys() if there.get(key, 0) != known.get(key, 0)]
-                owners = sorted(owner.decode(errors="replace") for _, owner in wrong)
-                found += [f"`{table}` of {owner!r}" if owner else f"`{table}`" for owner in owners]
-        if found:
-            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-            raise self._build_damage_error(f"it is damaged: not as written are {', '.join(found[:_NAMED])}{more}")
+                actual = {(table.encode(), owner): total for owner, total in self._db.execute(query)}
+                expected = {key: total for key, total in stored.items() if key[0] == table.encode()}
+                keys = [key for key in actual.keys() | expected.keys() if actual.get(key, 0) != expected.get(key, 0)]
+                owners = sorted(owner.decode(errors="replace") for _, owner in keys)
+                damaged += [f"`{table}` of {owner!r}" if owner else f"`{table}`" for owner in owners]
+        if damaged:
+            more = f" and {len(damaged) - _MAX_PLACES} more" if len(damaged) > _MAX_PLACES else ""
+            raise self._build_damage_error(f"these rows are damaged: {', '.join(damaged[:_MAX_PLACES])}{more}")
 
     def _rebuild_indexes(self, problem: str) -> None:
-        """Make indexes anew that do not fit the rows, which are sound; a StoreError for other damage."""
+        """Rebuild indexes that do not match the intact rows; raise a StoreError for other damage."""
         if self.is_read_only:
             raise self._build_damage_error(f"it is damaged: {problem}")
         with self.begin_transaction():
             self._db.execute("REINDEX")
-            # A damaged index may lead to pages of tables, which are then lost: all is as it was before in this case.
+            # Rebuilding a damaged index can destroy pages of tables; the transaction is then rolled back.
             self._reject_damaged()
-            if left := self._find_problem():
-                raise self._build_damage_error(f"it is damaged: {left}")
-        logger.warning("The indexes of %s were damaged (%s) and are made anew; no row is lost.", self._file, problem)
+            if remaining := self._find_problem():
+                raise self._build_damage_error(f"it is damaged: {remaining}")
+        logger.warning("The indexes of %s were damaged (%s) and are rebuilt; no row is lost.", self._file, problem)
 
     def _find_problem(self) -> str:
-        (found,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
-        return "" if found == "ok" else str(found)
+        (problem,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+        return "" if problem == "ok" else str(problem)
 
     def _build_damage_error(self, reason: str) -> StoreError:
         return self._build_error_with_remedy(reason, _REMEDY)
 
     def _list_column_types(self, table: str) -> list[tuple[str, str]]:
-        """The columns of a table, with their types; not fractions, whose digits depend on the version of SQLite."""
+        """Return columns and types of a table, except REAL, whose digits depend on the version of SQLite."""
         rows = self._db.execute(f"PRAGMA table_info({table})")
         return [(str(row[1]), str(row[2])) for row in rows if row[2] != "REAL"]
 
@@ -110,63 +110,60 @@ class RowChecksumDatabase(ChangeCountDatabase):
         query = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE ?"
         return {str(sql) for (sql,) in self._db.execute(query, [f"{SUMS}%"])}
 
-    def _list_wanted_triggers(self) -> set[str]:
+    def _build_all_triggers(self) -> set[str]:
         return {
             sql
             for table in list_table_columns(self._schema)
             for sql in _build_triggers(table, self._list_column_types(table))
         }
 
-    def _drop_checksums(self) -> None:
-        query = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE ?"
-        for (name,) in self._db.execute(query, [f"{SUMS}%"]).fetchall():
+    def _add_checksums(self) -> None:
+        """Compute the sums of the existing rows, and create the triggers."""
+        triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE ?"
+        for (name,) in self._db.execute(triggers, [f"{SUMS}%"]).fetchall():
             self._db.execute(f'DROP TRIGGER "{name}"')
         self._db.execute(f"DROP TABLE IF EXISTS {SUMS}")
-
-    def _add_checksums(self) -> None:
-        """Sum the rows that there are, and keep the sums from now on."""
-        self._drop_checksums()
         self._db.execute(_SCHEMA)
         for table in list_table_columns(self._schema):
-            facts = self._list_column_types(table)
-            columns = f"'{table}', {_build_owner_sql(facts)}, sum({_build_checksum_sql(facts)})"
+            types = self._list_column_types(table)
+            columns = f"'{table}', {_build_owner_sql(types)}, sum({_build_checksum_sql(types)})"
             query = f"SELECT {columns} FROM {table} NOT INDEXED GROUP BY 2"
             self._db.execute(f"INSERT INTO {SUMS} {query}")
-        for sql in self._list_wanted_triggers():
+        for sql in self._build_all_triggers():
             self._db.execute(sql)
 
 
 def _compute_checksum(*values: bytes | None) -> int:
-    """The CRC-32 of the columns of a row: a project has a hundred thousand rows, all summed when it is opened."""
+    """Return the CRC-32 of the columns of a row; it has to be fast, because all rows are checked on opening."""
     return zlib.crc32(b"\x1f".join([b"\x00" if value is None else value for value in values]))
 
 
-def _build_owner_sql(facts: list[tuple[str, str]], row: str = "") -> str:
-    texts = [name for name, kind in facts if kind == "TEXT"]
-    named = next((f"{row}{name}" for name in _OWNERS if name in texts), None)
-    return f"CAST({named} AS BLOB)" if named else "x''"
+def _build_owner_sql(types: list[tuple[str, str]], row: str = "") -> str:
+    texts = [name for name, type_name in types if type_name == "TEXT"]
+    owner = next((f"{row}{name}" for name in _OWNERS if name in texts), None)
+    return f"CAST({owner} AS BLOB)" if owner else "x''"
 
 
-def _build_checksum_sql(facts: list[tuple[str, str]], row: str = "") -> str:
-    # As bytes: after damage, a text may not be valid UTF-8.
-    return f"checksum_of({', '.join(f'CAST({row}{name} AS BLOB)' for name, _ in facts)})"
+def _build_checksum_sql(types: list[tuple[str, str]], row: str = "") -> str:
+    # As bytes, because a damaged text may not be valid UTF-8.
+    return f"checksum_of({', '.join(f'CAST({row}{name} AS BLOB)' for name, _ in types)})"
 
 
-def _build_triggers(table: str, facts: list[tuple[str, str]]) -> Iterator[str]:
-    """Statements that make the triggers of a table."""
+def _build_triggers(table: str, types: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield the statements that create the triggers of a table."""
 
-    def change(sign: str, row: str) -> str:
-        where = f"kind = '{table}' AND owner = {_build_owner_sql(facts, row)}"
-        return f"UPDATE {SUMS} SET total = total {sign} {_build_checksum_sql(facts, row)} WHERE {where};"
+    def update(sign: str, row: str) -> str:
+        where = f"kind = '{table}' AND owner = {_build_owner_sql(types, row)}"
+        return f"UPDATE {SUMS} SET total = total {sign} {_build_checksum_sql(types, row)} WHERE {where};"
 
-    new = f"SELECT '{table}', {_build_owner_sql(facts, 'NEW.')}, 0"
-    # No ON CONFLICT: that of the statement that fires the trigger would take its place.
-    known = f"SELECT 1 FROM {SUMS} WHERE kind = '{table}' AND owner = {_build_owner_sql(facts, 'NEW.')}"
-    begun = f"INSERT INTO {SUMS} {new} WHERE NOT EXISTS ({known});"
+    new = f"SELECT '{table}', {_build_owner_sql(types, 'NEW.')}, 0"
+    # Not ON CONFLICT: the conflict clause of the statement that fires the trigger would override it.
+    known = f"SELECT 1 FROM {SUMS} WHERE kind = '{table}' AND owner = {_build_owner_sql(types, 'NEW.')}"
+    insert = f"INSERT INTO {SUMS} {new} WHERE NOT EXISTS ({known});"
     for event, body in {
-        "INSERT": [begun, change("+", "NEW.")],
-        "UPDATE": [change("-", "OLD."), begun, change("+", "NEW.")],
-        "DELETE": [change("-", "OLD.")],
+        "INSERT": [insert, update("+", "NEW.")],
+        "UPDATE": [update("-", "OLD."), insert, update("+", "NEW.")],
+        "DELETE": [update("-", "OLD.")],
     }.items():
         name = f"{SUMS}_{table}_{event.lower()}"
         yield f"CREATE TRIGGER {name} AFTER {event} ON {table} BEGIN {' '.join(body)} END"

@@ -1,4 +1,4 @@
-"""JSON requests to a server: concurrent, rate-limited, with retries after transient failures."""
+"""JSON requests to a server: concurrent, rate-limited, with retries."""
 
 import asyncio
 import json
@@ -21,25 +21,24 @@ from tiltmeter.http_client.response_stream import USER_AGENT, describe_error
 from tiltmeter.http_client.retries import Retries, TransientError, is_transient, parse_retry_after
 from tiltmeter.redaction import redact_address
 
-# Replies with the log-probabilities of a long text have some megabytes.
+# Replies with the log-probabilities of a long text have several megabytes.
 LIMITS = ReplyLimits(size=1 << 28, speed=100, window=6.0)
 _LONGEST_MESSAGE = 300
-# Replies that arrive within this time (in seconds) are returned together, which makes storing them faster.
-_GATHERED = 0.01
-# The number of replies, per parallel request, that may wait to be stored before sending pauses: a process that is
-# killed loses them, and they may have been paid for.
-_WAITING = 4
+# Replies that arrive within this time in seconds are returned together, because storing them together is faster.
+_GATHER_TIME = 0.01
+# The maximum number of unstored replies per parallel request: a killed process loses them, and they may be paid.
+_MAX_UNSTORED = 4
 _BODY_HEADERS = ("content-encoding", "content-length")
-_REDIRECT_HINT = "redirects are not followed; give the address that it leads to"
+_REDIRECT_HINT = "redirects are not followed; give the final address"
 _HINT = "it may not support this request"
-# The keys under which servers put an error message.
+# Keys of error messages in replies of servers.
 _ERROR_KEYS = ("error", "explanation", "message", "detail")
 _Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A path below the server's address with a JSON body or form fields; without either the request is a GET."""
+    """A path below the address of the server, with a JSON body or form fields; without either it is a GET request."""
 
     path: str
     body: Mapping[str, Any] | None = None
@@ -50,11 +49,11 @@ class Request:
 class Client:
     """A client of one server.
 
-    `key` is sent as a bearer token. No message contains it, the password and the query of the address, or one of the
-    `secrets`. `per_minute` limits the requests of a minute; None means no limit. `excused` is called with the status
-    and content of a refused request; if it returns a reply, that is used as the server's. `service` names the server in
-    messages, `hints` says by status what to do about a refused request, and `resume` what to do after a failure.
-    `headers` are sent with every request. `transport` sends requests in place of HTTP; it then needs no address.
+    `key` is sent as a bearer token. The key, the login and query of the address, and `secrets` are removed from
+    messages. `per_minute` limits the number of requests; None means no limit. `excused` is called with the status and
+    content of a rejected request; if it returns a reply, this is used instead of an error. `service` is the name of the
+    server in messages, `hints` are remedies by status, and `resume` is the remedy after repeated failures. `headers`
+    are sent with every request. `transport` sends requests instead of HTTP, without an address.
     """
 
     address: str
@@ -78,33 +77,33 @@ class Client:
         if (parts.scheme not in ("http", "https") or not parts.hostname) and (self.address or not self.transport):
             raise UsageError(f"{self.public_address!r} is not an http(s) address, such as http://localhost:8000/v1.")
         if self.concurrency < 1:
-            raise UsageError(f"A concurrency of {self.concurrency} asks nothing; give at least 1.")
+            raise UsageError(f"A concurrency of {self.concurrency} is too low; give at least 1.")
         if not 0 < self.timeout < math.inf:
-            raise UsageError(f"A timeout of {self.timeout:g} seconds is none; give a number above 0.")
+            raise UsageError(f"A timeout of {self.timeout:g} seconds is not valid; give a number above 0.")
         if self.per_minute is not None and self.per_minute < 1:
-            raise UsageError(f"{self.per_minute} requests a minute ask nothing; give at least 1.")
+            raise UsageError(f"{self.per_minute} requests per minute are too few; give at least 1.")
         self.address = self.address.rstrip("/")
 
     @property
     def public_address(self) -> str:
-        """The address without the user name, the password and the query that it may contain."""
+        """The address without login and query."""
         return redact_address(self.address)
 
     @property
     def label(self) -> str:
-        """The server's name in messages."""
+        """The name of the server in messages."""
         return f"{self.service} at {self.public_address}" if self.address else self.service
 
     def ask(self, request: Request) -> Any:
-        """The reply to one request."""
+        """Return the reply to one request."""
         (((_, reply),),) = self.stream_replies([request])
         return reply
 
     def stream_replies(self, requests: Iterable[Request]) -> Iterator[list[tuple[int, Any]]]:
-        """The index and reply of each request, in lists of all replies that arrived since the list before.
+        """Yield lists of (index of the request, reply) as replies arrive.
 
-        Requests are sent from a separate thread, so that this also works inside a running event loop (a notebook). A
-        failure is raised after all replies that arrived before it.
+        Requests are sent from a separate thread, so that it also works inside a running event loop (a notebook). An
+        error is raised after all earlier replies.
         """
         done: queue.SimpleQueue[tuple[int, Any] | BaseException | None] = queue.SimpleQueue()
         stopped, all_sent = threading.Event(), threading.Event()
@@ -124,13 +123,13 @@ class Client:
             ended = False
             while not ended:
                 first = done.get()
-                all_sent.wait(_GATHERED)
-                waiting = [first, *_drain_queue(done)]
-                ended = not isinstance(waiting[-1], tuple)
-                if replies := [reply for reply in waiting if isinstance(reply, tuple)]:
+                all_sent.wait(_GATHER_TIME)
+                received = [first, *_drain_queue(done)]
+                ended = not isinstance(received[-1], tuple)
+                if replies := [reply for reply in received if isinstance(reply, tuple)]:
                     yield replies
-            if isinstance(waiting[-1], BaseException):
-                raise waiting[-1]
+            if isinstance(received[-1], BaseException):
+                raise received[-1]
         finally:
             stopped.set()
             thread.join()
@@ -144,18 +143,18 @@ class Client:
         limits = httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
         headers = {"User-Agent": USER_AGENT} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
         headers |= self.headers
-        pace = _RateLimiter(self.per_minute)
+        limiter = _RateLimiter(self.per_minute)
         numbered = iter(enumerate(requests))
 
         async def worker(http: httpx2.AsyncClient) -> None:
             for index, request in numbered:
-                while done.qsize() > _WAITING * self.concurrency and not stopped.is_set():
-                    await asyncio.sleep(_GATHERED)
+                while done.qsize() > _MAX_UNSTORED * self.concurrency and not stopped.is_set():
+                    await asyncio.sleep(_GATHER_TIME)
                 if stopped.is_set():
                     return
-                done.put((index, await self._send(http, request, pace)))
+                done.put((index, await self._send(http, request, limiter)))
 
-        # Redirects are not followed: they would carry the key elsewhere.
+        # Redirects are not followed, because they would send the key to another server.
         async with (
             httpx2.AsyncClient(limits=limits, headers=headers, timeout=None, follow_redirects=False) as http,
             asyncio.TaskGroup() as group,
@@ -163,16 +162,16 @@ class Client:
             for _ in range(self.concurrency):
                 group.create_task(worker(http))
 
-    async def _send(self, http: httpx2.AsyncClient, request: Request, pace: "_RateLimiter") -> Any:
+    async def _send(self, http: httpx2.AsyncClient, request: Request, limiter: "_RateLimiter") -> Any:
         attempts = Retries(self.pauses)
         try:
-            return await attempts.call_async(lambda: self._send_once(http, request, pace))
+            return await attempts.call_async(lambda: self._send_once(http, request, limiter))
         except TransientError as error:
             reason = self._hide_secrets(attempts.explain(error).rstrip(". "))
             raise ModelError(f"{self.label} {reason}. {self.resume}") from None
 
-    async def _send_once(self, http: httpx2.AsyncClient, request: Request, pace: "_RateLimiter") -> Any:
-        await pace.wait_turn()
+    async def _send_once(self, http: httpx2.AsyncClient, request: Request, limiter: "_RateLimiter") -> Any:
+        await limiter.wait_turn()
         try:
             # The timeout of httpx limits the time between two bytes; this one limits the whole reply.
             async with asyncio.timeout(self.timeout):
@@ -184,13 +183,15 @@ class Client:
         except (TooLargeError, TooSlowError) as error:
             raise ModelError(f"{self.label} {error}; check the address and the server's load.") from error
         except httpx2.DecodingError as error:
-            raise ModelError(f"{self.label} sends a reply that cannot be decoded ({error}).") from error
+            raise ModelError(
+                f"{self.label} sends a reply that cannot be decoded ({error}); check the address."
+            ) from error
         except (httpx2.TransportError, OSError) as error:
             raise TransientError(describe_error(error)) from error
         return self._parse(response)
 
     async def _receive(self, http: httpx2.AsyncClient, request: Request) -> httpx2.Response:
-        """The response with its whole content."""
+        """Return the response with its content."""
         content: dict[str, Any] = {} if request.body is None else {"json": dict(request.body)}
         if request.form is not None:
             content = {"data": dict(request.form)}
@@ -204,7 +205,7 @@ class Client:
             return httpx2.Response(response.status_code, headers=headers, content=b"".join(blocks))
 
     def _parse(self, response: httpx2.Response) -> Any:
-        """The JSON content of a response; raises an error if its status is not a success."""
+        """Return the JSON content of a response; raise an error if the request failed."""
         if response.is_success:
             try:
                 return response.json()
@@ -221,7 +222,7 @@ class Client:
         raise ModelError(f"{self.label} refuses the request with {status} ({message}); {hint}.")
 
     def _build_url(self, path: str) -> httpx2.URL:
-        """The address with a path added; parsed once, not for each request (30 µs)."""
+        """Return the address with a path added; cached, because parsing takes 30 µs."""
         if path not in self._urls:
             parts = urlsplit(self.address)
             self._urls[path] = httpx2.URL(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}{path}")))
@@ -236,15 +237,15 @@ class Client:
         return text
 
 
-def _drain_queue(line: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
-    """The entries that a queue has now, without waiting."""
+def _drain_queue(entries: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
+    """Yield the entries that are in a queue now, without waiting."""
     with suppress(queue.Empty):
         while True:
-            yield line.get_nowait()
+            yield entries.get_nowait()
 
 
 class _RateLimiter:
-    """Spreads requests evenly over a minute."""
+    """Spread requests evenly over a minute."""
 
     def __init__(self, per_minute: int | None) -> None:
         self._gap = 0.0 if per_minute is None else 60.0 / per_minute
@@ -260,14 +261,14 @@ class _RateLimiter:
 
 
 def _find_first_error(error: BaseException) -> BaseException:
-    """The first error of an exception group."""
+    """Return the first error of an exception group."""
     if isinstance(error, BaseExceptionGroup):
         return _find_first_error(error.exceptions[0])
     return error
 
 
 def _parse_content(response: httpx2.Response) -> Any:
-    """The JSON content of a response; an empty text if it has none."""
+    """Return the JSON content of a response; an empty text if it is not JSON."""
     try:
         return response.json()
     except (ValueError, RecursionError, LookupError):
@@ -275,7 +276,7 @@ def _parse_content(response: httpx2.Response) -> Any:
 
 
 def _find_message(response: httpx2.Response) -> str:
-    """The error message in a response; the phrase of its status if it has none."""
+    """Return the error message in a response; the phrase of its status if it has none."""
     content = _parse_content(response)
     if isinstance(content, dict):
         content = next((content[key] for key in _ERROR_KEYS if content.get(key)), "")

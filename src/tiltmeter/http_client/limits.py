@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReplyLimits:
-    """The largest size in bytes, and the lowest speed in bytes per second, measured over `window` seconds."""
+    """The maximum size in bytes, and the minimum speed in bytes per second, measured over `window` seconds."""
 
     size: int
     speed: float
@@ -24,7 +24,7 @@ class TooSlowError(Exception):
 class ReplyMeter:
     """Counts the bytes of a reply and raises an error when it exceeds a limit.
 
-    The speed is measured from the first byte that is not a blank: some servers send blanks to keep a connection open.
+    The speed is measured from the first byte that is not white space: servers may send blanks to keep connections open.
     """
 
     def __init__(self, limits: ReplyLimits, received: int = 0) -> None:
@@ -34,12 +34,12 @@ class ReplyMeter:
         self._window_bytes = 0
 
     def expect(self, size: int | None) -> None:
-        """Check the size that a server announces, if it does."""
+        """Raise an error if the announced size is too large; None means that the server announced none."""
         if size is not None and size > self.limits.size:
             raise TooLargeError(f"sends more than {self.limits.size:,} bytes")
 
     def add(self, block: bytes) -> None:
-        """Count a block that was received."""
+        """Count a received block."""
         self.received += len(block)
         self.expect(self.received)
         now = time.monotonic()

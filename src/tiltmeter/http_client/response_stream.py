@@ -1,4 +1,4 @@
-"""Streamed responses, for files: the body is read in blocks, and redirects are followed safely."""
+"""Streamed responses for downloads: the body is read in blocks, and redirects are followed safely."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ USER_AGENT = "tiltmeter"
 
 
 class RefusalError(Exception):
-    """A request that would fail again; the message continues a sentence about the server."""
+    """A permanent failure of a request; the message continues a sentence about the server."""
 
 
 class StatusError(RefusalError):
@@ -27,15 +27,15 @@ class StatusError(RefusalError):
 
 @contextmanager
 def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterator[httpx2.Response]:
-    """The response to a GET request, before its body is read; read the body inside the `with` block.
+    """Yield the response to a GET request; read its body inside the `with` block.
 
-    Raises a TransientError for lost connections, also while the body is read, and a RefusalError for permanent ones.
-    A user name and password in the address are sent to its server only. Proxies are those of the environment.
+    Raises a TransientError for lost connections, also while the body is read, and a RefusalError for permanent
+    failures. A login in the address is not sent to other servers. Proxies are taken from the environment.
     """
     try:
         http = httpx2.Client(headers={"User-Agent": USER_AGENT}, timeout=timeout)
-    except (ValueError, OSError) as error:  # of the environment: a proxy's address, SSL_CERT_FILE
-        raise RefusalError(f"cannot be asked with the settings for proxies or certificates ({error})") from error
+    except (ValueError, OSError) as error:  # from environment variables such as HTTPS_PROXY or SSL_CERT_FILE
+        raise RefusalError(f"cannot be reached with the environment's proxies or certificates ({error})") from error
     try:
         with http:
             response = _send(http, url, headers)
@@ -50,7 +50,7 @@ def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterato
 
 
 def _send(http: httpx2.Client, url: str, headers: Mapping[str, str]) -> httpx2.Response:
-    """The response after all redirects, with a status of success."""
+    """Return the successful response after all redirects."""
     target, login = _split_login(url)
     for _ in range(MAX_REDIRECTS + 1):
         response = http.send(http.build_request("GET", target, headers={**headers, **login}), stream=True)
@@ -69,7 +69,7 @@ def _send(http: httpx2.Client, url: str, headers: Mapping[str, str]) -> httpx2.R
 
 
 def resolve_redirect(before: httpx2.URL, location: str) -> httpx2.URL:
-    """The address that a redirect leads to; a RefusalError unless it is http(s) and keeps encryption."""
+    """Return the target of a redirect; raise a RefusalError unless it is http(s) and keeps encryption."""
     following = before.join(location)
     if following.scheme not in ("http", "https") or (before.scheme == "https" and following.scheme != "https"):
         raise RefusalError(f"redirects to {following.scheme}://, which is not followed")
@@ -77,7 +77,7 @@ def resolve_redirect(before: httpx2.URL, location: str) -> httpx2.URL:
 
 
 def _split_login(url: str) -> tuple[httpx2.URL, dict[str, str]]:
-    """The address without user name and password, and the header that has them."""
+    """Return the address without its login, and the header with the login."""
     parts = urlsplit(url)
     user, at, host = parts.netloc.rpartition("@")
     login = {"Authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}
@@ -85,10 +85,10 @@ def _split_login(url: str) -> tuple[httpx2.URL, dict[str, str]]:
 
 
 def describe_status(response: httpx2.Response) -> str:
-    """The status and its standard phrase, such as `404 Not Found`."""
+    """Return the status and its phrase, such as `404 Not Found`."""
     return f"{response.status_code} {response.reason_phrase}".rstrip()
 
 
 def describe_error(error: Exception) -> str:
-    """The message of an error of httpx or the operating system; its class if it has none."""
+    """Return the message of an error; its class if it has none."""
     return str(error) or type(error).__name__

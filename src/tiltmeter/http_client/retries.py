@@ -16,7 +16,7 @@ from tiltmeter.errors import ModelError
 Result = TypeVar("Result")
 
 PAUSES: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Seconds to wait before each retry, unless the server sends Retry-After."""
+"""Seconds before each retry, unless the server sends Retry-After."""
 MAX_RETRY_AFTER = 120.0
 """Seconds; a longer Retry-After is an error."""
 # Request Timeout, Conflict, Too Early, Too Many Requests.
@@ -33,17 +33,17 @@ class TransientError(Exception):
 
     @property
     def is_wait_too_long(self) -> bool:
-        """Whether the server asks for a longer wait than `MAX_RETRY_AFTER`."""
+        """Whether the Retry-After of the server is longer than `MAX_RETRY_AFTER`."""
         return self.after is not None and self.after > MAX_RETRY_AFTER
 
 
 def is_transient(status: int) -> bool:
-    """Whether a request with this HTTP status should be retried."""
+    """Return whether a request with this HTTP status should be retried."""
     return status in _RETRIED_STATUSES or status >= 500
 
 
 def parse_retry_after(header: str | None) -> float | None:
-    """The seconds of a Retry-After header, which has a number or a date; None if it is missing or invalid.
+    """Return the seconds of a Retry-After header (a number or a date); None if it is missing or invalid.
 
     >>> [parse_retry_after(header) for header in ("7", "0.5", "Wed, 21 Oct 2015 07:28:00 GMT", None, "soon", "nan")]
     [7.0, 0.5, 0.0, None, None, None]
@@ -54,35 +54,35 @@ def parse_retry_after(header: str | None) -> float | None:
         return float(header)
     try:
         return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):  # not a date, or one without a time zone
+    except (ValueError, TypeError):  # not a date, or without a time zone
         return None
 
 
 @dataclass(slots=True)
 class Retries:
-    """Sends one request again after each TransientError; raises the last one after `pauses` is exhausted."""
+    """Repeats one request after each TransientError; raises the last error when no pauses are left."""
 
     pauses: Sequence[float] = field(default_factory=lambda: PAUSES)
     failures: int = field(default=0, init=False)
 
     def restart(self) -> None:
-        """Forget the failures so far, because an attempt made progress."""
+        """Reset the number of failures, because an attempt made progress."""
         self.failures = 0
 
     def call(self, send: Callable[[], Result]) -> Result:
-        """The result of `send`."""
+        """Return the result of `send`."""
         return tenacity.Retrying(sleep=pause, **self._build_rules())(send)
 
     async def call_async(self, send: Callable[[], Awaitable[Result]]) -> Result:
-        """The awaited result of `send`."""
+        """Return the awaited result of `send`."""
         try:
-            # Most requests succeed, and tenacity would take longer than sending them.
+            # Most requests succeed, and tenacity would take longer than sending one.
             return await send()
         except TransientError as error:
             failed: TransientError | None = error
 
         async def attempt() -> Result:
-            # The first failure is the first attempt; nothing is sent again for it.
+            # The first attempt has already failed above.
             nonlocal failed
             if failed is not None:
                 failure, failed = failed, None
@@ -92,7 +92,7 @@ class Retries:
         return await tenacity.AsyncRetrying(sleep=pause_async, **self._build_rules())(attempt)
 
     def explain(self, error: TransientError) -> str:
-        """The reason why no further attempt is made, as the rest of a sentence about the server."""
+        """Return the reason for giving up; it continues a sentence about the server."""
         if error.is_wait_too_long:
             return f"asks to wait {error.after:,.0f} seconds before the next request: {error}"
         return f"failed {self.failures} times in a row: {error}"
@@ -110,7 +110,7 @@ class Retries:
         self.failures += 1
 
     def _compute_next_pause(self, state: tenacity.RetryCallState) -> float:
-        """The server's Retry-After; otherwise the next pause, with jitter, so that parallel requests spread."""
+        """Return the Retry-After of the server, or the next pause with jitter, which spreads parallel requests."""
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, TransientError) and error.after is not None:
             return error.after
@@ -120,7 +120,7 @@ class Retries:
 
 
 def call_with_retries(send: Callable[[], Result], service: str) -> Result:
-    """The result of `send`, which is retried after a TransientError; a ModelError names the service if all fail."""
+    """Return the result of `send`, with retries after a TransientError; raise a ModelError if all fail."""
     retries = Retries()
     try:
         return retries.call(send)

@@ -1,4 +1,4 @@
-"""Next-sentence heads for models that have none: articles, sentence pairs, training, accuracy."""
+"""Training of next-sentence heads: articles, sentence pairs, training and accuracy."""
 
-# First of all, for it keeps libraries that transformers imports for training from the terminal.
+# Imported first: it prevents libraries that transformers imports from printing to the terminal.
 import tiltmeter.models  # noqa: F401

@@ -1,4 +1,4 @@
-"""The accuracy of a next-sentence head on pairs that it was not trained on, by language, with intervals."""
+"""The accuracy of a next-sentence head on held-out pairs, by language, with intervals."""
 
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -16,16 +16,16 @@ from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progres
 from tiltmeter.training.batches import build_tensors
 from tiltmeter.training.tokenised_pairs import TokenisedPairs
 
-# Tokens in a batch; no gradients are kept, so that more fit than in training.
+# Tokens per batch; more than in training, because no gradients are stored.
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 65_536}
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The percentage of pairs that a head decides correctly, with its 95% interval; `language` is "" for all pairs.
+    """The percentage of correctly classified pairs with its 95% interval; `language` is "" for all pairs.
 
-    The pairs of an article are correlated, and the interval is that of a sample of articles. `positive` is the accuracy
-    on pairs that do follow.
+    The interval is clustered by article, because pairs of an article are correlated. `positive` is the accuracy on
+    pairs whose second sentence follows the first.
     """
 
     language: str
@@ -37,7 +37,7 @@ class Accuracy:
     positive: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
 
@@ -49,40 +49,40 @@ def compute_logits(
     precision: torch.dtype = torch.float32,
     report: ReportProgress = ignore_progress,
 ) -> NDArray[np.float32]:
-    """For each pair, the logits of "does not follow" and "follows"."""
+    """Return the logits of "does not follow" and "follows" for each pair."""
     device = next(module.parameters()).device
-    chosen = np.arange(len(tokens)) if rows is None else rows
-    order = chosen[np.argsort(tokens.lengths[chosen], kind="stable")]
-    found = np.empty((len(tokens), 2), dtype=np.float32)
-    half = torch.autocast(device.type, precision) if precision != torch.float32 else nullcontext()
+    rows = np.arange(len(tokens)) if rows is None else rows
+    order = rows[np.argsort(tokens.lengths[rows], kind="stable")]
+    all_logits = np.empty((len(tokens), 2), dtype=np.float32)
+    autocast = torch.autocast(device.type, precision) if precision != torch.float32 else nullcontext()
     module.eval()
     done = 0
-    with torch.inference_mode(), half:
+    with torch.inference_mode(), autocast:
         for batch in _group_batches(tokens.lengths, order, _BATCH_TOKENS.get(device.type, 16_384)):
             inputs = build_tensors(tokens, batch)
             inputs.pop("labels")
             logits = module(**{name: tensor.to(device) for name, tensor in inputs.items()})["logits"]
-            found[batch] = logits.float().cpu().numpy()
+            all_logits[batch] = logits.float().cpu().numpy()
             done += len(batch)
             report(Progress(done, len(order)))
-    if not np.isfinite(found[chosen]).all():
-        raise ModelError("The head's decisions are no numbers; train it in float32, or with lower rates.")
-    return found[chosen]
+    if not np.isfinite(all_logits[rows]).all():
+        raise ModelError("The logits of the head are not finite; train it with --precision float32 or a lower rate.")
+    return all_logits[rows]
 
 
 def compute_accuracies(logits: NDArray[np.float32], tokens: TokenisedPairs) -> list[Accuracy]:
-    """The accuracy in each language, and if there are several that of all pairs."""
+    """Return the accuracy in each language and, if there are several, over all pairs."""
     correct = 100.0 * (logits.argmax(axis=1) == tokens.labels)
-    found = []
+    accuracies = []
     for number, language in enumerate(tokens.names):
-        found.append(_compute_accuracy(language, correct, tokens, tokens.languages == number))
-    if len(found) > 1:
-        found.append(_compute_accuracy("", correct, tokens, np.ones(len(tokens), dtype=bool)))
-    return found
+        accuracies.append(_compute_accuracy(language, correct, tokens, tokens.languages == number))
+    if len(accuracies) > 1:
+        accuracies.append(_compute_accuracy("", correct, tokens, np.ones(len(tokens), dtype=bool)))
+    return accuracies
 
 
 def compute_validation_metrics(module: nn.Module, tokens: TokenisedPairs, precision: torch.dtype) -> dict[str, float]:
-    """The loss and accuracy on pairs that are set aside during training."""
+    """Return the loss and accuracy on the validation pairs."""
     logits = compute_logits(module, tokens, precision=precision)
     labels = torch.from_numpy(tokens.labels.astype(np.int64))
     return {
@@ -92,25 +92,25 @@ def compute_validation_metrics(module: nn.Module, tokens: TokenisedPairs, precis
 
 
 def _compute_accuracy(
-    language: str, correct: NDArray[np.float64], tokens: TokenisedPairs, chosen: NDArray[np.bool_]
+    language: str, correct: NDArray[np.float64], tokens: TokenisedPairs, selected: NDArray[np.bool_]
 ) -> Accuracy:
-    articles = tokens.articles[chosen].astype(object)
-    share = Share.from_values(correct[chosen], articles)
+    articles = tokens.articles[selected].astype(object)
+    share = Share.from_values(correct[selected], articles)
     low, high = share.interval()
-    positive = correct[chosen & (tokens.labels == 1)]
+    positive = correct[selected & (tokens.labels == 1)]
     return Accuracy(
         language=language,
         value=share.value,
         low=low,
         high=high,
-        pairs=int(chosen.sum()),
+        pairs=int(selected.sum()),
         articles=len(set(articles)),
         positive=float(positive.mean()) if len(positive) else None,
     )
 
 
 def _group_batches(lengths: NDArray[np.integer], order: NDArray[np.int64], limit: int) -> list[NDArray[np.int64]]:
-    """Consecutive pairs of at most `limit` tokens with padding; `order` is by length."""
+    """Split rows, ordered by length, into batches of at most `limit` tokens including padding."""
     batches: list[NDArray[np.int64]] = []
     start = 0
     for end in range(1, len(order) + 1):

@@ -1,4 +1,4 @@
-"""From `LANGUAGE=SOURCE` to a source of articles: JSONL files, folders, data sets on the hub, Wikipedia dumps."""
+"""Open sources of articles by `LANGUAGE=SOURCE`: JSONL files, folders, data sets of the hub, Wikipedia dumps."""
 
 import re
 from collections.abc import Sequence
@@ -12,22 +12,22 @@ from tiltmeter.training.articles_files import FolderArticles, JsonlArticles
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 
 
-def open_sources(given: Sequence[str]) -> list[ArticleSource]:
-    """The sources of `LANGUAGE=SOURCE` or, for a JSONL file whose rows have a language, `SOURCE`."""
-    if not given:
+def open_sources(texts: Sequence[str]) -> list[ArticleSource]:
+    """Open sources by `LANGUAGE=SOURCE`, or by `SOURCE` for a JSONL file whose rows have a language."""
+    if not texts:
         raise UsageError("There are no articles; name them as in --articles en=help/en/ --articles de=help/de/.")
-    if twice := sorted({one for one in given if given.count(one) > 1}):
-        raise UsageError(f"--articles {twice[0]} is given twice.")
-    return [_open_source(one) for one in given]
+    if duplicates := sorted({text for text in texts if texts.count(text) > 1}):
+        raise UsageError(f"--articles {duplicates[0]} is given twice; leave out one.")
+    return [_open_source(text) for text in texts]
 
 
-def _open_source(given: str) -> ArticleSource:
-    language, name = _parse_source(given)
+def _open_source(text: str) -> ArticleSource:
+    language, name = _parse_source(text)
     if language is None:
         if not name.endswith(".jsonl"):
             raise UsageError(
-                f"--articles {given} has no language; write it as in --articles en={given}. Only rows of a .jsonl file "
-                "can name their language themselves."
+                f"--articles {text} has no language; add it, as in --articles en={text}. Only a .jsonl file can "
+                "contain the language of each article."
             )
         return JsonlArticles(_find_existing_path(name), None)
     if name.startswith("hf:"):
@@ -49,11 +49,11 @@ def _open_source(given: str) -> ArticleSource:
     )
 
 
-def _parse_source(given: str) -> tuple[str | None, str]:
-    language, equals, name = given.partition("=")
+def _parse_source(text: str) -> tuple[str | None, str]:
+    language, equals, name = text.partition("=")
     if equals and _LANGUAGE.fullmatch(language):
         return language, name
-    return None, given
+    return None, text
 
 
 def _find_existing_path(name: str) -> Path:
@@ -61,8 +61,8 @@ def _find_existing_path(name: str) -> Path:
     try:
         if not path.exists():
             raise DataError(f"{name} does not exist; give a file or a folder of articles.")
-    except OSError as error:  # a link to itself, or a name that is too long
+    except OSError as error:  # such as a circular link, or a name that is too long
         raise DataError(f"{name} cannot be read: {error.strerror}.") from error
-    if not path.is_dir() and not path.is_file():  # a pipe would be waited for, and a device has no end
+    if not path.is_dir() and not path.is_file():  # pipes and devices may never end
         raise DataError(f"{name} is neither a file nor a folder; give a file or a folder of articles.")
     return path

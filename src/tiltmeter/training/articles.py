@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-# How the content of an article becomes sentences: `articles_text.py`.
+# The format of the content of an article; `articles_text.py` splits it into sentences.
 Markup = Literal["wrapped text", "lines", "html", "wikitext", "sentences"]
 
 
 @dataclass(frozen=True)
 class Article:
-    """An article as its source has it, before sentences are split.
+    """An article before it is split into sentences.
 
-    `group` is the same for one article in several languages; `location` names it in messages.
+    `group` is the same for all translations of an article; `location` is its place in messages.
     """
 
     id: str
@@ -21,27 +21,27 @@ class Article:
     location: str
     markup: Markup
     content: tuple[str, ...]
-    # The prefixes of links that are not text, such as `File`; only of wikitext.
+    # Only for wikitext: the prefixes of links that are not text, such as `File`.
     prefixes: frozenset[str] = frozenset()
 
 
 class UnreadableArticleError(Exception):
-    """The markup of an article cannot be parsed; the article is counted and left out."""
+    """The markup of an article cannot be parsed; the article is omitted and counted."""
 
 
 class ArticleSource(Protocol):
-    """Where articles come from."""
+    """A source of articles."""
 
     @property
     def name(self) -> str:
-        """The source as it was given."""
+        """The name of the source on the command line."""
 
     @property
     def language(self) -> str | None:
-        """The language of all articles; None if every article has its own."""
+        """The language of all articles; None if each article has its own."""
 
     def count(self) -> int | None:
-        """The number of articles, if it is known before they are read."""
+        """Return the number of articles; None if it is unknown before they are read."""
 
     def read(self) -> Iterator[Article]:
-        """All articles, one after the other."""
+        """Yield all articles."""

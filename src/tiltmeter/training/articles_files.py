@@ -19,28 +19,28 @@ _MARKUP: dict[str, Markup] = {
     ".htm": "html",
     ".xhtml": "html",
 }
-# The most bytes of a row of a JSONL file: a file without line ends must not fill the memory.
+# The maximum number of bytes per row: a file without line ends must not fill the memory.
 _LONGEST_ROW = 1 << 28
 
 
 @dataclass(frozen=True)
 class FolderArticles:
-    """The text and HTML files below a folder; the id of an article is its path without the suffix."""
+    """The text and HTML files in a folder and its subfolders; the id of an article is its path without the suffix."""
 
     folder: Path
     language: str
 
     @property
     def name(self) -> str:
-        """The folder."""
+        """The path of the folder."""
         return str(self.folder)
 
     def count(self) -> int:
-        """The number of files with a known suffix."""
+        """Return the number of files with a known suffix."""
         return len(self._files())
 
     def read(self) -> Iterator[Article]:
-        """The articles in the order of their paths."""
+        """Yield the articles in the order of their paths."""
         files = self._files()
         if not files:
             raise DataError(f"{self.folder} has no files that end in {', '.join(_MARKUP)}; name another folder.")
@@ -55,22 +55,22 @@ class FolderArticles:
 
 @dataclass(frozen=True)
 class JsonlArticles:
-    """The rows of a JSONL file: `id`, `text` or `sentences`, and where wanted `language` and `group`."""
+    """The rows of a JSONL file: `id`, `text` or `sentences`, and optionally `language` and `group`."""
 
     path: Path
     language: str | None
 
     @property
     def name(self) -> str:
-        """The file."""
+        """The path of the file."""
         return str(self.path)
 
     def count(self) -> None:
-        """Not known before the file is read."""
+        """Return None: the number is unknown before the file is read."""
         return
 
     def read(self) -> Iterator[Article]:
-        """The articles in the order of their rows."""
+        """Yield the articles in the order of their rows."""
         rows = 0
         try:
             with self.path.open("rb") as file:
@@ -89,7 +89,7 @@ class JsonlArticles:
         try:
             row = json.loads(line.decode())
         except UnicodeDecodeError:
-            raise DataError(f"{location} is not UTF-8; convert the file, for instance with iconv.") from None
+            raise DataError(f"{location} is not UTF-8; convert the file to UTF-8.") from None
         except (json.JSONDecodeError, RecursionError):
             raise DataError(f"{location} is not a JSON object; write one article per line.") from None
         if not isinstance(row, dict):
@@ -97,7 +97,7 @@ class JsonlArticles:
         try:
             json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise DataError(f"{location} has half of a surrogate pair, which is not a character; remove it.") from None
+            raise DataError(f"{location} contains a lone surrogate, which is not a character; remove it.") from None
         id = _get_text(row, "id", location)
         language = self.language
         if row.get("language") is not None:
@@ -106,14 +106,14 @@ class JsonlArticles:
             raise DataError(f"{location} has no language; add `language`, or write --articles en={self.path}.")
         if self.language not in (None, language):
             raise DataError(
-                f"{location} is in {language}, but the file was given as {self.language}; write --articles "
-                f"{self.path}, without a language, to use each row's own."
+                f"{location} is in {language}, not in {self.language}; write --articles {self.path}, without a "
+                "language, to use the language of each row."
             )
         group = _get_text(row, "group", location) if row.get("group") is not None else id
         if "sentences" in row:
             sentences = row["sentences"]
             if not isinstance(sentences, list) or not all(isinstance(one, str) for one in sentences):
-                raise DataError(f"{location}: `sentences` is not a list of texts.")
+                raise DataError(f"{location}: `sentences` must be a list of texts.")
             return Article(id, language, group, location, "sentences", tuple(sentences))
         if not isinstance(row.get("text"), str):
             raise DataError(f"{location} has no text; add `text`, or `sentences` as a list.")
@@ -125,7 +125,7 @@ def _get_text(row: dict[str, Any], field: str, location: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value.strip():
-        raise DataError(f"{location} has no `{field}`, or one that is not a text.")
+        raise DataError(f"{location} has no `{field}`; add it as a text.")
     return value
 
 
@@ -136,6 +136,4 @@ def _read_text(path: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not UTF-8 (byte {error.start + 1:,}); convert it, for instance with iconv, or remove it."
-        ) from None
+        raise DataError(f"{path} is not UTF-8 (byte {error.start + 1:,}); convert it to UTF-8, or remove it.") from None

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-# Blocks whose own text is read.
+# Blocks whose text is extracted.
 _TEXT = frozenset({"p", "li", "dd", "blockquote"})
-# Other elements that begin and end a block.
+# Other elements that start and end a block.
 # fmt: off
 _BLOCKS = frozenset({
     "address", "article", "body", "caption", "center", "details", "div", "dl", "dt", "fieldset", "figcaption",
@@ -16,9 +16,9 @@ _BLOCKS = frozenset({
     "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 })
 # fmt: on
-# Left out with everything inside: scripts, navigation, forms, code, formulas.
+# Elements that are omitted with their contents: scripts, navigation, forms, code, formulas.
 # fmt: off
-_LEFT_OUT = frozenset({
+_OMITTED = frozenset({
     "applet", "aside", "audio", "button", "canvas", "datalist", "dialog", "embed", "footer", "form", "head",
     "header", "iframe", "input", "label", "link", "map", "math", "menu", "meta", "nav", "noscript", "object", "pre",
     "script", "select", "style", "svg", "template", "textarea", "title", "video",
@@ -28,9 +28,9 @@ _SPACE = frozenset({"br", "img", "wbr"})
 
 
 def extract_html_blocks(html: str) -> list[str]:
-    """The texts of paragraphs and list items, in order.
+    """Return the texts of paragraphs and list items, in order.
 
-    Of elements that are hidden for a script to show one of them, the last is read: it is the default.
+    Of alternatives that are all hidden (tabs of a script), only the last one is extracted: it is the default.
 
     >>> extract_html_blocks("<nav><p>Home</p></nav><ul><li>One <b>list</b> item.<pre>x = 1</pre></ul><p>Text.")
     ['One list item.', 'Text.']
@@ -48,8 +48,8 @@ def extract_html_blocks(html: str) -> list[str]:
             blocks.append(text)
         pieces.clear()
 
-    # Elements that are open: their remaining children, whether their own text is read, whether they end a block.
-    # A stack and not recursion, because pages can be nested deeper than Python's calls.
+    # The open elements: remaining children, whether their text is extracted, whether they end a block. It is a stack
+    # because pages can be nested deeper than the recursion limit.
     stack = [(_list_children(body), False, False)]
     while stack:
         children, is_text, ends_block = stack[-1]
@@ -69,19 +69,19 @@ def extract_html_blocks(html: str) -> list[str]:
                 stack.append((_list_children(child), tag in _TEXT, True))
         elif tag in _SPACE:
             pieces.append(" ")
-        elif tag not in _LEFT_OUT:
+        elif tag not in _OMITTED:
             stack.append((_list_children(child), is_text, False))
     return blocks
 
 
 def _list_children(node: "LexborNode") -> "Iterator[LexborNode]":
-    """Texts and visible elements of an element."""
+    """Return the texts and visible elements of an element."""
     children = [child for child in node.iter(include_text=True) if child.tag == "-text" or child.is_element_node]
     hidden = [child for child in children if child.is_element_node and "hidden" in child.attributes]
     if hidden and len(hidden) == sum(child.is_element_node for child in children):
         hidden.pop()
-    left_out = {child.mem_id for child in hidden}
-    return (child for child in children if child.mem_id not in left_out)
+    omitted = {child.mem_id for child in hidden}
+    return (child for child in children if child.mem_id not in omitted)
 
 
 def _is_code(node: "LexborNode") -> bool:

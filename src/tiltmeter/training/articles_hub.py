@@ -1,4 +1,4 @@
-"""Articles from a data set on the Hugging Face hub, streamed."""
+"""Articles from a streamed data set of the Hugging Face hub."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from tiltmeter.training.articles import Article
 
 @dataclass(frozen=True)
 class HubArticles:
-    """The rows of a data set `hf:NAME:CONFIG:SPLIT`, with a column `text`; the split is `train` if none is given.
+    """The rows of a data set `hf:NAME:CONFIG:SPLIT` with a column `text`; the default split is `train`.
 
-    Columns `id` and `group` are used if there are any. Without `group`, articles of two languages are never the same
-    one, because Wikipedia's ids are numbers of their language.
+    The columns `id` and `group` are used if they exist. Without `group`, articles of different languages are treated as
+    different articles, because ids of Wikipedia are numbered within a language.
     """
 
     name: str
     language: str
 
     def count(self) -> None:
-        """Not known before the data set is read."""
+        """Return None: the number is unknown before the data set is read."""
         return
 
     def read(self) -> Iterator[Article]:
-        """The articles in the order of the data set."""
+        """Yield the articles in the order of the data set."""
         rows = 0
         for rows, row in enumerate(self._rows(), 1):
             location = f"{self.name}, row {rows}"
@@ -47,7 +47,7 @@ class HubArticles:
 
         try:
             yield from load_dataset(name, config or None, split=split or "train", streaming=True)
-        # The library and what it is built on raise errors of many kinds, for a missing data set and a missing network.
+        # The library raises many types of errors for a missing data set or network.
         except Exception as error:
             if hint := build_access_hint(error, name, folder="datasets/"):
                 raise DownloadError(hint) from error

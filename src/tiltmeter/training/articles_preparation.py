@@ -1,4 +1,4 @@
-"""The usable sentences of articles with their random numbers, in one process or several."""
+"""Preparation of articles: usable sentences with random numbers, in one or several processes."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -14,12 +14,12 @@ from tiltmeter.training.articles_text import split_article
 from tiltmeter.training.language_check import create_language_check
 from tiltmeter.training.sentences import MAX_CHARACTERS, compute_digest, get_base_language, select_usable_sentences
 
-# Articles that a process prepares at a time.
-_AT_ONCE = 64
+# The number of articles per task of a process.
+_BATCH_SIZE = 64
 
 
 class PreparedSentence(NamedTuple):
-    """A sentence with what pairs need; the random numbers depend on seed, language, article and position only."""
+    """A sentence for pairs; its random numbers depend only on seed, language, article and position."""
 
     position: int
     digest: int
@@ -48,14 +48,14 @@ class PreparedArticle:
 
 @dataclass(frozen=True)
 class ArticlePreparation:
-    """How articles are prepared."""
+    """The settings of the preparation."""
 
     seed: int
     languages: frozenset[str]
     check_language: bool = True
 
     def prepare(self, article: Article) -> PreparedArticle:
-        """Split an article into sentences and describe each."""
+        """Split an article into sentences and select the usable ones."""
         check = create_language_check(article.language, self.languages) if self.check_language else None
         try:
             sentences, is_readable = [*split_article(article)], True
@@ -63,10 +63,10 @@ class ArticlePreparation:
             sentences, is_readable = [], False
         usable, shortened, other = [], 0, 0
         for sentence in select_usable_sentences(sentences):
-            foreign = check.other_language(sentence.text) if check else None
+            detected = check.other_language(sentence.text) if check else None
             shortened += len(sentence.text) < len(sentences[sentence.position]) > MAX_CHARACTERS
-            is_english = foreign == "en" != get_base_language(article.language)
-            other += foreign is not None and not is_english
+            is_english = detected == "en" != get_base_language(article.language)
+            other += detected is not None and not is_english
             numbers = _draw_numbers(self.seed, article.language, article.id, str(sentence.position))
             number = compute_digest(sentence.text)
             usable.append(PreparedSentence(sentence.position, number, *numbers, is_english, sentence.text))
@@ -85,30 +85,30 @@ class ArticlePreparation:
         )
 
     def prepare_all(self, articles: Iterable[Article], processes: int = 1) -> Iterator[PreparedArticle]:
-        """Prepare articles in order; with several processes, only a few batches of them are in memory at a time."""
+        """Yield prepared articles in order; only a few batches are in memory at a time."""
         if processes == 1:
             yield from map(self.prepare, articles)
             return
         rest = iter(articles)
-        waiting: deque[Future[list[PreparedArticle]]] = deque()
-        # Without `spawn`, a process could inherit a lock that another thread holds.
+        pending: deque[Future[list[PreparedArticle]]] = deque()
+        # With `fork`, a process could inherit a lock that another thread holds.
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
             while True:
-                while len(waiting) < 2 * processes and (batch := list(islice(rest, _AT_ONCE))):
-                    waiting.append(pool.submit(self._prepare_batch, batch))
-                if not waiting:
+                while len(pending) < 2 * processes and (batch := list(islice(rest, _BATCH_SIZE))):
+                    pending.append(pool.submit(self._prepare_batch, batch))
+                if not pending:
                     return
-                yield from waiting.popleft().result()
+                yield from pending.popleft().result()
 
     def _prepare_batch(self, articles: list[Article]) -> list[PreparedArticle]:
         return [self.prepare(article) for article in articles]
 
 
 def _draw_numbers(seed: int, *texts: str) -> tuple[int, int]:
-    """Two signed 64-bit numbers that depend on the seed and on every text."""
+    """Return two signed 64-bit numbers that depend on the seed and on every text."""
     hashed = blake2b(digest_size=16, key=str(seed).encode()[:64])
     for text in texts:
         encoded = text.encode("utf-8", "surrogatepass")
         hashed.update(len(encoded).to_bytes(8, "big") + encoded)
-    both = hashed.digest()
-    return int.from_bytes(both[:8], "big", signed=True), int.from_bytes(both[8:], "big", signed=True)
+    digest = hashed.digest()
+    return int.from_bytes(digest[:8], "big", signed=True), int.from_bytes(digest[8:], "big", signed=True)

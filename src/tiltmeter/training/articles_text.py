@@ -1,4 +1,4 @@
-"""The sentences of articles, whatever their markup."""
+"""Split articles of all formats into sentences."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _BLANK_LINES = re.compile(r"\n\s*\n")
 
 
 def split_article(article: Article) -> Iterator[str]:
-    """All sentences of an article, in order, those that are too short for a pair included."""
+    """Return all sentences of an article in order, including those that are too short for pairs."""
     match article.markup:
         case "sentences":
             return iter(article.content)

@@ -1,4 +1,4 @@
-"""Articles from a Wikipedia dump, `*-pages-articles.xml.bz2`, and the text of their markup."""
+"""Articles from a Wikipedia dump (`*-pages-articles.xml.bz2`), and text extraction from wikitext."""
 
 import bz2
 import gzip
@@ -15,37 +15,37 @@ from tiltmeter.training.articles import Article, UnreadableArticleError
 if TYPE_CHECKING:
     from mwparserfromhell.wikicode import Wikicode
 
-# Tags that are left out with their contents.
+# Tags that are omitted with their contents.
 # fmt: off
-_LEFT_OUT = frozenset({
+_OMITTED_TAGS = frozenset({
     "ce", "chem", "code", "gallery", "graph", "hiero", "imagemap", "inputbox", "mapframe", "maplink", "math", "pre",
     "ref", "references", "score", "section", "source", "style", "syntaxhighlight", "table", "templatestyles",
     "timeline",
 })
 # fmt: on
-# Namespaces of files and categories, by the key that all languages share.
-_LINKS_LEFT_OUT = ("6", "14")
-_SWITCHES = re.compile(r"__[A-Z]+__")
+# The keys of the namespaces of files and categories, which are the same in all languages.
+_OMITTED_NAMESPACES = ("6", "14")
+_MAGIC_WORDS = re.compile(r"__[A-Z]+__")
 
 
 @dataclass(frozen=True)
 class DumpArticles:
-    """The articles of a dump: pages of the main namespace that are no redirects."""
+    """The articles of a dump: pages of the main namespace, except redirects."""
 
     path: Path
     language: str
 
     @property
     def name(self) -> str:
-        """The file."""
+        """The path of the dump."""
         return str(self.path)
 
     def count(self) -> None:
-        """Not known before the dump is read."""
+        """Return None: the number is unknown before the dump is read."""
         return
 
     def read(self) -> Iterator[Article]:
-        """The articles in the order of the dump; only one page is in memory at a time."""
+        """Yield the articles in the order of the dump; only one page is in memory at a time."""
         pages = 0
         try:
             with self._open() as file:
@@ -53,7 +53,7 @@ class DumpArticles:
                     pages += 1
                     id, title = page.findtext("{*}id") or "", page.findtext("{*}title") or ""
                     text = page.findtext("{*}revision/{*}text") or ""
-                    # Numbers of pages mean another article in another language.
+                    # The same page number is a different article in another language.
                     group, location = f"{self.language}/{id}", f"{self.path}, page {title!r}"
                     yield Article(id, self.language, group, location, "wikitext", (text,), prefixes)
         except (ElementTree.ParseError, EOFError, OSError) as error:
@@ -80,7 +80,7 @@ def _read_pages(file: IO[bytes]) -> Iterator[tuple[ElementTree.Element, frozense
         match element.tag.rpartition("}")[2]:
             case "siteinfo":
                 names = element.iterfind("{*}namespaces/{*}namespace")
-                prefixes |= {(name.text or "").lower() for name in names if name.get("key") in _LINKS_LEFT_OUT}
+                prefixes |= {(name.text or "").lower() for name in names if name.get("key") in _OMITTED_NAMESPACES}
             case "page":
                 if element.findtext("{*}ns") == "0" and element.find("{*}redirect") is None:
                     yield element, prefixes
@@ -88,7 +88,7 @@ def _read_pages(file: IO[bytes]) -> Iterator[tuple[ElementTree.Element, frozense
 
 
 def extract_wikitext_blocks(text: str, prefixes: frozenset[str] = frozenset({"category", "file"})) -> list[str]:
-    """The paragraphs and list items of an article, without headings, templates, tables, references and files.
+    """Return the paragraphs and list items of wikitext, without headings, templates, tables, references and files.
 
     >>> text = "'''Oslo''' is a [[city]].<ref>A book.</ref>\\n[[File:Map.png|A map.]]\\n* A [[river|brook]]."
     >>> extract_wikitext_blocks(text)
@@ -101,11 +101,11 @@ def extract_wikitext_blocks(text: str, prefixes: frozenset[str] = frozenset({"ca
         plain = "".join(_extract_texts(mwparserfromhell.parse(text), prefixes))
     except ParserError as error:
         raise UnreadableArticleError from error
-    return [line.strip() for line in _SWITCHES.sub("", plain).splitlines() if line.strip()]
+    return [line.strip() for line in _MAGIC_WORDS.sub("", plain).splitlines() if line.strip()]
 
 
 def _extract_texts(code: "Wikicode", prefixes: frozenset[str]) -> Iterator[str]:
-    """The visible text of parsed wikitext, piece by piece."""
+    """Yield the visible text of parsed wikitext in pieces."""
     from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Text, Wikilink
 
     for node in code.nodes:
@@ -123,5 +123,5 @@ def _extract_texts(code: "Wikicode", prefixes: frozenset[str]) -> Iterator[str]:
             name = str(node.tag).strip().lower()
             if name in ("br", "hr", "p", "div", "blockquote"):
                 yield "\n"
-            if name not in _LEFT_OUT and node.contents is not None:
+            if name not in _OMITTED_TAGS and node.contents is not None:
                 yield from _extract_texts(node.contents, prefixes)

@@ -1,4 +1,4 @@
-"""Batches of token ids: which pairs are in which batch of a training, and their tensors."""
+"""Batches of a training: the assignment of pairs to batches, and their tensors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,16 +10,16 @@ from torch.utils.data import Dataset
 
 from tiltmeter.training.tokenised_pairs import TokenisedPairs
 
-# So many batches of random pairs are sorted by length together: more leave less padding, but make batches less random.
-# With 50, padding is 1 to 4% of the tokens (docs/evidence/next-sentence.md).
+# The number of batches whose pairs are sorted by length together: more give less padding, but less random batches. With
+# 50, padding is 1 to 4% of the tokens (docs/evidence/next-sentence.md).
 WINDOW = 50
 Rows = NDArray[np.int64]
 
 
 def plan_batches(lengths: NDArray[np.integer], size: int, seed: Sequence[int], *, by_length: bool) -> list[Rows]:
-    """The pairs of each batch of one pass over the data, in random order; each pair is in one batch.
+    """Return the row numbers of each batch of an epoch, in random order; each pair is in one batch.
 
-    With `by_length`, the pairs of `WINDOW` batches at a time are sorted by length, and the batches shuffled again.
+    With `by_length`, pairs of similar length are in one batch: the pairs of `WINDOW` batches are sorted together.
     """
     random = np.random.default_rng(list(seed))
     order = random.permutation(len(lengths))
@@ -34,7 +34,7 @@ def plan_batches(lengths: NDArray[np.integer], size: int, seed: Sequence[int], *
 
 
 class TrainingBatches(Dataset[dict[str, torch.Tensor]]):
-    """All batches of a training, pass after pass, as tensors."""
+    """All batches of a training as tensors, epoch by epoch."""
 
     def __init__(self, passes: Sequence[TokenisedPairs], size: int, *, seed: int, by_length: bool) -> None:
         self._passes = passes
@@ -53,13 +53,13 @@ class TrainingBatches(Dataset[dict[str, torch.Tensor]]):
 
     @property
     def padding(self) -> float:
-        """The share of padding in all batches."""
-        real = padded = 0
+        """The share of padding tokens in all batches."""
+        tokens = padded = 0
         for number, rows in self._planned:
             lengths = self._passes[number].lengths[rows]
-            real += int(lengths.sum())
+            tokens += int(lengths.sum())
             padded += len(rows) * int(lengths.max())
-        return 1 - real / padded if padded else 0.0
+        return 1 - tokens / padded if padded else 0.0
 
     @property
     def tokens(self) -> int:
@@ -67,31 +67,31 @@ class TrainingBatches(Dataset[dict[str, torch.Tensor]]):
         return self.count_tokens(len(self))
 
     def count_tokens(self, batches: int) -> int:
-        """The number of tokens in the first batches, without padding."""
+        """Return the number of tokens in the first batches, without padding."""
         return int(sum(self._passes[number].lengths[rows].sum() for number, rows in self._planned[:batches]))
 
 
 def build_tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]:
-    """The arguments of a head's forward call for these pairs: right-padded ids, lengths, labels."""
+    """Return the arguments of the forward call of a head: right-padded ids, lengths and labels."""
     lengths = tokens.lengths[rows].astype(np.int64)
     width = int(lengths.max())
-    inside = np.arange(width) < lengths[:, None]
-    where = (tokens.starts[rows][:, None] + np.arange(width))[inside]
-    found: dict[str, Any] = {"input_ids": _pad_rows(tokens.ids, where, inside)}
+    mask = np.arange(width) < lengths[:, None]
+    positions = (tokens.starts[rows][:, None] + np.arange(width))[mask]
+    tensors: dict[str, Any] = {"input_ids": _pad_rows(tokens.ids, positions, mask)}
     if tokens.segments is not None:
-        found["token_type_ids"] = _pad_rows(tokens.segments, where, inside)
-    found["lengths"] = torch.from_numpy(lengths)
-    found["labels"] = torch.from_numpy(tokens.labels[rows].astype(np.int64))
-    return found
+        tensors["token_type_ids"] = _pad_rows(tokens.segments, positions, mask)
+    tensors["lengths"] = torch.from_numpy(lengths)
+    tensors["labels"] = torch.from_numpy(tokens.labels[rows].astype(np.int64))
+    return tensors
 
 
 def get_first(batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """The only element: the elements of `TrainingBatches` are batches already."""
+    """Return the only element, because each element of `TrainingBatches` is already a batch."""
     (batch,) = batches
     return batch
 
 
-def _pad_rows(flat: NDArray[np.integer], where: Rows, inside: NDArray[np.bool_]) -> torch.Tensor:
-    table = np.zeros(inside.shape, dtype=np.int64)
-    table[inside] = flat[where]
+def _pad_rows(flat: NDArray[np.integer], positions: Rows, mask: NDArray[np.bool_]) -> torch.Tensor:
+    table = np.zeros(mask.shape, dtype=np.int64)
+    table[mask] = flat[positions]
     return torch.from_numpy(table)

@@ -17,46 +17,47 @@ _HEAD = {
     (
         "label",
         "recommended",
-    ): 'the labels "0" and "1", read at the first decoding step, the one that was trained',
+    ): 'the labels "0" and "1", read at the first decoding step, as in training',
     ("label", "published"): 'the labels "0" and "1", read at the second decoding step, as in the released code of '
     "Öztürk et al. (2023)",
 }
 _RECIPE = (
-    ("batch", "pairs in a batch"),
-    ("accumulation", "batches of an update on each device"),
+    ("batch", "pairs per batch"),
+    ("accumulation", "batches per update and device"),
     ("core_rate", "learning rate of the model"),
     ("head_rate", "learning rate of the head"),
     ("schedule", "schedule"),
-    ("warm_up", "share of updates with rising rates"),
-    ("clip", "largest norm of the gradient"),
+    ("warm_up", "share of warm-up updates"),
+    ("clip", "maximum norm of the gradient"),
     ("weight_decay", "weight decay"),
-    ("max_length", "longest input in tokens"),
-    ("passes", "passes over the pairs"),
+    ("max_length", "maximum input length in tokens"),
+    ("passes", "epochs"),
 )
 
 
 def render_head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> str:
-    """The card in Markdown: what it is, how good, how it was trained, on what."""
-    called = _find_hub_id(base) or Path(base.name).resolve().name
+    """Return the model card in Markdown: description, accuracy, training and data."""
+    name = _find_hub_id(base) or Path(base.name).resolve().name
     revision = base.checkpoint.revision
-    made = "Converted" if record.get("converted_from") else "Trained"
+    verb = "Converted" if record.get("converted_from") else "Trained"
     lines = [
         *_render_front_matter(head, base),
         "",
-        f"# A next-sentence head for {called}",
+        f"# A next-sentence head for {name}",
         "",
-        f"Decides whether one sentence follows another, for StereoSet's second part. {made} by Tiltmeter "
-        f"{__version__} from {called}{f' ({revision})' if revision else ''}: {_HEAD[head.reading, head.design]}.",
+        f"This head decides whether one sentence follows another, for the intersentence part of StereoSet. {verb} by "
+        f"Tiltmeter {__version__} from {name}{f' ({revision})' if revision else ''}: "
+        f"{_HEAD[head.reading, head.design]}.",
         "",
-        f"Measure it with `tiltmeter run FOLDER --on stereoset/intersentence:{','.join(head.languages) or 'en'}`. All "
-        "other questions are answered by the unchanged base model.",
+        f"Measure it with `tiltmeter run FOLDER --on stereoset/intersentence:{','.join(head.languages) or 'en'}`. The "
+        "unchanged base model answers all other questions.",
     ]
     if accuracy := record.get("accuracy"):
         lines += ["", "## Accuracy on held-out pairs", "", *_render_accuracy_table(accuracy)]
         lines += [
             "",
-            "Half of the pairs do follow. No held-out article was trained on. Intervals (95%) are those of a sample of "
-            "articles.",
+            "In half of the pairs the second sentence follows the first. Held-out articles were not used in training. "
+            "Intervals are clustered by article.",
         ]
     if recipe := record.get("recipe"):
         lines += ["", "## Training", "", *_render_recipe_table(recipe, record)]
@@ -64,18 +65,19 @@ def render_head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> 
     if data := record.get("data"):
         lines += ["", "## Data", "", *_describe_data(data)]
     if origin := record.get("converted_from"):
-        lines += ["", "## Origin", "", f"Converted from `{origin}`; how it was trained is not known from the file."]
+        lines += ["", "## Origin", "", f"Converted from `{origin}`, which contains no information about its training."]
     return "\n".join(lines) + "\n"
 
 
 def _find_hub_id(base: Any) -> str | None:
-    """The id of a base model of the hub; None for one that is only in files here, whose path says nothing elsewhere."""
-    found: Checkpoint = base.checkpoint
-    return found.name.partition("@")[0] if found.revision is not None and found.gguf is None else None
+    """Return the hub id of a base model; None for local files, whose path is meaningless on other machines."""
+    checkpoint: Checkpoint = base.checkpoint
+    is_on_hub = checkpoint.revision is not None and checkpoint.gguf is None
+    return checkpoint.name.partition("@")[0] if is_on_hub else None
 
 
 def _render_front_matter(head: HeadConfig, base: Any) -> list[str]:
-    # In quotation marks: the code of Norwegian alone means false.
+    # Quoted, because the code of Norwegian (no) means false in YAML.
     languages = [f"- {json.dumps(language)}" for language in head.languages]
     return [
         "---",
@@ -110,5 +112,5 @@ def _render_recipe_table(recipe: Mapping[str, Any], record: Mapping[str, Any]) -
 
 def _describe_data(data: Mapping[str, Any]) -> list[str]:
     warnings = [f"- {warning}" for warning in data.get("warnings", [])]
-    lines = ["The counts, sources and digests are in `training.json`."]
+    lines = ["`training.json` contains the counts, sources and digests of the data."]
     return [*lines, "", "Warnings:", "", *warnings] if warnings else lines

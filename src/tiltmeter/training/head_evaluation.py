@@ -1,4 +1,4 @@
-"""The accuracy of a finished head on sentence pairs."""
+"""Evaluation of a saved head on sentence pairs."""
 
 from pathlib import Path
 
@@ -23,17 +23,17 @@ def evaluate_head(
     trust_remote_code: bool = False,
     watch: ShowProgress = hide_progress,
 ) -> list[Accuracy]:
-    """The accuracy of a head on the held-out pairs of a folder, by language."""
+    """Return the accuracy of a head on the held-out pairs of a folder, by language."""
     model = open_local_model(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
     if not isinstance(model, NextSentenceModel):
-        raise UsageError(f"{name} is no next-sentence head; `tiltmeter train next-sentence` trains one.")
+        raise UsageError(f"{name} is not a next-sentence head; train one with `tiltmeter train next-sentence`.")
     data = read_pairs(pairs)
     with create_temporary_folder() as folder:
         batches, total = data.held_out.to_batches(batch_size=CHUNK), data.held_out.count_rows()
         with watch("tokens") as report:
             tokens = tokenise_pairs(batches, folder / "t", model.text, model.head, total=total, report=report)
         if not len(tokens):
-            raise UsageError(f"{data.folder} has no held-out pairs; make pairs of more articles.")
+            raise UsageError(f"{data.folder} has no held-out pairs; create pairs from more articles.")
         module = model.get_answerer("next-sentence").model
         with watch(name) as report:
             return compute_accuracies(compute_logits(module, tokens, report=report), tokens)

@@ -1,4 +1,4 @@
-"""Write a trained head: a folder in the Hugging Face layout that Tiltmeter opens by its config."""
+"""Save a trained head as a folder in the Hugging Face layout."""
 
 import json
 import shutil
@@ -21,13 +21,13 @@ CARD = "README.md"
 
 
 def save_head(module: nn.Module, base: Any, head: HeadConfig, out: Path, record: Mapping[str, Any]) -> None:
-    """Write weights, tokenizer, card, record and curves; the config is written last, and makes the folder a model."""
+    """Write weights, tokenizer, card, record and curves; the config, which makes the folder a model, comes last."""
     part = out / ".part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     core: Any = module.core
     config = base.config
-    # Of a GGUF file, whose weights are no longer quantised.
+    # The weights of a GGUF file are no longer quantised.
     holder: Any
     for holder in (core, getattr(core, "base_model", None)):
         if getattr(holder, "hf_quantizer", None) is not None:
@@ -35,13 +35,13 @@ def save_head(module: nn.Module, base: Any, head: HeadConfig, out: Path, record:
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     if head.adapter:
-        # The vocabulary is the base model's; PEFT would look for its config to find out.
+        # The vocabulary is unchanged; PEFT would search for the config of the base model to check that.
         core.save_pretrained(str(part), save_embedding_layers=False)
         config.save_pretrained(str(part))
     else:
         core.save_pretrained(str(part))
     if getattr(base.tokenizer, "is_fast", False):
-        # Left over from tokenising, which a resumed training need not do again.
+        # Remove settings of tokenising, which a resumed training does not have.
         base.tokenizer.backend_tokenizer.no_truncation()
         base.tokenizer.backend_tokenizer.no_padding()
     base.tokenizer.save_pretrained(str(part))

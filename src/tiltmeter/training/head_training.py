@@ -1,4 +1,4 @@
-"""Train a next-sentence head: from a model and sentence pairs to a folder that Tiltmeter opens as that model."""
+"""Train a next-sentence head for a model on sentence pairs, and save it as a folder."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -33,17 +33,16 @@ from tiltmeter.training.training_folder import TENSORBOARD, TrainingFolder, comp
 from tiltmeter.training.training_recipe import TrainingRecipe, find_recipe
 from tiltmeter.training.training_tokens import SET_ASIDE, TrainingTokens, tokenise_training
 
-_LONGEST_WAIT = timedelta(days=1)
+_TIMEOUT = timedelta(days=1)
 TRACKERS = ("tensorboard", "trackio")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """What a training depends on besides the model, the pairs and the recipe.
+    """Options of a training besides the model, the pairs and the recipe.
 
-    `lora`: train an adapter of the core instead of all its weights. `early_stop`: end after so many evaluations without
-    a lower loss on the pairs set aside, and keep the best weights. `checkpoints`: how often in a training its state is
-    saved, and the loss on the pairs set aside is computed.
+    `lora`: train an adapter instead of all weights. `early_stop`: stop after this number of evaluations without a lower
+    validation loss, and use the best weights. `checkpoints`: the number of checkpoints and evaluations in a training.
     """
 
     design: str = "recommended"
@@ -59,7 +58,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class TrainedHead:
-    """A finished head: its folder, config and accuracy on held-out pairs, and the record that `training.json` holds."""
+    """A trained head: folder, config, accuracy on held-out pairs, and the contents of `training.json`."""
 
     out: Path
     head: HeadConfig
@@ -80,88 +79,87 @@ def train_next_sentence(
     watch: ShowProgress = hide_progress,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> TrainedHead | None:
-    """Train a head for a model on sentence pairs, and save it in the folder `out`; resumes an unfinished training.
+    """Train a head for a model on sentence pairs, and save it in the folder `out`; continue an unfinished training.
 
-    `recipe` is `default`, `published` or a `TrainingRecipe`. `watch` shows the progress of each step, `tell` a note. Of
-    the processes of `accelerate launch`, the first returns the head and the others None.
+    `recipe` is `default`, `published` or a `TrainingRecipe`. `watch` shows the progress of each step, and `tell` prints
+    a note. With `accelerate launch`, the first process returns the head and the others return None.
     """
-    chosen = options or TrainingOptions()
-    _validate_options(chosen)
+    options = options or TrainingOptions()
+    _validate_options(options)
     data = read_pairs(pairs)
-    if find_head(model, trust_remote_code=chosen.trust_remote_code) is not None:
-        raise UsageError(f"{model} is a next-sentence head already; name the model that it was trained from.")
-    base = open_model(model, device="cpu", dtype="float32", trust_remote_code=chosen.trust_remote_code)
-    used = recipe
-    if not isinstance(used, TrainingRecipe):
-        used = find_recipe(used, base.kind, base.config.model_type, lora=chosen.lora)
+    if find_head(model, trust_remote_code=options.trust_remote_code) is not None:
+        raise UsageError(f"{model} is already a next-sentence head; name its base model instead.")
+    base = open_model(model, device="cpu", dtype="float32", trust_remote_code=options.trust_remote_code)
+    if not isinstance(recipe, TrainingRecipe):
+        recipe = find_recipe(recipe, base.kind, base.config.model_type, lora=options.lora)
     head = design_head(
         base,
-        chosen.design,
+        options.design,
         name=format_base_name(out, model),
         languages=data.languages,
-        max_length=used.max_length,
-        lora=chosen.lora,
+        max_length=recipe.max_length,
+        lora=options.lora,
     )
     state = join_processes(cpu=cpu)
-    precision = select_precision(used, state.device)
-    if used.precision not in ("auto", str(precision).removeprefix("torch.")) and state.is_main_process:
-        tell(f"The recipe's {used.precision} is for GPUs; training in float32.")
+    precision = select_precision(recipe, state.device)
+    if recipe.precision not in ("auto", str(precision).removeprefix("torch.")) and state.is_main_process:
+        tell(f"{recipe.precision} needs a GPU; training in float32 instead.")
     settings = {
-        "recipe": asdict(used),
-        "options": asdict(chosen),
+        "recipe": asdict(recipe),
+        "options": asdict(options),
         "head": head.to_json(),
         "pairs": compute_files_digest([pairs / TRAIN, pairs / HELD_OUT]),
         "processes": state.num_processes,
         "precision": str(precision),
     }
-    space = TrainingFolder(out)
+    folder = TrainingFolder(out)
     if not state.is_main_process:
         state.wait_for_everyone()
-        tokens = tokenise_training(data, space, base, head, used, chosen.seed, hide_progress)
-        _train(base, head, tokens, space, used, chosen, precision, cpu, ignore_progress)
+        tokens = tokenise_training(data, folder, base, head, recipe, options.seed, hide_progress)
+        _train(base, head, tokens, folder, recipe, options, precision, cpu, ignore_progress)
         return None
-    space.check(model, force=force)
-    with space.lock():
-        space.prepare(settings, force=force)
-        tokens = tokenise_training(data, space, base, head, used, chosen.seed, watch)
+    folder.check(model, force=force)
+    with folder.lock():
+        folder.prepare(settings, force=force)
+        tokens = tokenise_training(data, folder, base, head, recipe, options.seed, watch)
         state.wait_for_everyone()
         with watch("training") as report:
-            module, log, updates, seconds = _train(base, head, tokens, space, used, chosen, precision, cpu, report)
+            module, log, updates, seconds = _train(base, head, tokens, folder, recipe, options, precision, cpu, report)
         with watch("held-out pairs") as report:
-            found = compute_accuracies(
+            accuracies = compute_accuracies(
                 compute_logits(module, tokens.held_out, precision=precision, report=report), tokens.held_out
             )
-        trained = updates * used.accumulation * state.num_processes
+        batches = updates * recipe.accumulation * state.num_processes
         record = {
             **settings,
             "updates": updates,
             "seconds": seconds,
-            "tokens": tokens.batches.count_tokens(trained),
+            "tokens": tokens.batches.count_tokens(batches),
             "padding": tokens.batches.padding,
             "data": data.summary,
-            "accuracy": [accuracy.to_json() for accuracy in found],
+            "accuracy": [accuracy.to_json() for accuracy in accuracies],
             "log": log,
         }
         save_head(module, base, head, out, record)
-        space.clear()
-    return TrainedHead(out, head, found, record)
+        folder.clear()
+    return TrainedHead(out, head, accuracies, record)
 
 
 def _train(
     base: CheckpointModel,
     head: HeadConfig,
     tokens: TrainingTokens,
-    space: TrainingFolder,
+    folder: TrainingFolder,
     recipe: TrainingRecipe,
     options: TrainingOptions,
     precision: torch.dtype,
     cpu: bool,
     report: ReportProgress,
 ) -> tuple[nn.Module, list[dict[str, float]], int, float]:
-    """The trained module, the logged numbers, the updates, and the seconds."""
+    """Train, and return the module, the log, the number of updates, and the seconds."""
     set_seed(options.seed)
-    frozen_half = options.lora and precision == torch.bfloat16
-    core = load_core(base, head, torch.bfloat16 if frozen_half else torch.float32)
+    is_frozen_in_bf16 = options.lora and precision == torch.bfloat16
+    core = load_core(base, head, torch.bfloat16 if is_frozen_in_bf16 else torch.float32)
     if options.gradient_checkpointing and not getattr(core, "supports_gradient_checkpointing", False):
         raise UsageError(
             f"{base.name} ({base.config.model_type}) does not support --gradient-checkpointing; leave it out."
@@ -172,17 +170,16 @@ def _train(
     processes = PartialState().num_processes
     steps = -(-len(tokens.batches) // (recipe.accumulation * processes))
     every = max(1, steps // options.checkpoints)
-    # Losses are logged as often as checkpoints are written, or a whole number of times as often: the mean loss since
-    # the last entry is not part of a checkpoint.
-    logging = next(size for size in range(max(1, every // 10), every + 1) if every % size == 0)
-    validating = len(tokens.set_aside) > 0
-    if options.early_stop is not None and not validating:
+    # Checkpoints coincide with log entries, because a checkpoint does not contain the mean loss since the last entry.
+    logging_steps = next(size for size in range(max(1, every // 10), every + 1) if every % size == 0)
+    has_validation = len(tokens.set_aside) > 0
+    if options.early_stop is not None and not has_validation:
         raise UsageError(
-            f"There are too few articles to set one in {SET_ASIDE} aside, which --early-stop needs; leave it out, or "
-            "make pairs of more articles."
+            f"--early-stop needs validation pairs, which are 1 in {SET_ASIDE} articles; create pairs from more "
+            "articles, or leave it out."
         )
     arguments = TrainingArguments(
-        output_dir=str(space.checkpoints),
+        output_dir=str(folder.checkpoints),
         per_device_train_batch_size=1,
         gradient_accumulation_steps=recipe.accumulation,
         num_train_epochs=1,
@@ -193,9 +190,9 @@ def _train(
         bf16=precision == torch.bfloat16,
         fp16=precision == torch.float16,
         gradient_checkpointing=options.gradient_checkpointing,
-        logging_steps=logging,
+        logging_steps=logging_steps,
         logging_nan_inf_filter=False,
-        eval_strategy="steps" if validating else "no",
+        eval_strategy="steps" if has_validation else "no",
         eval_steps=every,
         save_strategy="steps",
         save_steps=every,
@@ -205,7 +202,7 @@ def _train(
         greater_is_better=False if options.early_stop is not None else None,
         restore_callback_states_from_checkpoint=options.early_stop is not None,
         report_to="trackio" if "trackio" in options.trackers else "none",
-        run_name=space.out.name,
+        run_name=folder.out.name,
         project="tiltmeter",
         disable_tqdm=True,
         remove_unused_columns=False,
@@ -215,7 +212,7 @@ def _train(
     )
     callbacks: list[Any] = [ReportingCallback(report, tokens.batches.tokens)]
     if "tensorboard" in options.trackers:
-        callbacks.append(create_tensorboard_callback(space.out / TENSORBOARD))
+        callbacks.append(create_tensorboard_callback(folder.out / TENSORBOARD))
     if options.early_stop is not None:
         callbacks.append(EarlyStoppingCallback(options.early_stop))
     trainer = HeadTrainer(
@@ -225,21 +222,19 @@ def _train(
         arguments,
         callbacks=callbacks,
         validate=partial(compute_validation_metrics, tokens=tokens.set_aside, precision=precision)
-        if validating
+        if has_validation
         else None,
     )
-    if PartialState().is_main_process:
-        found = find_last_checkpoint(space.checkpoints)
-    PartialState().wait_for_everyone()
-    if not PartialState().is_main_process:
-        found = find_last_checkpoint(space.checkpoints)
+    # The main process deletes incomplete checkpoints before the others search.
+    with PartialState().main_process_first():
+        checkpoint = find_last_checkpoint(folder.checkpoints)
     try:
         with use_bf16_residual(module.core, precision, arguments.device):
-            trainer.train_from(found)
+            trainer.train_from(checkpoint)
     except torch.OutOfMemoryError as error:
         raise ModelError(
-            f"The device has too little memory for batches of {recipe.batch} pairs; start anew with --force and a "
-            "smaller --batch (and more to --accumulate), --gradient-checkpointing or --lora."
+            f"The device has too little memory for batches of {recipe.batch} pairs; start again with --force and a "
+            "smaller --batch (and more --accumulate), --gradient-checkpointing or --lora."
         ) from error
     log = [entry for entry in trainer.state.log_history if "loss" in entry or "eval_loss" in entry]
     return module, log, trainer.state.global_step, trainer.seconds
@@ -247,21 +242,21 @@ def _train(
 
 def _validate_options(options: TrainingOptions) -> None:
     if options.early_stop is not None and options.early_stop < 1:
-        raise UsageError(f"--early-stop takes a number of evaluations of at least 1, not {options.early_stop}.")
+        raise UsageError(f"--early-stop must be at least 1, not {options.early_stop}.")
     if options.checkpoints < 1:
         raise UsageError(f"--checkpoints must be at least 1, not {options.checkpoints}.")
     if unknown := [name for name in options.trackers if name not in TRACKERS]:
-        raise UsageError(f"{unknown[0]!r} is no tracker; choose {' or '.join(TRACKERS)}.")
+        raise UsageError(f"--log-to {unknown[0]} is not known; choose {' or '.join(TRACKERS)}.")
     if missing := [name for name in options.trackers if find_spec(name) is None]:
         raise UsageError(f"{missing[0]} is not installed; install it with: pip install 'tiltmeter[tracking]'")
 
 
 def join_processes(*, cpu: bool) -> PartialState:
-    """The processes of `accelerate launch`, which wait for the first one as long as it takes to prepare the data."""
-    return PartialState(cpu=cpu, timeout=_LONGEST_WAIT)
+    """Connect the processes of `accelerate launch`; the others wait up to a day while the first prepares the data."""
+    return PartialState(cpu=cpu, timeout=_TIMEOUT)
 
 
 def format_base_name(out: Path, model: str) -> str:
-    """What the head's config calls its base model: a path relative to the head's folder, or the name."""
+    """Return the name of the base model in the config of a head: a path relative to its folder, or the hub id."""
     path = expand_home(model)
     return os.path.relpath(path.resolve(), out.resolve()) if path.exists() else model

@@ -1,4 +1,4 @@
-"""Low-rank adapters (LoRA): train few weights beside those of a large model."""
+"""Low-rank adapters (LoRA) for training large models."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -9,11 +9,11 @@ from tiltmeter.errors import UsageError
 
 
 def add_lora(core: nn.Module, rank: int) -> nn.Module:
-    """The core with an adapter on each of its linear layers; only the adapter is trained."""
+    """Return the core with a trainable adapter on each linear layer; its own weights are frozen."""
     if find_spec("peft") is None:
-        raise UsageError("--lora needs PEFT: pip install 'tiltmeter[peft]'")
+        raise UsageError("peft is not installed, but --lora needs it; install it with: pip install 'tiltmeter[peft]'")
     if rank < 1:
-        raise UsageError(f"The rank of an adapter must be at least 1, not {rank}.")
+        raise UsageError(f"--lora-rank must be at least 1, not {rank}.")
     import peft
 
     settings: Any = peft.LoraConfig(r=rank, lora_alpha=2 * rank, lora_dropout=0.0, target_modules="all-linear")

@@ -1,15 +1,15 @@
-"""Random sentences of other articles."""
+"""Random pairs of sentences from different articles."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-# Matches that are kept back for exchanges at the end.
-_KEPT_BACK = 1000
+# The number of pairs that are kept for exchanges at the end.
+_BUFFER_SIZE = 1000
 
 
 class StoredSentence(NamedTuple):
-    """A sentence, by numbers: its article, itself, and a random number."""
+    """The number of the article, the number of the sentence, and a random number."""
 
     article: int
     id: int
@@ -19,28 +19,28 @@ class StoredSentence(NamedTuple):
 def match_sentences(
     firsts: Iterable[StoredSentence], seconds: Iterable[StoredSentence]
 ) -> Iterator[tuple[StoredSentence, StoredSentence]]:
-    """Match first with second sentences of other articles, each once; both have to come in random order.
+    """Yield pairs of first and second sentences from different articles, each sentence once; both are in random order.
 
-    Every sentence is therefore as often in a pair with its neighbour as in one with a stranger, and neither sentence
-    alone tells which it is. A match within an article exchanges its second sentence with a later match, or at the end
-    with one of the last. What cannot be exchanged, because one article has more than half of all, is left out.
+    Each sentence is therefore in as many negative as positive pairs, so a single sentence does not reveal the label. If
+    both sentences of a pair are from one article, the second one is exchanged with that of a later pair, or at the end
+    of a recent one. Pairs that cannot be exchanged are omitted: one article has more than half of all sentences.
 
     >>> one, two = StoredSentence(1, 10, 0), StoredSentence(2, 20, 0)
     >>> [(first.id, second.id) for first, second in match_sentences([one, two], [one, two])]
     [(10, 20), (20, 10)]
     """
-    waiting: deque[tuple[StoredSentence, StoredSentence]] = deque()
+    unresolved: deque[tuple[StoredSentence, StoredSentence]] = deque()
     recent: deque[tuple[StoredSentence, StoredSentence]] = deque()
     for pair in zip(firsts, seconds, strict=True):
-        if waiting and _can_exchange(waiting[0], pair):
-            recent.extend(_exchange_seconds(waiting.popleft(), pair))
+        if unresolved and _can_exchange(unresolved[0], pair):
+            recent.extend(_exchange_seconds(unresolved.popleft(), pair))
         elif pair[0].article == pair[1].article:
-            waiting.append(pair)
+            unresolved.append(pair)
         else:
             recent.append(pair)
-        while len(recent) > _KEPT_BACK:
+        while len(recent) > _BUFFER_SIZE:
             yield recent.popleft()
-    for pair in waiting:
+    for pair in unresolved:
         for index, other in enumerate(recent):
             if _can_exchange(pair, other):
                 one, recent[index] = _exchange_seconds(pair, other)

@@ -1,4 +1,4 @@
-"""From articles to a folder of sentence pairs."""
+"""Creation of a folder of sentence pairs from articles."""
 
 import sqlite3
 import sys
@@ -26,7 +26,7 @@ Parts = Literal["equal", "all"]
 
 @dataclass(frozen=True)
 class PairOptions:
-    """What pairs are made: share of articles held out, equal parts of languages or all pairs, articles a source."""
+    """Options of pairs: the share of held-out articles, equal parts per language, articles per source and others."""
 
     held_out: float = 0.1
     parts: Parts = "equal"
@@ -43,9 +43,9 @@ def make_pairs(
     processes: int = 1,
     watch: ShowProgress = hide_progress,
 ) -> PairsSummary:
-    """Write pairs of sentences from articles to the folder `out`, which appears when it is complete."""
+    """Write sentence pairs to the folder `out`, which is created when all files are complete."""
     if not 0 < options.held_out < 1:
-        raise UsageError(f"--held-out {options.held_out} is not between 0 and 1; a tenth is 0.1.")
+        raise UsageError(f"--held-out {options.held_out} is not between 0 and 1; give a share such as 0.1.")
     with _create_folder(out) as folder:
         scratch = folder / "scratch.sqlite"
         store = PairStore(scratch, held_out=options.held_out)
@@ -71,7 +71,7 @@ def make_pairs(
 def _fill_store(
     store: PairStore, sources: Sequence[ArticleSource], options: PairOptions, processes: int, report: ReportProgress
 ) -> PairsSummary:
-    """Store the sentences of all articles; the summary has what was counted on the way."""
+    """Store the sentences of all articles, and return a summary with their counts."""
     counts: dict[str, LanguageCounts] = {}
     contents = [0] * len(sources)
     articles = [0] * len(sources)
@@ -81,8 +81,8 @@ def _fill_store(
     preparation = ArticlePreparation(options.seed, languages, options.check_language)
 
     def read(index: int) -> Iterator[PreparedArticle]:
-        chosen: Iterable[Article] = islice(sources[index].read(), options.limit and min(options.limit, sys.maxsize))
-        for article in preparation.prepare_all(chosen, processes):
+        limited: Iterable[Article] = islice(sources[index].read(), options.limit and min(options.limit, sys.maxsize))
+        for article in preparation.prepare_all(limited, processes):
             articles[index] += 1
             contents[index] = (contents[index] + article.content_number) % 2**64
             _count_article(counts.setdefault(article.language, LanguageCounts()), article)
@@ -90,8 +90,8 @@ def _fill_store(
             yield article
 
     store.add(chain.from_iterable(read(index) for index in range(len(sources))))
-    for language, found in counts.items():
-        found.language_checked = options.check_language and create_language_check(language, languages) is not None
+    for language, count in counts.items():
+        count.language_checked = options.check_language and create_language_check(language, languages) is not None
     described = [
         {"name": source.name, "language": source.language, "articles": number, "digest": f"{content:016x}"}
         for source, number, content in zip(sources, articles, contents, strict=True)
@@ -116,7 +116,7 @@ def _count_article(counts: LanguageCounts, article: PreparedArticle) -> None:
 
 
 def _count_pairs(store: PairStore, summary: PairsSummary, options: PairOptions) -> int:
-    """Complete the counts of the summary, and return how many pairs of each language and label to train with."""
+    """Complete the counts of the summary, and return the number of training pairs per language and label."""
     distinct, dropped, shared = store.count_distinct(), store.count_dropped(), store.count_shared()
     train, held_out = store.count_pairs(held_out=False), store.count_pairs(held_out=True)
     articles = store.count_held_out()
@@ -142,17 +142,17 @@ def _count_pairs(store: PairStore, summary: PairsSummary, options: PairOptions) 
 def _explain_no_pairs(language: str, side: str, counts: LanguageCounts, held_out: int) -> str:
     number = held_out if side == "held-out" else counts.articles - held_out
     return (
-        f"There are no {side} pairs in {language}: {counts.articles:,} articles, {number:,} of them {side}, have "
-        f"{counts.usable:,} sentences of {MIN_WORDS} or more words; a pair needs two such sentences that follow each "
-        "other and occur once, and two articles; give more articles."
+        f"There are no {side} pairs in {language}: {counts.articles:,} articles ({number:,} {side}) have "
+        f"{counts.usable:,} sentences of {MIN_WORDS} or more words. Pairs need at least two articles and consecutive "
+        "sentences that occur only once; give more articles."
     )
 
 
 @contextmanager
 def _create_folder(out: Path) -> Iterator[Path]:
-    """A temporary folder beside `out`, renamed to it at the end, deleted on an exception."""
+    """Yield a temporary folder; rename it to `out` at the end, or delete it after an exception."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out} exists and is not empty; name another folder with --out, or delete it.")
+        raise UsageError(f"{out} is not empty; name another folder with --out, or delete it.")
     try:
         with create_temporary_folder(out.parent) as part:
             yield part
@@ -161,6 +161,8 @@ def _create_folder(out: Path) -> Iterator[Path]:
                 out.rmdir()
             part.rename(out)
     except BrokenProcessPool as error:
-        raise TiltmeterError("A process that splits sentences was killed; try again with fewer --processes.") from error
+        raise TiltmeterError(
+            "A process was killed, probably for lack of memory; try again with fewer --processes."
+        ) from error
     except (OSError, sqlite3.Error) as error:
-        raise TiltmeterError(f"{out} cannot be written ({error}); name another folder, or make space.") from error
+        raise TiltmeterError(f"{out} cannot be written ({error}); name another folder, or free disk space.") from error

@@ -1,4 +1,4 @@
-"""The folder of pairs: `train.parquet`, `held-out.parquet` and `summary.json`."""
+"""The files of sentence pairs: `train.parquet`, `held-out.parquet` and `summary.json`."""
 
 import json
 from collections.abc import Iterable
@@ -23,18 +23,16 @@ _COLUMNS = {
     "second": "string",
     "label": "int8",
 }
-# Not in pairs that were made by early versions.
-_OPTIONAL = "group"
-# Rows that are in memory while a file is written.
+# The number of rows that are in memory while a file is written.
 _ROW_GROUP = 32_768
 
 
 @dataclass(frozen=True)
 class ArticlePairs:
-    """The pairs of a folder, as Arrow data sets that are read a batch at a time.
+    """The pairs of a folder as Arrow data sets, which are read in batches.
 
-    Columns: `language`, `article` (id of the first sentence's article), `group` (a number for that article in all its
-    languages), `first`, `second`, `label` (1: `second` is the next sentence; 0: it is from another article).
+    Columns: `language`, `article` (of the first sentence), `group` (the same number for all translations of the
+    article), `first`, `second`, `label` (1 if `second` is the next sentence, 0 if it is from another article).
     """
 
     folder: Path
@@ -51,20 +49,20 @@ def read_pairs(folder: Path) -> ArticlePairs:
 
     for name in (TRAIN, HELD_OUT, SUMMARY):
         if not (folder / name).is_file():
-            raise DataError(f"{folder} has no {name}; make pairs with `tiltmeter train pairs`.")
+            raise DataError(f"{folder} has no {name}; create pairs with `tiltmeter train pairs`.")
     try:
         summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         languages = tuple(summary["languages"])
     except (ValueError, KeyError, TypeError):
-        raise DataError(f"{folder / SUMMARY} is not a summary of pairs; make them again.") from None
+        raise DataError(f"{folder / SUMMARY} is not a summary of pairs; create the pairs again.") from None
     opened = {}
     for name in (TRAIN, HELD_OUT):
         try:
             dataset = ds.dataset(folder / name, format="parquet")
         except (pa.ArrowInvalid, OSError):
-            raise DataError(f"{folder / name} is not a Parquet file; make the pairs again.") from None
-        if missing := [column for column in _COLUMNS if column not in (*dataset.schema.names, _OPTIONAL)]:
-            raise DataError(f"{folder / name} has no column {missing[0]}; make the pairs again.")
+            raise DataError(f"{folder / name} is not a Parquet file; create the pairs again.") from None
+        if missing := [column for column in _COLUMNS if column not in dataset.schema.names]:
+            raise DataError(f"{folder / name} has no column {missing[0]}; create the pairs again.")
         opened[name] = dataset
     return ArticlePairs(folder, languages, opened[TRAIN], opened[HELD_OUT], summary)
 

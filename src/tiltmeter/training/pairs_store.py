@@ -1,4 +1,4 @@
-"""Sentences and pairs in a scratch file, so that memory does not grow with the number of articles."""
+"""Sentences and pairs in a temporary SQLite file, so that memory does not grow with the number of articles."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from tiltmeter.training.articles_preparation import PreparedArticle
 from tiltmeter.training.negative_pairs import StoredSentence, match_sentences
 from tiltmeter.training.sentences import get_base_language
 
-# The scratch file belongs to one process and is deleted at the end, so it needs neither a journal nor syncs.
+# The file belongs to one process and is deleted at the end, so it needs neither a journal nor syncs.
 _SETTINGS = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = FILE;"
 _SCHEMA = """
 CREATE TABLE article (
@@ -19,7 +19,7 @@ CREATE TABLE sentence (
     id INTEGER PRIMARY KEY, article INTEGER, language TEXT, position INTEGER, digest INTEGER,
     random_first INTEGER, random_second INTEGER, is_english INTEGER, text TEXT);
 CREATE TABLE dropped (id INTEGER PRIMARY KEY, reason TEXT);
--- Two sentences that follow each other; `key` is the place of the pair in the shuffled file.
+-- Two consecutive sentences; `key` is the position of the pair in the shuffled file.
 CREATE TABLE pair (
     id INTEGER PRIMARY KEY, language TEXT, held_out INTEGER, article INTEGER, first INTEGER, second INTEGER,
     first_order INTEGER, second_order INTEGER, key INTEGER, negative_key INTEGER);
@@ -63,7 +63,7 @@ WHERE chosen.held_out = ? AND chosen.rank < ? ORDER BY chosen.key, chosen.label
 
 
 class PairRow(NamedTuple):
-    """A row of the result."""
+    """A row of the Parquet files."""
 
     language: str
     article: str
@@ -74,12 +74,12 @@ class PairRow(NamedTuple):
 
 
 class PairStore:
-    """A scratch file: filled with articles, then asked for pairs."""
+    """A temporary file of sentences and pairs."""
 
     def __init__(self, path: Path, *, held_out: float) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.executescript(_SETTINGS + _SCHEMA)
-        # Of signed 64-bit numbers, this share is below the limit.
+        # This share of signed 64-bit numbers is below the limit.
         self._limit = int((held_out - 0.5) * 2**64)
 
     def close(self) -> None:
@@ -98,8 +98,8 @@ class PairStore:
                 )
             except sqlite3.IntegrityError:
                 raise DataError(
-                    f"{article.location}: the id {article.id!r} occurs twice in {article.language}; give every article "
-                    "an id of its own."
+                    f"{article.location}: the id {article.id!r} occurs twice in {article.language}; give each article "
+                    "a different id."
                 ) from None
             self._db.executemany(
                 "INSERT INTO sentence (article, language, position, digest, random_first, random_second, is_english, "
@@ -109,7 +109,7 @@ class PairStore:
         self._db.execute("COMMIT")
 
     def drop_sentences(self) -> None:
-        """Mark the sentences that recur, that are the same in English, or that are English in another language."""
+        """Mark repeated sentences and, in other languages, English sentences."""
         self._db.execute("CREATE INDEX by_digest ON sentence (language, digest)")
         self._db.execute(_RECURRING)
         languages = [language for (language,) in self._db.execute("SELECT DISTINCT language FROM article")]
@@ -120,7 +120,7 @@ class PairStore:
         self._db.execute(_ENGLISH)
 
     def pair_sentences(self) -> None:
-        """Pair every sentence with the next, and with one of another article that is on the same side of the split."""
+        """Pair every sentence with the next one, and with one of another article on the same side of the split."""
         self._db.execute(_PAIRS)
         sides = self._db.execute("SELECT DISTINCT language, held_out FROM pair ORDER BY 1, 2").fetchall()
         for side in sides:
@@ -143,25 +143,25 @@ class PairStore:
         return map(StoredSentence._make, self._db.execute(query, side))
 
     def count_pairs(self, *, held_out: bool) -> dict[str, int]:
-        """The number of pairs of a language that follow each other; there are as many others."""
+        """Return the number of positive pairs by language; there are as many negative ones."""
         query = "SELECT language, count(*) FROM pair JOIN negative ON pair = pair.id WHERE held_out = ? GROUP BY 1"
         return dict(self._db.execute(query, (held_out,)))
 
     def rows(self, *, held_out: bool, limit: int) -> Iterator[PairRow]:
-        """Pairs of all languages in random order, at most `limit` of each language and label."""
+        """Return the pairs of all languages in random order, at most `limit` per language and label."""
         return map(PairRow._make, self._db.execute(_CHOSEN, (held_out, limit)))
 
     def count_distinct(self) -> dict[str, int]:
-        """The number of distinct sentences of each language."""
+        """Return the number of distinct sentences by language."""
         return dict(self._db.execute("SELECT language, count(DISTINCT digest) FROM sentence GROUP BY 1"))
 
     def count_dropped(self) -> dict[tuple[str, str], int]:
-        """The number of dropped sentences by language and reason."""
+        """Return the number of dropped sentences by language and reason."""
         query = "SELECT language, reason, count(*) FROM dropped JOIN sentence USING (id) GROUP BY 1, 2"
         return {(language, reason): count for language, reason, count in self._db.execute(query)}
 
     def count_shared(self) -> dict[str, int]:
-        """The number of articles of each language that exist in another language as well."""
+        """Return the number of articles by language that also exist in another language."""
         query = (
             "SELECT language, count(*) FROM article WHERE group_number IN (SELECT group_number FROM article GROUP BY 1 "
             "HAVING count(DISTINCT language) > 1) GROUP BY 1"
@@ -169,5 +169,5 @@ class PairStore:
         return dict(self._db.execute(query))
 
     def count_held_out(self) -> dict[str, int]:
-        """The number of held-out articles of each language."""
+        """Return the number of held-out articles by language."""
         return dict(self._db.execute("SELECT language, sum(held_out) FROM article GROUP BY 1"))

@@ -1,4 +1,4 @@
-"""What pairs were made of: counts, warnings, versions."""
+"""The summary of pairs: counts, settings, warnings and versions."""
 
 import json
 from collections.abc import Iterable
@@ -10,18 +10,18 @@ from rich.table import Table
 
 import tiltmeter
 
-# Warn if this share of a language's sentences is in another language.
-_MUCH_OTHER = 0.1
-# Warn if this share of them is English in another language.
-_MUCH_ENGLISH = 0.01
-# Warn if fewer of a language's articles than this share exist in another language.
-_FEW_SHARED = 0.5
+# Warn above this share of sentences in another language.
+_MAX_OTHER_SHARE = 0.1
+# Warn above this share of English sentences in another language.
+_MAX_ENGLISH_SHARE = 0.01
+# Warn below this share of articles that also exist in another language.
+_MIN_SHARED = 0.5
 _PACKAGES = ("mwparserfromhell", "py3langid", "pyarrow", "selectolax", "sentencex")
 
 
 @dataclass
 class LanguageCounts:
-    """The counts of one language. `usable` sentences are long enough; those `kept` are left after all checks."""
+    """The counts of one language; `usable` sentences are long enough, and `kept` ones have passed all checks."""
 
     articles: int = 0
     held_out_articles: int = 0
@@ -44,13 +44,13 @@ class LanguageCounts:
 
     @property
     def english_share(self) -> float:
-        """The share of usable sentences that are English by identity or by the language check."""
+        """The share of usable sentences that are English, by comparison or by the language check."""
         return (self.same_as_english + self.english) / self.usable if self.usable else 0.0
 
 
 @dataclass
 class PairsSummary:
-    """The contents of `summary.json`; nothing in it depends on time, machine or order of files."""
+    """The contents of `summary.json`, which do not depend on time, machine or order of files."""
 
     languages: dict[str, LanguageCounts]
     settings: dict[str, Any]
@@ -58,33 +58,33 @@ class PairsSummary:
     warnings: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
-        """The summary as JSON."""
+        """Return the summary as JSON."""
         versions = {"tiltmeter": tiltmeter.__version__, **{name: version(name) for name in _PACKAGES}}
         return json.dumps({**asdict(self), "versions": versions}, ensure_ascii=False, indent=1) + "\n"
 
 
-# What the table shows, in this order.
+# The rows of the table.
 _ROWS = {
     "articles": "articles",
     "held_out_articles": "  held out",
-    "shared_articles": "  in another language, too",
+    "shared_articles": "  also in another language",
     "too_short_articles": "  with fewer than two usable sentences",
     "sentences": "sentences",
     "usable": "  long enough",
     "distinct": "  distinct",
-    "recurring": "  dropped: recurring",
-    "same_as_english": "  dropped: the same in English",
-    "english": "  dropped: English by language check",
+    "recurring": "  dropped: repeated",
+    "same_as_english": "  dropped: same as an English one",
+    "english": "  dropped: detected as English",
     "other_language": "  in another language (kept)",
     "kept": "  kept",
     "train_pairs": "training pairs",
-    "train_pairs_left_out": "  left out for equal parts",
+    "train_pairs_left_out": "  omitted for equal parts",
     "held_out_pairs": "held-out pairs",
 }
 
 
 def build_summary_table(summary: PairsSummary) -> Table:
-    """The counts as a table, a column per language."""
+    """Return the counts as a table with a column per language."""
     table = Table("", *summary.languages, box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
@@ -94,22 +94,23 @@ def build_summary_table(summary: PairsSummary) -> Table:
 
 
 def find_warnings(languages: dict[str, LanguageCounts]) -> Iterable[str]:
-    """Sentences about what a user should know before training."""
+    """Yield warnings about the data."""
     for language, counts in languages.items():
         if counts.unreadable_articles:
-            yield f"{language}: {counts.unreadable_articles:,} articles with unreadable markup were left out."
+            yield f"{language}: {counts.unreadable_articles:,} articles with invalid markup were omitted."
         if not counts.language_checked:
             yield f"{language}: the language of sentences was not checked."
-        if counts.english_share > _MUCH_ENGLISH:
+        if counts.english_share > _MAX_ENGLISH_SHARE:
             count = counts.same_as_english + counts.english
             yield f"{language}: {count:,} sentences ({counts.english_share:.1%}) are English and were dropped."
-        others = counts.other_language / counts.usable if counts.usable else 0.0
-        if others > _MUCH_OTHER:
-            yield f"{language}: {others:.1%} of the sentences look like another language; is the source right?"
+        other_share = counts.other_language / counts.usable if counts.usable else 0.0
+        if other_share > _MAX_OTHER_SHARE:
+            yield f"{language}: {other_share:.1%} of the sentences seem to be in another language; check the source."
     if len(languages) > 1:
         for language, counts in languages.items():
-            if counts.shared_articles < _FEW_SHARED * counts.articles:
+            if counts.shared_articles < _MIN_SHARED * counts.articles:
                 yield (
-                    f"{language}: only {counts.shared_articles:,} of {counts.articles:,} articles have the id of an "
-                    "article in another language, so the split cannot keep translations of an article on one side."
+                    f"{language}: only {counts.shared_articles:,} of {counts.articles:,} articles share their id with "
+                    "an article in another language. If translations have different ids, give them the same `group`, "
+                    "so that they are held out together."
                 )

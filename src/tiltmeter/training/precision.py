@@ -1,4 +1,4 @@
-"""The precision of a training's matrix products; the weights themselves are kept in float32."""
+"""The precision of matrix products in training; weights are float32."""
 
 import torch
 
@@ -7,16 +7,16 @@ from tiltmeter.training.training_recipe import TrainingRecipe
 
 
 def select_precision(recipe: TrainingRecipe, device: torch.device) -> torch.dtype:
-    """The precision of a recipe on a device.
+    """Return the precision of a recipe on a device.
 
-    The published recipe's float16 is only for GPUs; elsewhere, with a recipe that was not changed, it is float32.
+    Without a GPU, the published recipe uses float32 instead of float16.
     """
     if recipe.precision == "auto":
-        fast = device.type == "cuda" and torch.cuda.is_bf16_supported()
-        return torch.bfloat16 if fast else torch.float32
+        has_bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if has_bf16 else torch.float32
     if recipe.precision == "float16" and device.type != "cuda":
         if recipe.name == "published":
             return torch.float32
         raise UsageError("float16 needs a GPU; train with --precision float32 or bfloat16.")
-    found: torch.dtype = getattr(torch, recipe.precision)
-    return found
+    precision: torch.dtype = getattr(torch, recipe.precision)
+    return precision

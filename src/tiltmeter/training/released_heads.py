@@ -1,7 +1,7 @@
-"""Read the `.pth` files of the released code of Öztürk et al. (2023): a next-sentence head with its core.
+"""Convert the `.pth` files of the released code of Öztürk et al. (2023): next-sentence heads with their cores.
 
-Such a file is the state of a `DataParallel` module with a core (`core_model`) and linear layers (`nsp_head`), which an
-encoder-decoder does not use. Only tensors are read; no code in it is run.
+A file contains the state of a `DataParallel` module with a core (`core_model`) and linear layers (`nsp_head`), which an
+encoder-decoder does not use. Only tensors are read; code in the file is not run.
 """
 
 import re
@@ -26,25 +26,23 @@ from tiltmeter.training.head_training import format_base_name
 from tiltmeter.training.training_folder import TrainingFolder
 
 _PAD = "<PAD>"
-# Causal masks that older versions of transformers kept among the tensors.
+# Causal masks, which older versions of transformers stored as tensors.
 _MASKS = re.compile(r"\.attn\.(bias|masked_bias)$")
-# What a damaged archive raises; torch then says what is wrong with it.
+# Errors of a damaged archive; the message of torch is more specific.
 _UNREADABLE = (OSError, EOFError, NotImplementedError, RuntimeError)
-# The longest input in the released code's training.
+# The maximum input length in the training of the released code.
 _MAX_LENGTH = 256
 
 
 @silence_transformers()
 def convert_released(path: Path, base_name: str, out: Path, *, force: bool = False) -> Path:
-    """Write the head and core of a released file as a head of this base model; returns the folder."""
+    """Save the head and core of a released file as a head of a base model, and return the folder."""
     state = _read_tensors(path)
     base = open_model(base_name, device="cpu", dtype="float32")
     if base.kind == "masked":
-        raise UsageError(
-            f"{base_name} is a masked model; the released heads are those of GPT-2-, T5- and mT5-like models."
-        )
-    space = TrainingFolder(out)
-    space.check(base_name, force=force)
+        raise UsageError(f"{base_name} is a masked model; --base must be a model like GPT-2, T5 or mT5.")
+    folder = TrainingFolder(out)
+    folder.check(base_name, force=force)
     head = design_head(base, "published", name=format_base_name(out, base_name), languages=(), max_length=_MAX_LENGTH)
     core: Any = load_core(base, head)
     _fit_vocabulary(core, base, state)
@@ -55,17 +53,17 @@ def convert_released(path: Path, base_name: str, out: Path, *, force: bool = Fal
         if not _MASKS.search(name) and (head.reading == "mean" or not name.startswith("nsp_head."))
     }
     _load_tensors(module, named, path, base_name)
-    with space.lock():
-        space.prepare({"converted_from": path.name, "base": base.weights}, force=force)
+    with folder.lock():
+        folder.prepare({"converted_from": path.name, "base": base.weights}, force=force)
         save_head(module, base, head, out, {"converted_from": path.name})
-        space.clear()
+        folder.clear()
     return out
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a released file by name, without the `module.` of DataParallel."""
+    """Return the tensors of a released file by name, without the prefix `module.` of DataParallel."""
     if not path.is_file():
-        raise UsageError(f"There is no file {path}.")
+        raise UsageError(f"{path} does not exist; check the path.")
     reject_oversized_pickles(path)
     _reject_damaged(path)
     try:
@@ -74,17 +72,17 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
     except Exception as error:  # a damaged file may raise anything
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise UsageError(
-            f"{path} is not a file of tensors that can be read without running code in it ({lines[0].rstrip('.')})."
+            f"{path} is not a file of tensors, or contains code, which is not run ({lines[0].rstrip('.')})."
         ) from error
     return _collect_tensors(content, path)
 
 
 def _collect_tensors(content: object, path: Path) -> dict[str, Tensor]:
-    """The tensors of a core and its head, by name."""
+    """Return the tensors of a core and its head by name."""
     state = content.get("model_state_dict", content) if isinstance(content, Mapping) else content
     if not isinstance(state, Mapping):
         raise UsageError(
-            f"{path} holds no tensors by name, as the files of the released code do: it holds {_describe_type(state)}."
+            f"{path} is not a file of the released code: it contains {_describe_type(state)} instead of named tensors."
         )
     tensors: dict[str, Tensor] = {}
     for full_name, value in state.items():
@@ -92,36 +90,36 @@ def _collect_tensors(content: object, path: Path) -> dict[str, Tensor]:
         if not name.startswith(("core_model.", "nsp_head.")):
             continue
         if name in tensors:
-            raise UsageError(f"{path} holds the tensor {name} twice, with and without module. before its name.")
+            raise UsageError(f"{path} contains the tensor {name} twice, with and without the prefix module.")
         tensors[name] = _validate_tensor(value, name, path)
     if not any(name.startswith("core_model.") for name in tensors):
-        raise UsageError(f"{path} holds no tensors named core_model…, as the files of the released code do.")
+        raise UsageError(f"{path} is not a file of the released code: it has no tensors named core_model…")
     return tensors
 
 
 def _reject_damaged(path: Path) -> None:
-    """A UsageError if a part of the archive is not as it was written, which torch does not check."""
+    """Raise a UsageError if a checksum of the archive is wrong, which torch does not check."""
     if zipfile.is_zipfile(path):
         with suppress(zipfile.BadZipFile, zlib.error, *_UNREADABLE), zipfile.ZipFile(path) as archive:
             if (part := archive.testzip()) is not None:
-                raise UsageError(f"{path} is damaged: the checksum of {part} is wrong; fetch it again.")
+                raise UsageError(f"{path} is damaged: the checksum of {part} is wrong; download it again.")
 
 
 def _validate_tensor(value: object, name: str, path: Path) -> Tensor:
-    """The value, if it can be a weight: finite floating-point numbers that are all in the file."""
+    """Return the value; raise a UsageError unless it is a dense tensor of finite floats."""
     if not isinstance(value, Tensor):
-        raise UsageError(
-            f"{path} is not a file of the released code: {name} is no tensor, but {_describe_type(value)}."
-        )
+        raise UsageError(f"{path} is not a file of the released code: {name} is {_describe_type(value)}, not a tensor.")
     if _MASKS.search(name):
         return value
     if value.layout != torch.strided or value.is_meta or not value.is_floating_point():
-        kind = "without values" if value.is_meta else f"of type {value.dtype}, {value.layout}".replace("torch.", "")
+        type_name = (
+            "without values" if value.is_meta else f"of type {value.dtype}, {value.layout}".replace("torch.", "")
+        )
         raise UsageError(
-            f"{path} is not a file of the released code: {name} is a tensor {kind}; weights are dense floats."
+            f"{path} is not a file of the released code: {name} is a tensor {type_name}, not of dense floats."
         )
     if not value.float().isfinite().all():
-        raise UsageError(f"{path} is damaged: {name} has values that are not finite; fetch it again.")
+        raise UsageError(f"{path} is damaged: {name} has values that are not finite; download it again.")
     return value
 
 
@@ -131,7 +129,7 @@ def _describe_type(value: object) -> str:
 
 
 def _fit_vocabulary(core: Any, base: CheckpointModel, state: Mapping[str, Tensor]) -> None:
-    """The released code adds a token for padding to GPT-2's vocabulary."""
+    """Add the padding token that the released code adds to the vocabulary of GPT-2."""
     known = core.get_input_embeddings().weight.shape[0]
     names = ("wte.weight", "shared.weight", "embed_tokens.weight")
     sizes = {tensor.shape[0] for name, tensor in state.items() if name.endswith(names) and tensor.dim() == 2}
@@ -147,15 +145,15 @@ def _load_tensors(module: torch.nn.Module, named: Mapping[str, Tensor], path: Pa
     missing = sorted(name for name in own if name not in named and not (shared.get(name, set()) & set(named)))
     unknown = sorted(set(named) - set(own))
     unlike = sorted(name for name in set(own) & set(named) if own[name].shape != named[name].shape)
-    for names, what in ((missing, "lacks"), (unknown, "has, beyond the model's,"), (unlike, "has in another size")):
+    for names, problem in ((missing, "missing"), (unknown, "unknown"), (unlike, "of another size")):
         if names:
-            raise ModelError(f"{path} is not a head of {base}: it {what} {len(names)} tensors, {names[0]} first.")
+            raise ModelError(f"{path} is not a head of {base}: {len(names)} tensors are {problem}, such as {names[0]}.")
     module.load_state_dict(dict(named), strict=False)
 
 
 def _find_shared_names(module: torch.nn.Module) -> dict[str, set[str]]:
-    """The names of each tensor that has several."""
-    by_place: dict[int, set[str]] = {}
+    """Return all names of each tensor, by each of its names."""
+    by_identity: dict[int, set[str]] = {}
     for name, tensor in module.state_dict(keep_vars=True).items():
-        by_place.setdefault(id(tensor), set()).add(name)
-    return {name: names for names in by_place.values() for name in names}
+        by_identity.setdefault(id(tensor), set()).add(name)
+    return {name: names for names in by_identity.values() for name in names}

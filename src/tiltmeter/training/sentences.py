@@ -1,4 +1,4 @@
-"""The sentences of an article."""
+"""Splitting, selection and comparison of sentences."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,9 +7,9 @@ from functools import cache
 from hashlib import blake2b
 from unicodedata import normalize
 
-# Shorter sentences are mostly labels and commands of a menu, and are not used.
+# Shorter sentences are not used: most of them are labels and menu commands.
 MIN_WORDS = 4
-# Longer ones are cut: two sentences of this length fill the 256 tokens that heads are trained with.
+# Longer sentences are cut: two sentences of this length fill the 256 tokens of an input.
 MAX_CHARACTERS = 500
 
 _SPACES = re.compile(r"\s+")
@@ -20,14 +20,14 @@ _NO_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and its position among all sentences of its article, used ones and others."""
+    """A sentence and its position among all sentences of its article, including unused ones."""
 
     position: int
     text: str
 
 
 def split_sentences(blocks: Iterable[str], language: str) -> Iterator[str]:
-    """All sentences of an article's blocks, such as paragraphs; a sentence never goes on in the next block."""
+    """Yield the sentences of blocks such as paragraphs; a sentence never continues in the next block."""
     segment = _import_segment()
     for block in blocks:
         for text in segment(get_base_language(language), normalise_text(block)):
@@ -36,7 +36,7 @@ def split_sentences(blocks: Iterable[str], language: str) -> Iterator[str]:
 
 
 def select_usable_sentences(texts: Iterable[str]) -> Iterator[Sentence]:
-    """The sentences that are long enough and mostly letters, cut to the longest length."""
+    """Yield the sentences that are long enough and consist mostly of letters, cut to the maximum length."""
     for position, text in enumerate(texts):
         text = normalise_text(text)
         if count_words(text) >= MIN_WORDS and _is_mostly_letters(text):
@@ -44,7 +44,7 @@ def select_usable_sentences(texts: Iterable[str]) -> Iterator[Sentence]:
 
 
 def normalise_text(text: str) -> str:
-    """The text with single spaces, in Unicode's composed form.
+    """Return the text with single spaces in Unicode normal form C.
 
     >>> normalise_text(" two\\u00a0 words\\n")
     'two words'
@@ -53,7 +53,7 @@ def normalise_text(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """The number of words with a letter or digit; in scripts without spaces, every two characters are one.
+    """Return the number of words with a letter or digit; in scripts without spaces, two characters count as a word.
 
     >>> count_words("Open - the new file."), count_words("他昨天去了北京。")
     (4, 3)
@@ -64,7 +64,7 @@ def count_words(text: str) -> int:
 
 
 def cut_text(text: str, limit: int = MAX_CHARACTERS) -> str:
-    """The text up to the last space within the limit, or up to the limit if there is none.
+    """Return the text up to the last space within the limit, or up to the limit if there is no space.
 
     >>> cut_text("one two three", 9)
     'one two'
@@ -76,12 +76,12 @@ def cut_text(text: str, limit: int = MAX_CHARACTERS) -> str:
 
 
 def compute_digest(text: str) -> int:
-    """A signed 64-bit number that is the same for sentences that differ in case and spaces only."""
+    """Return a signed 64-bit digest that ignores case and spaces."""
     return int.from_bytes(blake2b(normalise_text(text).casefold().encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def get_base_language(language: str) -> str:
-    """The language of a code with a region or script.
+    """Return the language of a code without region or script.
 
     >>> get_base_language("pt-BR")
     'pt'
@@ -90,8 +90,8 @@ def get_base_language(language: str) -> str:
 
 
 def _is_mostly_letters(text: str) -> bool:
-    """Whether more than half of the characters are letters, as they are not in formulas and rows of numbers."""
-    # Others than ASCII count as letters: vowel signs of Indic scripts are not letters by themselves.
+    """Return whether more than half of the characters are letters, unlike in formulas and rows of numbers."""
+    # All characters outside of ASCII count as letters, because vowel signs of Indic scripts are not letters in Unicode.
     return 2 * len(_NOT_LETTERS.findall(text)) < len(text) - text.count(" ")
 
 

@@ -1,11 +1,10 @@
-"""Sentence pairs as token ids in files that are mapped into memory, so that memory does not grow with the data."""
+"""Sentence pairs as token ids in memory-mapped files, so that memory does not grow with the data."""
 
 import json
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ from tiltmeter.models.head_text import encode_pairs
 from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 
-# Pairs tokenised at a time; fresh negatives are exchanged within so many pairs.
+# The number of pairs that are tokenised together; new negatives are drawn from the same chunk.
 CHUNK = 50_000
 _DESCRIPTION = "tokens.json"
-# The flat arrays of a folder: token ids, token types, and of each pair length, label, language and article.
+# The flat arrays of a folder: ids and types of all tokens; length, label, language and article of each pair.
 _ARRAYS = {
     "ids": np.int32,
     "segments": np.uint8,
@@ -35,16 +34,16 @@ _ARRAYS = {
 
 @dataclass(frozen=True)
 class TokenisedPairs:
-    """The pairs in a folder; `names` are the languages that the numbers in `languages` stand for."""
+    """The pairs in a folder; the numbers in `languages` are indexes of `names`."""
 
     folder: Path
     names: tuple[str, ...]
 
     @classmethod
     def open(cls, folder: Path) -> "TokenisedPairs":
-        """The pairs that `tokenise_pairs` wrote."""
-        described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
-        return cls(folder, tuple(described["languages"]))
+        """Open the pairs that `tokenise_pairs` wrote."""
+        description = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+        return cls(folder, tuple(description["languages"]))
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -52,20 +51,20 @@ class TokenisedPairs:
     @cached_property
     def ids(self) -> NDArray[np.int32]:
         """The token ids of all pairs, one after the other."""
-        found: NDArray[np.int32] = self._map_array("ids")
-        return found
+        array: NDArray[np.int32] = self._map_array("ids")
+        return array
 
     @cached_property
     def segments(self) -> NDArray[np.uint8] | None:
         """The token types of all pairs, one after the other; None if the model has none."""
-        found = self._map_array("segments")
-        return found if len(found) else None
+        array = self._map_array("segments")
+        return array if len(array) else None
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
         """The number of tokens of each pair."""
-        found: NDArray[np.int32] = self._map_array("lengths")
-        return found
+        array: NDArray[np.int32] = self._map_array("lengths")
+        return array
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -75,20 +74,20 @@ class TokenisedPairs:
     @cached_property
     def labels(self) -> NDArray[np.int8]:
         """1 if the second sentence follows the first."""
-        found: NDArray[np.int8] = self._map_array("labels")
-        return found
+        array: NDArray[np.int8] = self._map_array("labels")
+        return array
 
     @cached_property
     def languages(self) -> NDArray[np.int16]:
-        """The number of each pair's language."""
-        found: NDArray[np.int16] = self._map_array("languages")
-        return found
+        """The number of the language of each pair."""
+        array: NDArray[np.int16] = self._map_array("languages")
+        return array
 
     @cached_property
     def articles(self) -> NDArray[np.int64]:
-        """A number for the article of each pair's first sentence, the same in all its languages."""
-        found: NDArray[np.int64] = self._map_array("articles")
-        return found
+        """The number of the article of each first sentence, the same for all its translations."""
+        array: NDArray[np.int64] = self._map_array("articles")
+        return array
 
     def _map_array(self, name: str) -> Any:
         path = self.folder / f"{name}.bin"
@@ -105,9 +104,9 @@ def tokenise_pairs(
     total: int | None = None,
     report: ReportProgress = ignore_progress,
 ) -> TokenisedPairs:
-    """Write pairs (columns language, article, first, second, label) as token ids; a finished folder is used again.
+    """Write pairs as token ids; a complete folder is reused.
 
-    `prefixes` are put before the first sentence, by language; by default that with which the head answers.
+    `prefixes` are the texts before the first sentence by language; the default is that of the head.
     """
     if (folder / _DESCRIPTION).is_file():
         return TokenisedPairs.open(folder)
@@ -120,8 +119,8 @@ def tokenise_pairs(
         for batch in batches:
             rows = batch.to_pydict()
             languages: list[str] = rows["language"]
-            fronts = [head.prefix if prefixes is None else prefixes.get(language, "") for language in languages]
-            pairs = [(a + b, c) for a, b, c in zip(fronts, rows["first"], rows["second"], strict=True)]
+            starts = [head.prefix if prefixes is None else prefixes.get(language, "") for language in languages]
+            pairs = [(a + b, c) for a, b, c in zip(starts, rows["first"], rows["second"], strict=True)]
             encoded = encode_pairs(text, pairs, head)
             columns: dict[str, Any] = {
                 "ids": [token for pair in encoded for token in pair.ids],
@@ -129,7 +128,7 @@ def tokenise_pairs(
                 "lengths": [len(pair.ids) for pair in encoded],
                 "labels": rows["label"],
                 "languages": [names.setdefault(language, len(names)) for language in languages],
-                "articles": compute_article_numbers(batch),
+                "articles": rows["group"],
             }
             for name, values in columns.items():
                 files[name].write(np.array(values, dtype=_ARRAYS[name]).tobytes())
@@ -145,10 +144,10 @@ def tokenise_pairs(
 def with_fresh_negatives(
     batches: Iterable[pa.RecordBatch], seed: int, number: int, only: Collection[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The pairs, those that do not follow with another second sentence of the same language and another article.
+    """Yield the pairs with new second sentences in negative pairs, of the same language and another article.
 
-    The new sentences are second sentences of pairs that do follow, whose article is known. `only` names the sentences
-    to replace; by default all.
+    The new sentences are second sentences of positive pairs, whose article is known. `only` are the sentences to
+    replace; the default is all.
     """
     for index, batch in enumerate(batches):
         table = batch.to_pandas()
@@ -173,16 +172,3 @@ def with_fresh_negatives(
         field = batch.schema.field("second")
         columns = {**dict(zip(batch.schema.names, batch.columns, strict=True)), "second": pa.array(seconds, field.type)}
         yield pa.RecordBatch.from_pydict(columns, schema=batch.schema)
-
-
-def compute_article_numbers(batch: pa.RecordBatch) -> list[int]:
-    """For each pair a number of its first sentence's article, the same in all languages of the article."""
-    if "group" in batch.schema.names:
-        found: list[int] = batch["group"].to_pylist()
-        return found
-    return [compute_article_number(article) for article in batch["article"].to_pylist()]
-
-
-def compute_article_number(article: str) -> int:
-    """A number of 63 bits for an article's name."""
-    return int.from_bytes(blake2b(article.encode(), digest_size=8).digest()) >> 1

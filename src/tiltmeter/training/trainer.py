@@ -1,4 +1,4 @@
-"""The training loop: transformers' Trainer with two learning rates, planned batches and checkpoints that are whole."""
+"""The training loop: the Trainer of transformers with two learning rates, planned batches and complete checkpoints."""
 
 import math
 import shutil
@@ -20,13 +20,13 @@ from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.training.batches import TrainingBatches, get_first
 from tiltmeter.training.training_recipe import TrainingRecipe
 
-# Written last into the folder of a checkpoint, with the seconds of training up to it: one without it was being written
-# when the process ended.
+# The last file of a checkpoint, with the seconds of training so far. A checkpoint without it is incomplete, because the
+# process ended while it was written.
 _COMPLETE = "complete"
 
 
 class HeadTrainer(Trainer):
-    """Trains a `MeanHead` or `LabelHead` on `TrainingBatches`; `validate` gives the numbers of an evaluation."""
+    """A trainer of a `MeanHead` or `LabelHead` on `TrainingBatches`; `validate` returns the validation metrics."""
 
     def __init__(
         self,
@@ -48,23 +48,23 @@ class HeadTrainer(Trainer):
             eval_dataset=batches if self._validate else None,
             **more,
         )
-        # Progress is reported by a callback of ours.
+        # `ReportingCallback` reports progress.
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
 
     def train_from(self, checkpoint: Path | None) -> None:
-        """Train, from a checkpoint on if there is one."""
-        before = float((checkpoint / _COMPLETE).read_text(encoding="utf-8") or 0) if checkpoint else 0.0
-        self._began = time.monotonic() - before
+        """Train, starting from a checkpoint if one is given."""
+        seconds = float((checkpoint / _COMPLETE).read_text(encoding="utf-8") or 0) if checkpoint else 0.0
+        self._began = time.monotonic() - seconds
         self.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
 
     @property
     def seconds(self) -> float:
-        """The seconds of training so far, also those up to the checkpoint that it was resumed from."""
+        """The seconds of training so far, including those before an interruption."""
         return time.monotonic() - self._began
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """The planned batches in their order, shared between processes."""
+        """Return a loader of the planned batches in order, divided between processes."""
         data: Any = self.train_dataset
         loader = DataLoader(
             data,
@@ -78,7 +78,7 @@ class HeadTrainer(Trainer):
         return prepared
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """AdamW with the two rates; biases and norms do not decay."""
+        """Return AdamW with the two learning rates, without weight decay of biases and norms."""
         if self.optimizer is None:
             module: Any = self.model if model is None else model
             groups: dict[tuple[float, float], list[nn.Parameter]] = {}
@@ -95,7 +95,7 @@ class HeadTrainer(Trainer):
         return self.optimizer
 
     def compute_loss(self, model: nn.Module, inputs: dict[str, Tensor], *_: Any, **__: Any) -> Tensor:
-        """The loss of a batch; correct decisions are counted on the device, and read only when they are logged."""
+        """Return the loss of a batch; correct decisions are counted on the device and read only for log entries."""
         outputs = model(**inputs)
         with torch.no_grad():
             correct = (outputs["logits"].argmax(dim=1) == inputs["labels"]).sum()
@@ -105,7 +105,7 @@ class HeadTrainer(Trainer):
         return loss
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Add the accuracy since the last entry; a loss that is no number ends the training."""
+        """Add the accuracy since the last entry; raise a ModelError if the loss is not finite."""
         if "loss" in logs:
             if not math.isfinite(logs["loss"]):
                 raise ModelError(
@@ -121,7 +121,7 @@ class HeadTrainer(Trainer):
         super().log(logs, start_time)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """The numbers of `validate`, logged; each process computes all of them."""
+        """Return and log the validation metrics; each process computes all of them."""
         assert self._validate is not None
         module: Any = self.model
         metrics = {f"eval_{name}": value for name, value in self._validate(module).items()}
@@ -131,7 +131,7 @@ class HeadTrainer(Trainer):
         return metrics
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:  # noqa: ARG002
-        """The weights of a checkpoint; tensors that several layers share are written once."""
+        """Write the weights of a checkpoint; shared tensors are written once."""
         folder = Path(output_dir or str(self.args.output_dir))
         folder.mkdir(parents=True, exist_ok=True)
         if self.args.should_save:
@@ -139,7 +139,7 @@ class HeadTrainer(Trainer):
             save_model(module, str(folder / "model.safetensors"))
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        # Trainer goes on from a checkpoint at which it was stopped early; resumed from the one before, it stops again.
+        # Without a checkpoint at an early stop, a resumed training stops again; with one, Trainer would continue.
         if self.control.should_training_stop and self.state.global_step < self.state.max_steps:
             return
         super()._save_checkpoint(model, trial)
@@ -150,7 +150,7 @@ class HeadTrainer(Trainer):
 
 
 class ReportingCallback(TrainerCallback):
-    """Calls `report` after every update."""
+    """A callback that reports progress after every update."""
 
     def __init__(self, report: ReportProgress, tokens: int) -> None:
         self._report = report
@@ -159,22 +159,22 @@ class ReportingCallback(TrainerCallback):
         self._logged: dict[str, float] = {}
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Start the clock; steps of a run that is resumed are not counted."""
+        """Start the clock; steps before an interruption do not count for the speed."""
         self._began = (time.monotonic(), state.global_step)
         self._report_progress(state)
 
     def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Keep the last numbers."""
+        """Store the last logged values."""
         self._logged |= kwargs["logs"]
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Tell the progress."""
+        """Report the progress."""
         self._report_progress(state)
 
     def _report_progress(self, state: Any) -> None:
-        began, at = self._began
+        began, first_step = self._began
         seconds = time.monotonic() - began
-        share = (state.global_step - at) / state.max_steps if state.max_steps else 0
+        share = (state.global_step - first_step) / state.max_steps if state.max_steps else 0
         notes = [f"loss {self._logged['loss']:.3f}"] if "loss" in self._logged else []
         if "accuracy" in self._logged:
             notes.append(f"accuracy {self._logged['accuracy']:.1f}%")
@@ -184,7 +184,7 @@ class ReportingCallback(TrainerCallback):
 
 
 def create_tensorboard_callback(folder: Path) -> TrainerCallback:
-    """Writes the logged numbers for TensorBoard."""
+    """Return a callback that logs to TensorBoard."""
     from torch.utils.tensorboard import SummaryWriter
     from transformers.integrations.integration_utils import TensorBoardCallback
 
@@ -193,12 +193,11 @@ def create_tensorboard_callback(folder: Path) -> TrainerCallback:
 
 
 def find_last_checkpoint(folder: Path) -> Path | None:
-    """The last whole checkpoint of a folder; those that are not whole are removed."""
-    found = [(int(path.name.rpartition("-")[2]), path) for path in folder.glob("checkpoint-*")]
-    whole = []
-    for step, path in found:
+    """Return the last complete checkpoint of a folder; delete incomplete ones."""
+    complete = []
+    for path in list(folder.glob("checkpoint-*")):
         if (path / _COMPLETE).is_file():
-            whole.append((step, path))
+            complete.append((int(path.name.rpartition("-")[2]), path))
         else:
             shutil.rmtree(path)
-    return max(whole)[1] if whole else None
+    return max(complete)[1] if complete else None

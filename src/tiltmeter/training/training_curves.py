@@ -1,4 +1,4 @@
-"""The curves of a training as a figure: loss, accuracy and learning rate."""
+"""A figure of the loss, accuracy and learning rate of a training."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,17 +10,17 @@ import vl_convert
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.style import SERIES
 
-# The panels: title, and the logged number of each line.
+# The title of each panel, and the logged value and name of each line.
 _PANELS: tuple[tuple[str, Mapping[str, str]], ...] = (
-    ("Loss", {"loss": "training", "eval_loss": "set aside"}),
-    ("Accuracy (%)", {"accuracy": "training", "eval_accuracy": "set aside"}),
+    ("Loss", {"loss": "training", "eval_loss": "validation"}),
+    ("Accuracy (%)", {"accuracy": "training", "eval_accuracy": "validation"}),
     ("Learning rate", {"learning_rate": "training"}),
 )
 _HEIGHT = 150
 
 
 def render_curves(log: Sequence[Mapping[str, float]]) -> str:
-    """The curves of the logged numbers as an SVG image."""
+    """Return the curves as an SVG image."""
     panels = [Panel(title, _plot_chart(log, lines)) for title, lines in _PANELS]
     figure = Figure(slug="curves", title="Training", caption="", panels=tuple(panels))
     return str(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))

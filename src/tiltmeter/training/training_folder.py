@@ -1,4 +1,4 @@
-"""The folder of a training: what it holds while it goes on, and whether it can be resumed."""
+"""The folder of a head, with the files of an unfinished training."""
 
 import hashlib
 import json
@@ -18,18 +18,18 @@ from tiltmeter.models.checkpoint import CONFIG
 from tiltmeter.models.head_config import KEY
 from tiltmeter.text_files import expand_home, read_json
 
-# Inside the folder of the head, until it is finished.
+# The subfolder of an unfinished training.
 _UNFINISHED = ".training"
 _OWN_PAIRS = "pairs"
 _SETTINGS = "settings.json"
 _LOCK = ".lock"
-# Bytes that are left on a disk that cannot take a file of weights.
+# With less free disk space in bytes, the disk is full: a file of weights does not fit.
 _NEARLY_FULL = 64 * 2**20
-# The folder of TensorBoard's files in that of the head.
+# The subfolder of the files of TensorBoard.
 TENSORBOARD = "tensorboard"
-# The files that make a head, besides its config: weights of all kinds, and what is saved with a tokenizer.
+# The files of a head besides its config: weights and tokenizer.
 # fmt: off
-_OF_A_HEAD = (
+_HEAD_FILES = (
     "*.safetensors", "*.safetensors.index.json", "adapter_config.json", "generation_config.json", "tokenizer*",
     "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json", "chat_template*",
 )
@@ -38,18 +38,18 @@ _OF_A_HEAD = (
 
 @dataclass(frozen=True)
 class TrainingFolder:
-    """The folder for a head, and in it the folder of the unfinished training."""
+    """The folder of a head, and in it the folder of an unfinished training."""
 
     out: Path
 
     @property
     def folder(self) -> Path:
-        """Token ids and checkpoints."""
+        """The folder of token ids and checkpoints."""
         return self.out / _UNFINISHED
 
     @property
     def own_pairs(self) -> Path:
-        """The pairs that were made for this training."""
+        """The folder of pairs that were created for this training."""
         return self.out / _OWN_PAIRS
 
     @property
@@ -59,54 +59,56 @@ class TrainingFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the folder holds a finished head: its config is written last."""
+        """Whether the folder contains a finished head: its config is written last."""
         return (self.out / CONFIG).is_file()
 
     def check(self, model: str, *, force: bool) -> None:
-        """Refuse a folder that cannot become that of a head for this model; nothing of a head or model is changed.
+        """Raise a UsageError if the folder cannot be used for a head of this model.
 
-        `force` allows a finished head or another training to be replaced, but no other model and no other files.
+        `force` allows to replace a finished head or another training, but not another model or other files.
         """
         if self.out.exists() and not self.out.is_dir():
             raise UsageError(f"{self.out} is a file; name a folder for the head with --out.")
         if self.out.resolve() == expand_home(model).resolve():
-            raise UsageError(f"{self.out} is the folder of the model itself; name another one for the head with --out.")
+            raise UsageError(f"{self.out} is the folder of the model itself; name another folder with --out.")
         if self.finished and not self._is_head:
             raise UsageError(
-                f"{self.out} holds a model that is no next-sentence head; name another folder for the head with --out."
+                f"{self.out} contains a model that is not a next-sentence head; name another folder with --out."
             )
         if self.finished and not force:
             self._remove_leftovers()
-            raise UsageError(f"{self.out} holds a finished head; name another folder, or pass --force to replace it.")
-        if not self.finished and not self._started and self._holds_other_files:
-            raise UsageError(f"{self.out} holds other files; name a new folder for the head with --out.")
+            raise UsageError(
+                f"{self.out} contains a finished head; name another folder with --out, or replace it with --force."
+            )
+        if not self.finished and not self._started and self._has_other_files:
+            raise UsageError(f"{self.out} contains other files; name a new folder with --out.")
 
     def prepare(self, settings: Mapping[str, Any], *, force: bool) -> None:
-        """Make the folder, or check that an unfinished training in it has the same settings.
+        """Create the folder, or raise a UsageError if it contains an unfinished training with other settings.
 
-        With `force`, whatever head or training was there is removed.
+        With `force`, an existing head or training is deleted.
         """
         if force:
             shutil.rmtree(self.folder, ignore_errors=True)
             if self.finished:
                 self._remove_head()
-        wanted = json.dumps(settings, indent=2, sort_keys=True, default=str)
+        text = json.dumps(settings, indent=2, sort_keys=True, default=str)
         path = self.folder / _SETTINGS
         if path.is_file():
-            there, now = read_json(path), json.loads(wanted)
-            if not isinstance(there, dict):
-                raise DataError(f"{path} is not as a training writes it; pass --force to start anew.")
-            if changed := sorted(key for key in {*there, *now} if there.get(key) != now.get(key)):
+            old, new = read_json(path), json.loads(text)
+            if not isinstance(old, dict):
+                raise DataError(f"{path} is damaged; start again with --force.")
+            if changed := sorted(key for key in {*old, *new} if old.get(key) != new.get(key)):
                 raise UsageError(
-                    f"{self.out} holds an unfinished training with other settings ({', '.join(changed)}); use the same "
-                    "to resume it, or pass --force to start anew."
+                    f"{self.out} contains an unfinished training with other settings ({', '.join(changed)}); use the "
+                    "same settings to continue it, or start again with --force."
                 )
             return
-        write_text(path, wanted)
+        write_text(path, text)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the folder for one training; a UsageError if another process has it, or if the disk gets full."""
+        """Lock the folder; raise a UsageError if another process uses it, or if the disk becomes full."""
         create_folder(self.out)
         path = self.out / _LOCK
         try:
@@ -115,30 +117,30 @@ class TrainingFolder:
                 path.unlink(missing_ok=True)
         except Timeout as error:
             raise UsageError(
-                f"Another training is going on in {self.out}; wait until it ends, or name another folder with --out."
+                f"{self.out} is used by another training; wait until it ends, or name another folder with --out."
             ) from error
-        # What is raised by a full disk: Python's, torch's and safetensors' errors.
+        # Errors of Python, torch and safetensors on a full disk.
         except (OSError, RuntimeError, SafetensorError) as error:
             if shutil.disk_usage(self.out).free > _NEARLY_FULL:
                 raise
             raise UsageError(
-                f"The disk of {self.out} is full; make space, and the same command resumes the training."
+                f"The disk of {self.out} is full; free disk space and run the same command again to continue."
             ) from error
 
     def clear(self) -> None:
-        """Remove the token ids and checkpoints of a finished training."""
+        """Delete the token ids and checkpoints of a finished training."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _remove_leftovers(self) -> None:
-        """Remove what is left of a training that was killed after its head was finished."""
+        """Delete the files of a training that was killed after its head was finished."""
         if self.folder.exists() or (self.out / _LOCK).exists():
             with suppress(Timeout, OSError), FileLock(self.out / _LOCK, timeout=0):
                 self.clear()
                 (self.out / _LOCK).unlink(missing_ok=True)
 
     def _remove_head(self) -> None:
-        """Remove the files of a finished head, its config last: one that stays would be loaded with the new ones."""
-        for pattern in _OF_A_HEAD:
+        """Delete the files of a head, because transformers would load them with the new ones; the config comes last."""
+        for pattern in _HEAD_FILES:
             for path in self.out.glob(pattern):
                 path.unlink()
         shutil.rmtree(self.out / TENSORBOARD, ignore_errors=True)
@@ -153,7 +155,7 @@ class TrainingFolder:
         return isinstance(config, dict) and KEY in config
 
     @property
-    def _holds_other_files(self) -> bool:
+    def _has_other_files(self) -> bool:
         own = (_UNFINISHED, _OWN_PAIRS, _LOCK)
         return self.out.is_dir() and any(path.name not in own for path in self.out.iterdir())
 
@@ -163,9 +165,9 @@ class TrainingFolder:
 
 
 def compute_files_digest(files: list[Path]) -> str:
-    """SHA-256 of the contents of files, in this order."""
-    found = hashlib.sha256()
+    """Return the SHA-256 of the contents of files in this order."""
+    digest = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Recipes of training: batch, rates, schedule, precision; the published ones and the default."""
+"""Recipes of training (hyperparameters): the published ones and the default."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -12,12 +12,12 @@ PRECISIONS: tuple[str, ...] = get_args(Precision)
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe:
-    """How a head is trained.
+    """The hyperparameters of a training.
 
-    An update of the weights takes `batch` x `accumulation` pairs on each device. `core_rate` and `head_rate` are the
-    highest learning rates of the model and of the new layers. `by_length`: a batch has pairs of about the same length.
-    `fresh_negatives`: from the second pass on, sentences that do not follow are drawn anew. `precision` `auto` is
-    bfloat16 where the device computes in it, else float32.
+    A weight update uses `batch` x `accumulation` pairs per device. `core_rate` and `head_rate` are the maximum learning
+    rates of the model and of the new layers. `by_length`: a batch has pairs of similar length. `fresh_negatives`: draw
+    new negative pairs from the second epoch (`passes`) on. `precision` `auto` is bfloat16 if the device supports it,
+    else float32.
     """
 
     name: str = "default"
@@ -26,7 +26,7 @@ class TrainingRecipe:
     core_rate: float = 1e-4
     head_rate: float = 1e-3
     schedule: Literal["cosine", "cosine_with_restarts"] = "cosine"
-    # The share of the updates in which the rates rise from 0; the published one is rounded down, plus 1.
+    # The share of updates with an increasing learning rate; the number of updates is rounded down, plus 1.
     warm_up: float = 0.05
     clip: float = 1.0
     weight_decay: float = 0.01
@@ -39,16 +39,16 @@ class TrainingRecipe:
     def __post_init__(self) -> None:
         for name in ("batch", "accumulation", "core_rate", "head_rate", "clip", "max_length", "passes"):
             if getattr(self, name) <= 0:
-                raise UsageError(f"{name.replace('_', ' ')} must be more than 0, not {getattr(self, name)}.")
+                raise UsageError(f"{name.replace('_', ' ')} must be greater than 0, not {getattr(self, name)}.")
         if not 0 <= self.warm_up < 1:
-            raise UsageError(f"The share of updates in which the rates rise is from 0 to 1, not {self.warm_up}.")
+            raise UsageError(f"--warm-up must be from 0 to below 1, not {self.warm_up}.")
         if self.precision not in PRECISIONS:
-            raise UsageError(f"{self.precision!r} is no precision; choose {', '.join(PRECISIONS)}.")
+            raise UsageError(f"--precision {self.precision} is not known; choose {', '.join(PRECISIONS)}.")
         if self.max_length < 8:
-            raise UsageError(f"Inputs of at most {self.max_length} tokens hold no two sentences; use 8 or more.")
+            raise UsageError(f"--max-length {self.max_length} is too short for two sentences; give 8 or more.")
 
     def count_warm_up_steps(self, steps: int) -> int:
-        """The number of updates in which the rates rise.
+        """Return the number of updates with an increasing learning rate.
 
         >>> PUBLISHED["gpt2"].count_warm_up_steps(15_625)
         157
@@ -56,9 +56,9 @@ class TrainingRecipe:
         return int(steps * self.warm_up) + 1
 
     def changed(self, **changes: Any) -> "TrainingRecipe":
-        """The recipe with those of the changes that are not None."""
-        given = {key: value for key, value in changes.items() if value is not None}
-        return replace(self, **given) if given else self
+        """Return the recipe with the changes that are not None."""
+        values = {key: value for key, value in changes.items() if value is not None}
+        return replace(self, **values)
 
 
 _COMMON = TrainingRecipe(
@@ -70,27 +70,26 @@ _COMMON = TrainingRecipe(
     by_length=False,
     fresh_negatives=False,
 )
-# Öztürk et al. 2023, section 5.2, and the thesis of Öztürk 2022, sections 3.2.2 and 4.1: by the kind of model they
-# trained so. Seed, schedule and warm-up are those of the released code.
+# Öztürk et al. (2023), section 5.2, and the thesis of Öztürk (2022), sections 3.2.2 and 4.1. Schedule and warm-up are
+# from the released code.
 PUBLISHED: dict[str, TrainingRecipe] = {
     "gpt2": replace(_COMMON, batch=4, accumulation=16, core_rate=5e-6, head_rate=1e-3, precision="float16"),
     "t5": replace(_COMMON, batch=24, accumulation=3, core_rate=5e-6, precision="float32"),
     "mt5": replace(_COMMON, batch=8, accumulation=8, core_rate=1e-4, precision="float32"),
 }
 RECIPES = ("default", "published")
-# The default rate of an adapter's weights, which start at zero.
+# The default learning rate of adapters.
 LORA_RATE = 2e-4
 
 
 def find_recipe(name: str, kind: Kind, model_type: str, *, lora: bool = False) -> TrainingRecipe:
-    """The recipe of a name for a model: `model_type` is that of its config."""
+    """Return the recipe of this name for a model; `model_type` is that of its config."""
     if name == "default":
         return TrainingRecipe(core_rate=LORA_RATE) if lora else TrainingRecipe()
     if name != "published":
-        raise UsageError(f"{name!r} is no recipe; choose {' or '.join(RECIPES)}.")
+        raise UsageError(f"--recipe {name} is not known; choose {' or '.join(RECIPES)}.")
     if kind == "masked":
         raise UsageError(
-            "There is no published recipe for masked models: the papers use BERT's own next-sentence head. Leave "
-            "--recipe out."
+            "--recipe published is not for masked models: the papers use the head of BERT itself; leave it out."
         )
     return PUBLISHED["gpt2" if kind == "causal" else "mt5" if model_type == "mt5" else "t5"]

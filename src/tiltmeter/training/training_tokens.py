@@ -1,4 +1,4 @@
-"""The pairs of a training as token ids: those of each pass, those set aside, and the held-out ones."""
+"""The pairs of a training as token ids: the pairs of each epoch, validation pairs and held-out pairs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,16 +16,15 @@ from tiltmeter.training.pairs_files import ArticlePairs
 from tiltmeter.training.tokenised_pairs import (
     CHUNK,
     TokenisedPairs,
-    compute_article_numbers,
     tokenise_pairs,
     with_fresh_negatives,
 )
 from tiltmeter.training.training_folder import TrainingFolder
 from tiltmeter.training.training_recipe import TrainingRecipe
 
-# One article in so many of the training's is set aside, to see how the training goes; at most so many pairs.
+# One in this number of training articles is set aside for validation during training, with at most this many pairs.
 SET_ASIDE = 100
-_MOST_SET_ASIDE = 2_000
+_MAX_VALIDATION_PAIRS = 2_000
 
 
 @dataclass(frozen=True)
@@ -39,19 +38,19 @@ class TrainingTokens:
 
 def tokenise_training(
     data: ArticlePairs,
-    space: TrainingFolder,
+    folder: TrainingFolder,
     base: CheckpointModel,
     head: HeadConfig,
     recipe: TrainingRecipe,
     seed: int,
     watch: ShowProgress,
 ) -> TrainingTokens:
-    """Write the pairs of a training as token ids, or open those that were written before."""
+    """Write the pairs of a training as token ids, or open existing files."""
     text = TokenizerText(base.tokenizer, base.config, base.kind)
 
     def write(name: str, batches: Iterator[pa.RecordBatch], total: int, **more: Any) -> TokenisedPairs:
         with watch(f"tokens of {name}") as report:
-            return tokenise_pairs(batches, space.folder / name, text, head, total=total, report=report, **more)
+            return tokenise_pairs(batches, folder.folder / name, text, head, total=total, report=report, **more)
 
     size = data.train.count_rows()
     passes: list[TokenisedPairs] = []
@@ -63,45 +62,45 @@ def tokenise_training(
             passes.append(write(f"pass-{number + 1}", pairs, size, prefixes=head.prefixes or None))
     set_aside = write("set-aside", _read_validation_pairs(data, seed), size // SET_ASIDE)
     held_out = write("held-out", data.held_out.to_batches(batch_size=CHUNK), data.held_out.count_rows())
-    for name, found in (("training", passes[0]), ("held-out", held_out)):
-        if not len(found):
-            raise UsageError(f"{data.folder} has no {name} pairs; make pairs of more articles.")
+    for name, tokens in (("training", passes[0]), ("held-out", held_out)):
+        if not len(tokens):
+            raise UsageError(f"{data.folder} has no {name} pairs; create pairs from more articles.")
     return TrainingTokens(
         TrainingBatches(passes, recipe.batch, seed=seed, by_length=recipe.by_length), set_aside, held_out
     )
 
 
 def _read_training_pairs(data: ArticlePairs, seed: int, number: int) -> Iterator[pa.RecordBatch]:
-    """The pairs of a pass, with no sentence of the pairs that are set aside."""
+    """Yield the pairs of an epoch, without the sentences of validation pairs."""
     pairs = _filter_articles(data, set_aside=False)
     if number:
         yield from with_fresh_negatives(pairs, seed, number)
         return
-    aside = {
+    validation = {
         sentence
         for batch in _read_validation_pairs(data, seed)
         for column in ("first", "second")
         for sentence in batch[column].to_pylist()
     }
-    yield from with_fresh_negatives(pairs, seed, number, only=aside)
+    yield from with_fresh_negatives(pairs, seed, number, only=validation)
 
 
 def _read_validation_pairs(data: ArticlePairs, seed: int) -> Iterator[pa.RecordBatch]:
-    """The pairs that are set aside; if they are of several articles, with no sentence of others."""
-    return with_fresh_negatives(_take_rows(_filter_articles(data, set_aside=True), _MOST_SET_ASIDE), seed, 0)
+    """Return the validation pairs; if there are several articles, without sentences of training articles."""
+    return with_fresh_negatives(_take_rows(_filter_articles(data, set_aside=True), _MAX_VALIDATION_PAIRS), seed, 0)
 
 
 def _filter_articles(data: ArticlePairs, *, set_aside: bool) -> Iterator[pa.RecordBatch]:
-    """The pairs whose first sentence is of an article that is set aside, or of another."""
+    """Yield the pairs whose first sentence is from an article that is set aside, or from the others."""
     for batch in data.train.to_batches(batch_size=CHUNK):
-        chosen = [(number % SET_ASIDE == 0) == set_aside for number in compute_article_numbers(batch)]
-        yield batch.filter(pa.array(chosen, pa.bool_()))
+        selected = [(number % SET_ASIDE == 0) == set_aside for number in batch["group"].to_pylist()]
+        yield batch.filter(pa.array(selected, pa.bool_()))
 
 
-def _take_rows(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    left = most
+def _take_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:
+    remaining = limit
     for batch in batches:
-        if left <= 0:
+        if remaining <= 0:
             return
-        yield batch.slice(0, left)
-        left -= min(left, len(batch))
+        yield batch.slice(0, remaining)
+        remaining -= min(remaining, len(batch))

@@ -14,14 +14,14 @@ ROLES = ("expected", "other")
 def ask(part: str, items: Sequence[BlankItem], text: Tokenizer, *, protocol: str) -> PartTrials:  # noqa: ARG001
     """Turn items into questions for the log-probability of every token of the two sentences."""
     if protocol not in ("published", PROTOCOL):
-        raise UsageError(f"Blanks have no protocol {protocol!r}; there is {PROTOCOL}.")
+        raise UsageError(f"There is no protocol {protocol!r} for blanks; choose {PROTOCOL}.")
     if text.kind != "causal" or text.start is None:
-        raise UnsupportedPart("A whole sentence is compared with another, which only a causal model can be asked.")
+        raise UnsupportedPart("Whole sentences are compared, which needs a causal model.")
     asked = PartTrials("causal", PROTOCOL)
     for item in items:
         encoded = text.encode([filled(item, item.expected), filled(item, item.other)])
         questions = tuple(
-            # The output at position i is the distribution of token i + 1, which is token i of the sentence.
+            # The input begins with the start token, so the output at position i predicts token i of the sentence.
             Question((text.start, *sentence.ids[:-1]), tuple(enumerate(sentence.ids)))
             for sentence in encoded
         )

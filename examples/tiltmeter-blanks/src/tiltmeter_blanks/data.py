@@ -1,4 +1,4 @@
-"""The data set: a file in this package."""
+"""The data set, which is a file of this package."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ DATASET = Dataset(
     "Sentences with a blank, an example",
     "CC0-1.0",
     "No citation: an example.",
-    "The sentences voice mild stereotypes.",
-    ("Made up, and few.",),
+    "The sentences contain mild stereotypes.",
+    ("Invented, and few.",),
     (Source("en", None, "jsonl", Path(__file__).with_name("blanks.jsonl")),),
 )

@@ -8,7 +8,7 @@ from tiltmeter.forms.fields import Fields
 
 @dataclass(frozen=True, slots=True)
 class BlankItem:
-    """A sentence with a blank `_`, the stereotypical word for it (`expected`) and another one."""
+    """A sentence with a blank `_`, the stereotypical word for it (`expected`) and another word."""
 
     id: str
     language: str
@@ -19,7 +19,7 @@ class BlankItem:
 
 
 def read(fields: Fields) -> BlankItem | None:
-    """Make an item of the fields, or add problems to them."""
+    """Return the item of a record; report problems to `fields`."""
     item = BlankItem(
         fields.text("id"),
         fields.language(),
@@ -29,13 +29,13 @@ def read(fields: Fields) -> BlankItem | None:
         fields.text("other"),
     )
     if item.sentence.count("_") != 1:
-        fields.note("no-blank", "sentence", "should hold one _, where the words go")
+        fields.note("no-blank", "sentence", "should contain exactly one _, the place of the words")
         return None
     return item
 
 
 def filled(item: BlankItem, word: str) -> str:
-    """The sentence with the blank replaced by a word."""
+    """Return the sentence with a word in the blank."""
     return item.sentence.replace("_", word)
 
 

@@ -17,20 +17,20 @@ from tiltmeter.measures.records import (
 )
 from tiltmeter.measures.standard_errors import Floats
 
-# The roles and columns that a score table must have for this measure.
+# The roles and columns that this measure needs in a score table.
 NEEDS_ROLES = ("expected", "other")
 NEEDS_COLUMNS = ("topic",)
 
 
 def preference(roles: Roles) -> Floats:
-    """100 for an item whose expected word has the higher score, 50 for a tie, else 0."""
+    """Return 100 for items whose expected word has the higher score, 50 for ties, and 0 for the others."""
     expected, other = roles["expected"], roles["other"]
     return 50.0 * np.array([(expected > other).astype(float) + (expected >= other)])
 
 
 BLANK_SCORE = Measure(
     "blank score",
-    "the percentage of sentences in which the expected word is the likelier one; 50 is no bias",
+    "the percentage of sentences in which the expected word is more likely; 50 is no bias",
     axis="expected word preferred, % of sentences",
     ideal=50.0,
     bias_direction=1,
@@ -56,7 +56,7 @@ MEASURES = (BLANK_SCORE,)
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """The records of a score table: over all items, and by topic."""
+    """Return the records of a score table, over all items and by topic."""
     return [
         record
         for key, rows in split_by_key(scores)

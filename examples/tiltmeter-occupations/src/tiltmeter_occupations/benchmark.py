@@ -1,4 +1,4 @@
-"""The benchmark: how much likelier the sentence with `she` is than that with `he`, for causal models."""
+"""The benchmark: the log-probability of a sentence with `she` minus that with `he`, for causal models."""
 
 from collections.abc import Callable, Sequence
 

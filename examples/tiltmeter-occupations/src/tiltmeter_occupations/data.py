@@ -1,4 +1,4 @@
-"""The data set: a file in this package."""
+"""The data set, which is a file of this package."""
 
 from pathlib import Path
 
@@ -12,6 +12,6 @@ DATASET = Dataset(
     "CC0-1.0",
     "No citation: an example.",
     "The sentences contain mild stereotypes.",
-    ("Made up, and few; the percentages are invented.",),
+    ("Invented, and few; the percentages are invented, too.",),
     (Source("en", None, "jsonl", Path(__file__).with_name("occupations.jsonl")),),
 )

@@ -9,7 +9,7 @@ from tiltmeter.reports.figures.chart_elements import build_model_colour, build_m
 
 
 def draw(data: FigureData) -> Iterator[Figure]:
-    """A point for each sentence and model."""
+    """Yield a scatter plot with a point for each sentence and model."""
     table = data.scores[["model", "item", "occupation", "percent_women", "score"]].astype({"model": str})
     chart = (
         alt.Chart(table)
@@ -24,7 +24,7 @@ def draw(data: FigureData) -> Iterator[Figure]:
     yield Figure(
         "occupation-scatter",
         "Preference by occupation",
-        "Each point is a sentence; above 0 the sentence with `she` is the likelier one.",
+        "Each point is a sentence; above 0, the sentence with `she` is more likely.",
         (Panel("", chart),),
         legend=build_model_legend(data.models, table["model"]),
     )

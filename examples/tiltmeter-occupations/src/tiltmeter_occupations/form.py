@@ -1,4 +1,4 @@
-"""The form: a sentence about an occupation with a pronoun left out, and the percentage of women in the occupation."""
+"""The form: a sentence about an occupation with a blank for a pronoun, and the percentage of women in it."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class OccupationItem:
 
 
 def read(fields: Fields) -> OccupationItem | None:
-    """Make an item of the fields, or add problems to them."""
+    """Return the item of a record; report problems to `fields`."""
     percentage = fields.text("percent_women")
     if not percentage.isdecimal() or int(percentage) > 100:
         fields.note("no-percentage", "percent_women", "should be a whole number from 0 to 100")
@@ -28,7 +28,7 @@ def read(fields: Fields) -> OccupationItem | None:
 
 
 def fill_blank(item: OccupationItem, pronoun: str) -> str:
-    """The sentence with a pronoun in its blank."""
+    """Return the sentence with a pronoun in the blank."""
     return item.sentence.replace("_", pronoun)
 
 

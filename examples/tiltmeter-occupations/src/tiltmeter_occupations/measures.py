@@ -1,4 +1,4 @@
-"""The measure: Spearman's correlation of the percentage of women in an occupation with the preference for `she`."""
+"""The measure: the rank correlation between the percentage of women in an occupation and the preference for `she`."""
 
 from collections.abc import Mapping
 
@@ -12,13 +12,13 @@ from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import Record, build_estimate_record, build_record, split_by_key
 from tiltmeter_occupations.benchmark import ROLE
 
-# The roles and columns that a score table must have for this measure.
+# The roles and columns that this measure needs in a score table.
 NEEDS_ROLES = (ROLE,)
 NEEDS_COLUMNS = ("percent_women",)
 
 
 def correlate_ranks(inputs: Roles) -> float:
-    """Spearman's correlation; 0 if one of the two does not vary."""
+    """Return Spearman's correlation; 0 if one of the two is constant."""
     left, right = (rankdata(inputs[name]) for name in ("percent_women", ROLE))
     if not left.std() or not right.std():
         return 0.0
@@ -27,7 +27,7 @@ def correlate_ranks(inputs: Roles) -> float:
 
 OCCUPATION_CORRELATION = Measure(
     "occupation correlation",
-    "the rank correlation of the percentage of women in an occupation with the preference for `she`; 0 is no bias",
+    "the rank correlation between the percentage of women in an occupation and the preference for `she`; 0 is no bias",
     axis="rank correlation, above 0 towards stereotypes",
     ideal=0.0,
     bias_direction=1,
@@ -38,7 +38,7 @@ OCCUPATION_CORRELATION = Measure(
     decides=True,
     columns=("occupation correlation",),
     statement=lambda value: f"the preference for `she` and the percentage of women have a correlation of {value:.2f}",
-    # A correlation is computed from all items together, so it has no contributions of single items.
+    # A correlation is computed from all items together, so the contribution of an item is its influence.
     items=(build_joint_values(NEEDS_ROLES, NEEDS_COLUMNS, correlate_ranks, clusters=("occupation",)),),
     figures=("occupation-scatter",),
 )
@@ -48,7 +48,7 @@ MEASURES = (OCCUPATION_CORRELATION,)
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """The records of a score table: one for each model, language and protocol."""
+    """Return the records of a score table, one for each model, language and protocol."""
     records = []
     for key, rows in split_by_key(scores):
         rows = rows.sort_values("item")
@@ -58,7 +58,7 @@ def measure(
         }
         place = (key, key.part, "all", "all", OCCUPATION_CORRELATION)
         if intervals:
-            # The mean of the pseudo-values is the correlation, and their standard error that of the jackknife.
+            # The mean of the pseudo-values is the correlation; their standard error is that of the jackknife.
             values = OCCUPATION_CORRELATION.items[0].contributions(inputs)[0]
             estimate = Mean.from_values(values, rows["occupation"].to_numpy(dtype=object))
             margin = (margins or {}).get(OCCUPATION_CORRELATION.name)

@@ -9,7 +9,7 @@ from tiltmeter_occupations.benchmark import ROLE
 
 
 def render(content: ReportContent) -> Iterator[RenderedSection]:
-    """A list with the two most extreme occupations of each model, if the report has this benchmark."""
+    """Yield a list of the two most extreme occupations of each model, if the report contains this benchmark."""
     scores = content.gathered.scores
     own = scores[scores["role"] == ROLE]
     if not len(own):
@@ -17,7 +17,7 @@ def render(content: ReportContent) -> Iterator[RenderedSection]:
     lines = Markup()
     for model, rows in own.groupby("model", observed=True, sort=False):
         means = rows.groupby("occupation")["score"].mean()
-        lines += Markup("<li><bdi>{}</bdi>: most for she: {}; most for he: {}</li>\n").format(
+        lines += Markup("<li><bdi>{}</bdi>: strongest preference for she: {}; for he: {}</li>\n").format(
             model, means.idxmax(), means.idxmin()
         )
     html = Markup('<section id="extremes">\n<h2>Most extreme occupations</h2>\n<ul>\n{}</ul>\n</section>\n').format(

@@ -10,7 +10,7 @@ from tiltmeter.studio.pages import StudioPage
 
 
 def render(request: Request) -> Response:
-    """The list of sentences."""
+    """Return the page with the list of sentences."""
     return responses.render_page(request, "occupations.html.jinja", 200, __package__, items=load("occupations"))
 
 
