@@ -1,4 +1,4 @@
-"""The words of a sentence that are spelt most like a term."""
+"""Find the words of a sentence whose spelling is closest to a term."""
 
 from difflib import get_close_matches
 
@@ -6,12 +6,12 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.word_difference import find_word_spans
 
-# As in Öztürk's thesis (2022, section 3.1.4), which leaves out terms of several words.
+# From Öztürk's thesis (2022, section 3.1.4), which omits terms of several words.
 CUTOFF = 0.4
 
 
 def find_closest_words(term: str, sentence: str, *, count: int = 3, cutoff: float = CUTOFF) -> list[str]:
-    """The words of the sentence that are most like the term, best first; for a term of several words, runs of as many.
+    """Return the words of a sentence that are closest to a term, best first; for a term of n words, sequences of n.
 
     >>> find_closest_words("Norwegisch", "Die BLANK Norweger tanzten.")
     ['Norweger']

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from tiltmeter.database.row_checksum_database import RowChecksumDatabase
 from tiltmeter.making.review.review_rule import ReviewDecision
+from tiltmeter.making.timestamp import get_timestamp
 
 REVIEW_SCHEMA = """
 CREATE TABLE IF NOT EXISTS reviewers (
@@ -97,10 +97,6 @@ class AppliedOutcome:
     accepted: list[str]
 
 
-def _get_timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 class ReviewTables(RowChecksumDatabase):
     """Reviewers, decisions and slots. Methods that write do so inside `transaction()` of the caller."""
 
@@ -108,7 +104,7 @@ class ReviewTables(RowChecksumDatabase):
 
     def add_reviewer(self, name: str) -> None:
         """Add a reviewer, unless there is one with this name."""
-        self._db.execute("INSERT OR IGNORE INTO reviewers VALUES (?, ?)", [name, _get_timestamp()])
+        self._db.execute("INSERT OR IGNORE INTO reviewers VALUES (?, ?)", [name, get_timestamp()])
 
     def list_reviewer_names(self) -> list[str]:
         """All reviewers, in the order in which they were added."""
@@ -133,7 +129,7 @@ class ReviewTables(RowChecksumDatabase):
         self._db.execute(
             "UPDATE decisions SET undone_at = ?, blind = blind AND ? "
             "WHERE item = ? AND reviewer = ? AND adjudicates = ? AND undone_at IS NULL",
-            [_get_timestamp(), revealed, *key],
+            [get_timestamp(), revealed, *key],
         )
         cursor = self._db.execute(
             "INSERT INTO decisions (item, reviewer, verdict, texts, accepted, comment, via, shown, adjudicates, blind, "
@@ -149,7 +145,7 @@ class ReviewTables(RowChecksumDatabase):
                 decision.shown,
                 decision.adjudicates,
                 not revealed and not decision.adjudicates,
-                _get_timestamp(),
+                get_timestamp(),
             ],
         )
         assert cursor.lastrowid is not None
@@ -173,7 +169,7 @@ class ReviewTables(RowChecksumDatabase):
         revealed = self.is_revealed(decision.item, decision.reviewer)
         self._db.execute(
             "UPDATE decisions SET undone_at = ?, blind = blind AND ? WHERE id = ?",
-            [_get_timestamp(), revealed, decision.number],
+            [get_timestamp(), revealed, decision.number],
         )
 
     def decisions(self, item: str | None = None, *, undone: bool = False) -> Iterator[ReviewDecision]:
@@ -223,12 +219,12 @@ class ReviewTables(RowChecksumDatabase):
 
     def reveal(self, item: str, reviewer: str) -> None:
         """Record that a reviewer was shown the decisions of others on an item."""
-        self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, _get_timestamp()])
+        self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, get_timestamp()])
 
     def reveal_all(self, reviewer: str) -> None:
         """Record that a reviewer was shown all decisions that there are, withdrawn ones included."""
         self._db.execute(
-            "INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, _get_timestamp()]
+            "INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, get_timestamp()]
         )
 
     def is_revealed(self, item: str, reviewer: str) -> bool:
@@ -255,7 +251,7 @@ class ReviewTables(RowChecksumDatabase):
     def add_question(self, item: str, reviewer: str, question: str) -> int:
         """Record what a reviewer asks about an item; its number."""
         query = "INSERT INTO questions (item, reviewer, question, at) VALUES (?, ?, ?, ?)"
-        cursor = self._db.execute(query, [item, reviewer, question, _get_timestamp()])
+        cursor = self._db.execute(query, [item, reviewer, question, get_timestamp()])
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
@@ -263,7 +259,7 @@ class ReviewTables(RowChecksumDatabase):
         """Record the answer to a question."""
         self._db.execute(
             "UPDATE questions SET answer = ?, answered_by = ?, answered_at = ? WHERE id = ?",
-            [answer, by, _get_timestamp(), number],
+            [answer, by, get_timestamp(), number],
         )
 
     def questions(self, item: str | None = None) -> list[ReviewQuestion]:
