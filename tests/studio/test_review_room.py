@@ -161,7 +161,7 @@ def test_texts_say_what_they_are_and_in_which_language(workspace: Path) -> None:
         assert page.count('<p class="language">English</p>') == page.count('<p class="language">Spanish</p>') == 5
         assert 'aria-label="unrelated, Spanish"' in page
         empty = htmx(ana, f"/review/check?{P}", {"item": "i0", "text:candidates[2].word": " "}).text
-        assert "The text unrelated of i0 would be empty" in empty
+        assert "unrelated of i0 is empty" in empty
         htmx(ana, f"/review/ask?{P}", {"item": "i0", "question": "A dialect?"})
         asked = eva.get(f"/review/questions?{P}").text
         assert re.search('<dt>anti-stereotype</dt><dd lang="en" dir="auto">gruff', asked)
@@ -197,7 +197,7 @@ def test_a_text_that_changed_meanwhile_is_not_decided_on(workspace: Path) -> Non
         with open_project(workspace / "project") as project, project.store.begin_transaction():
             project.store.set_text("i0", "text", "context", BETTER, step="repair", by="x", why="")
         answer = decide(ana, page)
-        assert (answer.status_code, "changed since it was shown" in answer.text) == (400, True)
+        assert (answer.status_code, "changed since" in answer.text) == (400, True)
 
 
 def test_who_one_is(workspace: Path) -> None:

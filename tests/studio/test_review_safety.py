@@ -221,7 +221,7 @@ def test_reviewers_elsewhere_see_neither_paths_nor_commands(workspace: Path) -> 
     assert "You are not a reviewer of this project yet" in pages[2].text
     assert "Settle them, publish them too" in pages[6].text
     assert "Edition 1" in pages[7].text
-    assert "Somebody else is publishing" in pages[8].text
+    assert "Another user or command" in pages[8].text
 
 
 def test_of_posts_at_once_by_one_reviewer_the_last_counts_once(workspace: Path) -> None:

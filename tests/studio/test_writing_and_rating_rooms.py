@@ -38,7 +38,7 @@ def test_writing_with_a_quota_and_checks(clients: tuple[TestClient, TestClient])
     assert 'lang="sk"' in page
     checked = htmx(ana, f"/review/write/check?{P}", {"text:sentence": "They slept."}).text
     assert "not in the first person" in checked
-    assert "no translation" in checked
+    assert "translation is missing" in checked
     good = {"text:sentence": "I swept.", "text:translation": "Pozametala som."}
     assert "The checks find nothing." in htmx(ana, f"/review/write/check?{P}", good).text
     assert "w-1 is stored." in write(ana, "I swept.", "Pozametala som.")
@@ -68,7 +68,7 @@ def test_rating_is_blind_first(clients: tuple[TestClient, TestClient]) -> None:
     assert "w-1 is rated 2 in gender." in answer
     assert re.search("Written about.*tidy", answer)
     refused = htmx(ida, f"/review/rate/undo?{P}")
-    assert "so it stands" in refused.text
+    assert "cannot be changed" in refused.text
     proposed = {"unit": "w-1", "task": "fit", "step": "5", "text:sentence": "I swept the floor."}
     answer = htmx(ida, f"/review/rated?{P}", proposed).text
     assert "Nothing is left" in answer
@@ -89,7 +89,7 @@ def test_repeated_posts_are_stored_once(clients: tuple[TestClient, TestClient], 
         blind = list(threads.map(lambda step: rate(ida, "gender", step), steps))
         # The answer to the first shows the label, so the others would not be blind.
         assert [one.status_code for one in blind].count(200) == 1
-        assert all("so it stands" in one.text for one in blind if one.status_code != 200)
+        assert all("cannot be changed" in one.text for one in blind if one.status_code != 200)
         fit = list(threads.map(lambda step: rate(ida, "fit", step), steps))
         assert all(one.status_code == 200 for one in fit)
     assert rate(ida, "fit", "5").status_code == 200

@@ -341,7 +341,7 @@ class Review:
     def _entry(self, item: str) -> ProjectItem:
         entry = self._store.item(item)
         if entry.stage == "source":
-            raise UsageError(f"{item} is not translated yet; run `tiltmeter make translate` first.")
+            raise UsageError(f"{item} is not translated yet.")
         if entry.dropped_in not in (None, "review"):
             raise UsageError(f"{item} was dropped in the step {entry.dropped_in}: {entry.dropped}.")
         return entry
