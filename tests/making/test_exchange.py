@@ -1,7 +1,5 @@
 """Export and import of CSV, XLSX and XLIFF: texts and decisions survive, and conflicts are named row by row."""
 
-import csv
-import io
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -154,16 +152,6 @@ def test_rows_that_are_not_of_the_project(translated: Project, tmp_path: Path) -
     ]
     for conflict, parts in zip(conflicts, expected, strict=True):
         assert_mentions(str(conflict), *parts)
-
-
-def test_csv_as_spreadsheets_write_it(translated: Project, tmp_path: Path) -> None:
-    path = tmp_path / "review.csv"
-    export_project(translated, path, format="csv")
-    rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
-    text = io.StringIO()
-    csv.writer(text, delimiter=";", lineterminator="\r\n").writerows(rows)
-    path.write_text(text.getvalue(), encoding="utf-8", newline="")
-    assert import_project(translated, path, format="csv", reviewer="Ana").conflicts == []
 
 
 @pytest.mark.parametrize(

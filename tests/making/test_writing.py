@@ -17,7 +17,6 @@ from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.publication import publish_project
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.writing.speaker_patterns import find_gender_cue, is_first_person
 from tiltmeter.making.writing.written_item_ratings import drop_rejected, open_rating
 from tiltmeter.making.writing.written_items import (
     add_written_item,
@@ -133,27 +132,6 @@ def test_plans_of_writing_that_cannot_be_read(written: Project, old: str, new: s
     (written.folder / "writing.toml").write_text(GEST.replace(old, new), encoding="utf-8")
     with raises_mentioning(DataError, "writing.toml", *parts):
         load_writing_plan(written)
-
-
-@pytest.mark.parametrize(
-    ("text", "first", "cue"),
-    [
-        ("I swept the floor.", True, ""),
-        ("My hands were cold.", True, ""),
-        ("People sweep floors.", False, ""),
-        ("As a young woman, I was shy.", True, "As a young woman"),
-        ("I'm a good father.", True, "I'm a good father"),
-        ("I talked to a woman.", True, ""),
-    ],
-)
-def test_checks_of_english(text: str, first: bool, cue: str) -> None:
-    assert is_first_person(text, "en") == first
-    assert find_gender_cue(text, "en") == cue
-
-
-def test_a_slavic_source_is_neutral_by_the_rules() -> None:
-    assert find_gender_cue("Bola som doma.", "sk") == "bola som"
-    assert find_gender_cue("Som doma.", "sk") == ""
 
 
 def test_gendered_pairs_are_checked(tmp_path: Path) -> None:

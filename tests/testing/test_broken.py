@@ -186,7 +186,7 @@ BROKEN_MODELS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("fault", BROKEN_MODELS)
 def test_models(fault: str) -> None:
     changes, part = BROKEN_MODELS[fault]
-    with raises_mentioning(AssertionError, "model 'one'", part):
+    with raises_mentioning(AssertionError, "model 'fake:one'", part):
         check_model(fake_model(**changes))
 
 
@@ -201,7 +201,7 @@ def test_models_that_do_not_store_answers_or_share_a_fingerprint() -> None:
     exec(FAKE, space)
     with raises_mentioning(AssertionError, "does not store"):
         check_model(space["Fake"]("one"))
-    with raises_mentioning(AssertionError, "same fingerprint as 'one'"):
+    with raises_mentioning(AssertionError, "same fingerprint as 'fake:one'"):
         check_model(fake_model(), fake_model())
 
 

@@ -229,7 +229,6 @@ def _index_by_id(lines: str) -> dict[str, dict[str, Any]]:
 
 
 def _copy_edition(source: Path, out: Path) -> None:
-    """Copy the files of an edition to a folder, `edition.json` last."""
     for name in (PUBLISHED_ITEMS, TRANSLATIONS, CARD, CHANGELOG, EDITION):
         if (source / name).exists():
             with write_atomically(out / name) as part:

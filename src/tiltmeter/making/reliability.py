@@ -7,7 +7,7 @@ over the distinct rows: the same bootstrap, but much faster.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -42,14 +42,7 @@ class Agreement:
 
     def to_json(self) -> dict[str, Any]:
         """Return the agreement as JSON values."""
-        return {
-            "name": self.name,
-            "value": self.value,
-            "interval": list(self.interval) if self.interval else None,
-            "items": self.items,
-            "observed": self.observed,
-            "reason": self.reason,
-        }
+        return asdict(self)
 
     def __str__(self) -> str:
         """Return one line of text.
@@ -137,7 +130,6 @@ def _sort_rows(rows: Counter[Any]) -> Counter[Any]:
 
 
 def _sort_values(values: Iterable[Any], level: Level) -> tuple[Any, ...]:
-    """Return the ratings that are not None, sorted."""
     present = [value for value in values if value is not None]
     return tuple(sorted(present, key=str)) if level == "nominal" else tuple(sorted(present))
 

@@ -151,7 +151,6 @@ def apply_corrections(project: Project, path: Path, *, by: str) -> CorrectionSum
 
 
 def _apply_row(project: Project, action: str, row: Mapping[str, str], by: str) -> bool:
-    """Apply a row of corrections; return whether anything changed."""
     item, why = row.get("item", "").strip(), row.get("reason", "")
     if action == "correct":
         return _correct_texts(project, item, {row.get("field", "").strip(): row.get("text", "")}, by=by, why=why)

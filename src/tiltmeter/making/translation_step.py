@@ -27,7 +27,7 @@ from tiltmeter.making.unrecorded_work import UnrecordedWork
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
 from tiltmeter.translators.batch_translation import list_pending, translate_all
-from tiltmeter.translators.cost import count_characters, require_consent
+from tiltmeter.translators.cost import require_consent
 from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.word_alignment import Eflomal
 
@@ -55,7 +55,6 @@ class TranslationSummary:
     items: int = 0
     blanks: Counter[str] = field(default_factory=Counter)
     not_translated: int = 0
-    sent_characters: int = 0
     seconds: float = 0.0
 
 
@@ -134,7 +133,6 @@ def _translate_items(
     with TranslationStore(get_cache_folder() / "translations.sqlite") as cache:
         new = _list_pending(project, translator, entries, cache)
         require_consent(yes, translator, {language: new})
-        summary.sent_characters = count_characters({language: new})
         work = _WorkCount(project, translator.name, new, summary, began)
         report(Progress(0, len(entries)))
         for start in range(0, len(entries), _BATCH):
@@ -214,7 +212,6 @@ def _list_pending(
 
 
 def _select_known(translator: Translator, texts: Iterable[str]) -> list[str]:
-    """Return the texts that the system can translate."""
     texts = list(texts)
     unknown = set(translator.list_untranslatable(texts)) if isinstance(translator, PartialTranslator) else set()
     return [text for text in texts if text not in unknown]
@@ -358,7 +355,6 @@ def _settle_context(
 
 
 def _restore_by_alignment(project: Project, aligner: Eflomal, summary: TranslationSummary) -> None:
-    """Restore lost blanks by aligning all filled contexts of the project with their sources."""
     store = project.store
     lost = [stored.finding for stored in store.findings(kinds=("open",)) if stored.finding.rule == NOT_RESTORED]
     if not lost:

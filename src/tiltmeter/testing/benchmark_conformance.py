@@ -113,7 +113,6 @@ def _check_item(require: Require, benchmark: Benchmark, item: Any) -> None:
 
 
 def _list_digests(asked: PartTrials) -> dict[str, list[list[bytes]]]:
-    """Return the digests of the questions by item and trial."""
     digests: dict[str, list[list[bytes]]] = {}
     for trial in asked.trials:
         digests.setdefault(trial.item.id, []).append([question.digest for question in trial.questions])

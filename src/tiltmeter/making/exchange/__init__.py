@@ -259,7 +259,6 @@ def _find_conflicts(
 
 
 def _explain_change(project: Project, row: TextRow, current: str) -> str:
-    """Explain why the translation in the file differs from the project's."""
     history = project.store.list_history(row.item)
     if any(row.translation in (change.before, change.after) for change in history if change.field == row.field):
         return f"the text was changed to {current!r} since the export"

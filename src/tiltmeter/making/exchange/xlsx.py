@@ -66,7 +66,6 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
 
 
 def _reject_long_texts(rows: Sequence[TextRow], path: Path) -> None:
-    """Raise a DataError if a text is too long for a cell."""
     for row in rows:
         for name, text in asdict(row).items():
             if len(text) > _LONGEST_CELL:

@@ -87,7 +87,6 @@ class _Candidate:
 def _find_candidates(
     draft: Draft, name: str, context: str, resources: RepairResources, usage: "_WordUsage"
 ) -> list[_Candidate]:
-    """Return all candidates, best first."""
     term, sentence = draft.texts[name], draft.texts[context]
     candidates = [
         _Candidate(word, _SPELLING * _compute_similarity(word, term)) for word in find_closest_words(term, sentence)
@@ -195,7 +194,6 @@ class _TermSearch:
             yield run
 
     def _get_text_between(self, place: int) -> str:
-        """Return the text between a token and the next."""
         return self.sentence[self.aligned.target[place].end : self.aligned.target[place + 1].start]
 
     def _share(self, place: int) -> float:

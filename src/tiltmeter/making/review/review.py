@@ -76,7 +76,6 @@ class Review:
     def list_queue(self, state: ReviewState | None = None) -> list[QueueEntry]:
         """Return the items of the queue in order, including reviewed ones; in one state, or in any."""
         self._queue.refresh()
-        now = self._clock()
         return [
             QueueEntry(
                 entry.item,
@@ -85,7 +84,6 @@ class Review:
                 entry.state,
                 tuple(dict.fromkeys(problem.reason for problem in self._queue.problems(entry.item))),
                 entry.decisions,
-                self._queue.count_reservations(entry.item, now),
             )
             for entry in self._queue.entries()
             if state in (None, entry.state)
@@ -100,11 +98,6 @@ class Review:
         with self._begin_transaction(synced=False):  # a reservation may be lost if the machine fails
             item = self._queue.take(name, self._clock(), self._held, skip)
             return self._build_view(self._entry(item), name) if item else None
-
-    def release(self, reviewer: str, item: str) -> None:
-        """Delete the reservation of an item without a decision."""
-        with self._begin_transaction():
-            self._queue.free(item, self._find_reviewer(reviewer))
 
     def show(self, item: str, reviewer: str) -> ReviewItem:
         """Return an item as a reviewer sees it, without reserving it."""

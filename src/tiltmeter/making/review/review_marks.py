@@ -85,7 +85,6 @@ def mark_changes(before: str, after: str) -> list[MarkedPiece]:
 
 
 def _join_pieces(pieces: Iterable[MarkedPiece]) -> list[MarkedPiece]:
-    """Join consecutive pieces of the same kind."""
     joined: list[MarkedPiece] = []
     for piece in pieces:
         if joined and joined[-1].kind == piece.kind:

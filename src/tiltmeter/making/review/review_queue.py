@@ -129,10 +129,6 @@ class ReviewQueue:
         """Return the open problems of an item."""
         return self._problems.get(item, [])
 
-    def count_reservations(self, item: str, now: float) -> int:
-        """Return the number of people for whom an item is reserved."""
-        return sum(held.expires > now for held in self._known.slots.get(item, {}).values())
-
     def count_decided(self, reviewer: str) -> int:
         """Return the number of items that a reviewer has decided on."""
         return len(self._known.decided.get(reviewer, ()))

@@ -67,7 +67,7 @@ def format_field(field: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """An item in the queue: its state, the reasons for the review, and the numbers of decisions and reservations."""
+    """An item in the queue: its state, the reasons for the review, and the number of decisions."""
 
     item: str
     part: str
@@ -75,7 +75,6 @@ class QueueEntry:
     state: ReviewState
     reasons: tuple[str, ...]
     decisions: int
-    reservations: int
 
 
 @dataclass(frozen=True, slots=True)
