@@ -1,4 +1,4 @@
-"""Two commands or two people at once, and settings that change on the way."""
+"""Two commands or two people at the same time, and settings that change in between."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from perf.breaking_engine import BreakingEngine
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.making import repair_step
 from tiltmeter.making.exchange import build_export_rows
@@ -20,12 +21,6 @@ from tiltmeter.making.source_corrections import apply_corrections, correct_item
 from tiltmeter.making.translation_step import translate_project
 
 
-@pytest.fixture
-def translated(project: Project) -> Project:
-    translate_project(project, BreakingEngine(way="dropped"))
-    return project
-
-
 def test_steps_wait_for_each_other(translated: Project, tmp_path: Path) -> None:
     corrections = tmp_path / "c.csv"
     corrections.write_text("item,action,field,text,reason\n", encoding="utf-8")
@@ -36,7 +31,7 @@ def test_steps_wait_for_each_other(translated: Project, tmp_path: Path) -> None:
             lambda: publish_project(translated, tmp_path / "out", open_items="keep", licence="MIT"),
             lambda: apply_corrections(translated, corrections, by="Ana"),
         ):
-            with pytest.raises(UsageError, match="Another command is at work on"):
+            with raises_mentioning(UsageError, "Another command", str(translated.folder)):
                 step()
     assert not (tmp_path / "out").exists()
     repair_project(translated)
@@ -44,7 +39,7 @@ def test_steps_wait_for_each_other(translated: Project, tmp_path: Path) -> None:
 
 def test_a_project_is_started_once(tmp_path: Path, project: Project) -> None:
     (tmp_path / "new").mkdir()
-    with lock_project(tmp_path / "new"), pytest.raises(UsageError, match="Another command is at work"):
+    with lock_project(tmp_path / "new"), raises_mentioning(UsageError, "Another command", str(tmp_path / "new")):
         create_project(tmp_path / "new", project.settings.source, language="es", system="deepl")
     assert [path.name for path in (tmp_path / "new").iterdir()] == [".lock"]
 
@@ -90,13 +85,13 @@ def test_progress_counts_what_each_reviewer_has_left(translated: Project) -> Non
     for name in ("Ana", "Eva"):
         review.decide(name, "i3", "accept")
     review.decide("Ana", "i0", "accept")
-    # i3 has its two decisions; i0 wants one more, of somebody else; i1 and i2 want two.
+    # i3 has two decisions; i0 needs one more, from somebody else; i1 and i2 need two.
     assert review.progress().reviewers == {"Ana": (2, 2), "Eva": (1, 3), "Ida": (0, 3)}
 
 
 def test_the_card_says_what_was_decided_since(translated: Project, tmp_path: Path) -> None:
     first = publish_project(translated, tmp_path / "out", open_items="keep", licence="MIT")
-    assert "problems that nobody has settled" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "have open problems" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     review = Review(translated)
     review.add_reviewer("Ana")
     for item in ("i0", "i1", "i2", "i3"):
@@ -107,4 +102,4 @@ def test_the_card_says_what_was_decided_since(translated: Project, tmp_path: Pat
     assert (again.number, again.is_new) == (first.number, False)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "Ana: 4 decisions" in card
-    assert "nobody has settled" not in card
+    assert "have open problems" not in card

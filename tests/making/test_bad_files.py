@@ -1,4 +1,4 @@
-"""Files that people or their programs have spoilt: nothing is lost or silently wrong, and the message says where."""
+"""Files that people or their programs have damaged: nothing is lost or silently wrong, and errors name the place."""
 
 import csv
 import io
@@ -8,20 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from perf.breaking_engine import BreakingEngine
 from tests.support.command import Run
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.making.exchange import export_project, import_project
 from tiltmeter.making.project import Project
-from tiltmeter.making.translation_step import translate_project
 
 Table = list[list[str]]
 
 
-@pytest.fixture
-def translated(project: Project) -> Project:
-    translate_project(project, BreakingEngine(way="dropped"))
-    return project
+def write_csv(path: Path, table: Table, delimiter: str = ",") -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=delimiter).writerows(table)
 
 
 def accepted_table(project: Project, path: Path) -> Table:
@@ -48,53 +46,49 @@ def with_cell(row: int, name: str, text: str) -> Callable[[Table], Table]:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "parts"),
     [
-        (without("item"), "no column 'item'"),
-        (without("decision"), "no column 'decision'"),
-        (without("corrected"), "no column 'corrected'"),
-        (without("comment"), "no column 'comment'"),
-        (lambda table: table[:1], "has no rows"),
-        (lambda table: [], "no column 'item'"),
-        (lambda table: [table[0], [*table[1], "rest of a text"]], "row 2 has more cells than there are columns"),
-        (lambda table: [[*table[0], "decision"], *table[1:]], "'decision' twice"),
+        (without("item"), ["no column 'item'"]),
+        (without("decision"), ["no column 'decision'"]),
+        (without("corrected"), ["no column 'corrected'"]),
+        (without("comment"), ["no column 'comment'"]),
+        (lambda table: table[:1], ["has no rows"]),
+        (lambda table: [], ["no column 'item'"]),
+        (lambda table: [table[0], [*table[1], "rest of a text"]], ["row 2", "more cells"]),
+        (lambda table: [[*table[0], "decision"], *table[1:]], ["'decision' twice"]),
     ],
 )
 def test_tables_that_are_refused(
-    translated: Project, tmp_path: Path, change: Callable[[Table], Table], message: str
+    translated: Project, tmp_path: Path, change: Callable[[Table], Table], parts: list[str]
 ) -> None:
     path = tmp_path / "review.csv"
-    table = change(accepted_table(translated, path))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(table)
-    with pytest.raises(DataError, match=message):
+    write_csv(path, change(accepted_table(translated, path)))
+    with raises_mentioning(DataError, str(path), *parts):
         import_project(translated, path, format="csv", reviewer="Ana")
     assert translated.store.reviewers() == {}
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "parts"),
     [
-        (with_cell(2, "item", "12"), "row 3, item 12: the project has no such item; spreadsheets change ids"),
-        (with_cell(2, "item", ""), "row 3, context: it has no item id; were cells merged?"),
-        (lambda table: [*table[:2], *table[3:]], "item i0, context: its row of context is missing"),
-        (lambda table: [*table, table[2]], "item i0, context: it is in row 3 already"),
-        (with_cell(2, "translation", "el coc"), "its `translation` was changed in the file, from 'el cocinero"),
-        (with_cell(2, "source", "The cook"), "context: its source is 'The cook was very BLANK today number0.'"),
-        (with_cell(2, "corrected", "El cocinero era ___."), "has BLANK 0 times, and its source 1 times"),
-        (with_cell(2, "decision", "yes"), "the decision 'yes' is not accept or drop"),
-        (with_cell(2, "decision", "drop"), "its rows have different decisions"),
+        (with_cell(2, "item", "12"), ["row 3, item 12:", "no such item", "XLSX"]),
+        (with_cell(2, "item", ""), ["row 3, context:", "item id is missing"]),
+        (lambda table: [*table[:2], *table[3:]], ["item i0, context:", "context is missing"]),
+        (lambda table: [*table, table[2]], ["item i0, context:", "repeats row 3"]),
+        (with_cell(2, "translation", "el coc"), ["`translation` was changed", "from 'el cocinero", "`corrected`"]),
+        (with_cell(2, "source", "The cook"), ["context:", "'The cook was very BLANK today number0.'", "changed"]),
+        (with_cell(2, "corrected", "El cocinero era ___."), ["BLANK 0 times", "source 1 times"]),
+        (with_cell(2, "decision", "yes"), ["'yes'", "accept or drop"]),
+        (with_cell(2, "decision", "drop"), ["different decisions"]),
     ],
 )
 def test_rows_in_conflict_decide_nothing(
-    translated: Project, tmp_path: Path, change: Callable[[Table], Table], message: str
+    translated: Project, tmp_path: Path, change: Callable[[Table], Table], parts: list[str]
 ) -> None:
     path = tmp_path / "review.csv"
-    table = change(accepted_table(translated, path))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(table)
+    write_csv(path, change(accepted_table(translated, path)))
     done = import_project(translated, path, format="csv", reviewer="Ana")
-    assert any(message in str(conflict) for conflict in done.conflicts)
+    assert any(all(part in str(conflict) for part in parts) for conflict in done.conflicts)
     assert (done.accepted, done.edited, done.dropped, done.undecided) == (3, 0, 0, 0)
     assert "i0" not in translated.store.list_decided_items()
 
@@ -103,8 +97,7 @@ def test_what_spreadsheets_do_is_understood(translated: Project, tmp_path: Path)
     path = tmp_path / "review.csv"
     header, *rows = accepted_table(translated, path)
     table = [[name.capitalize() for name in header], *([f"{row[0]} ", *row[1:]] for row in rows), [""] * len(header)]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, delimiter=";").writerows(table)
+    write_csv(path, table, delimiter=";")
     done = import_project(translated, path, format="csv", reviewer="Ana")
     assert (done.accepted, done.conflicts) == (4, [])
 
@@ -113,21 +106,18 @@ def test_what_spreadsheets_do_is_understood(translated: Project, tmp_path: Path)
 def test_other_encodings(translated: Project, tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "review.csv"
     path.write_bytes("item,comment\ni0,sí\n".encode(encoding))
-    with pytest.raises(DataError, match=r"review\.csv is not UTF-8 .* “CSV UTF-8”"):
+    with raises_mentioning(DataError, "review.csv is not UTF-8", "“CSV UTF-8”"):
         import_project(translated, path, format="csv", reviewer="Ana")
 
 
-def test_items_that_cannot_be_made_are_not_accepted(project: Project, tmp_path: Path) -> None:
-    translate_project(project, BreakingEngine(way="dropped"))
-    with project.store.begin_transaction():  # as if a file of translations lacked it
-        project.store._db.execute("DELETE FROM texts WHERE item = 'i0' AND role = 'text' AND field = 'target_term'")
+def test_items_that_cannot_be_made_are_not_accepted(translated: Project, tmp_path: Path) -> None:
+    with translated.store.begin_transaction():  # as if it were missing in a file of translations
+        translated.store._db.execute("DELETE FROM texts WHERE item = 'i0' AND role = 'text' AND field = 'target_term'")
     path = tmp_path / "review.csv"
-    table = accepted_table(project, path)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(table)
-    done = import_project(project, path, format="csv", reviewer="Ana")
+    write_csv(path, accepted_table(translated, path))
+    done = import_project(translated, path, format="csv", reviewer="Ana")
     (conflict,) = done.conflicts
-    assert "item i0: it cannot be kept like this: there is no translation: target_term" in str(conflict)
+    assert_mentions(str(conflict), "item i0:", "invalid", "missing: target_term")
     assert done.accepted == 3
 
 
@@ -145,7 +135,7 @@ def test_excel_files(translated: Project, tmp_path: Path) -> None:
         sheet["H3"] = "=E3"
 
     saved(formula)
-    with pytest.raises(DataError, match=r"row 3: `corrected` is a formula; put its value in its place"):
+    with raises_mentioning(DataError, str(path), "row 3: `corrected`", "formula"):
         import_project(translated, path, format="xlsx", reviewer="Ana")
 
     def merged_and_second(book: object, sheet: object) -> None:
@@ -157,7 +147,7 @@ def test_excel_files(translated: Project, tmp_path: Path) -> None:
     saved(merged_and_second)
     done = import_project(translated, path, format="xlsx", reviewer="Ana")
     assert done.accepted == 3
-    assert "row 3, context: it has no item id; were cells merged?" in str(done.conflicts[0])
+    assert_mentions(str(done.conflicts[0]), "row 3, context:", "cells merged")
 
 
 def final(text: str) -> str:
@@ -193,66 +183,67 @@ def test_xliff_as_programs_write_it(
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "parts"),
     [
-        (lambda text: text.replace('target-language="es"', 'target-language="de"'), "into 'de', and the project is in"),
-        (lambda text: re.sub(r"<alt-trans.*?</alt-trans>", "", text, flags=re.DOTALL), "lacks its alt-trans"),
-        (lambda text: text.replace('id="i0#context"', 'id="7"'), "unit '7' is not one that was exported"),
-        (lambda text: text.replace("document:1.2", "document:2.0"), "not an XLIFF 1.2 file"),
-        (lambda text: text[: len(text) // 2], "is not XML"),
-        (lambda text: re.sub(r"<group.*</group>", "", text, flags=re.DOTALL), "has no trans-unit"),
+        (lambda text: text.replace('target-language="es"', 'target-language="de"'), ["into 'de'", "'es'"]),
+        (lambda text: re.sub(r"<alt-trans.*?</alt-trans>", "", text, flags=re.DOTALL), ["alt-trans"]),
+        (lambda text: text.replace('id="i0#context"', 'id="7"'), ["unit '7'"]),
+        (lambda text: text.replace("document:1.2", "document:2.0"), ["XLIFF 1.2"]),
+        (lambda text: text[: len(text) // 2], ["not valid XML"]),
+        (lambda text: re.sub(r"<group.*</group>", "", text, flags=re.DOTALL), ["no trans-unit"]),
     ],
 )
-def test_xliff_that_is_refused(translated: Project, tmp_path: Path, change: Callable[[str], str], message: str) -> None:
+def test_xliff_that_is_refused(
+    translated: Project, tmp_path: Path, change: Callable[[str], str], parts: list[str]
+) -> None:
     path = tmp_path / "review.xlf"
     export_project(translated, path, format="xliff")
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-    with pytest.raises(DataError, match=message):
+    with raises_mentioning(DataError, str(path), *parts):
         import_project(translated, path, format="xliff", reviewer="Ana")
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new", "parts"),
     [
-        ('review = "open"', 'reveiw = "open"', "`reveiw` has no meaning here; did you mean `review`?"),
-        ('review = "open"', 'review = "al"', '`review` should be "open" or "all", and is \'al\''),
-        ("reviewers_per_item = 1", 'reviewers_per_item = "2"', "should be a whole number, and is '2'"),
-        ("agreeing = 1", "agreeing = 3", "`agreeing` should be at most `reviewers_per_item`"),
-        ("agreeing = 1", "agreeing = 0", "a whole number from 1"),
-        ("filled = true", 'filled = "yes"', "true or false"),
-        ("placeholders = []", 'placeholders = "tag"', "a list of texts"),
-        ('system = "apertium:eng-xyz"\n', "", "`system` is missing"),
-        ("citation", "citaton", "`citaton` in [facts] has no meaning here"),
-        ('\nlanguage = "es"', '\nlanguage = "fr"', "the project was started with 'es'; set it back"),
-        ('form = "association"', 'form = "pairs"', "the project was started with 'association'"),
-        ('form = "association"', 'form = "asociation"', "There is no form of items called 'asociation'"),
-        ("filled = true", "filled = yes", "is not valid TOML"),
+        ('review = "open"', 'reveiw = "open"', ["`reveiw`", "mean `review`?"]),
+        ('review = "open"', 'review = "al"', ["`review`", '"open" or "all"', "'al'"]),
+        ("reviewers_per_item = 1", 'reviewers_per_item = "2"', ["`reviewers_per_item`", "whole number", "'2'"]),
+        ("agreeing = 1", "agreeing = 3", ["`agreeing`", "at most `reviewers_per_item`"]),
+        ("agreeing = 1", "agreeing = 0", ["`agreeing`", "at least 1"]),
+        ("filled = true", 'filled = "yes"', ["`filled`", "true or false"]),
+        ("placeholders = []", 'placeholders = "tag"', ["`placeholders`", "list of texts"]),
+        ('system = "apertium:eng-xyz"\n', "", ["`system` is missing"]),
+        ("citation", "citaton", ["`citaton` in [facts]"]),
+        ('\nlanguage = "es"', '\nlanguage = "fr"', ["`language`", "started with 'es'"]),
+        ('form = "association"', 'form = "pairs"', ["`form`", "started with 'association'"]),
+        ('form = "association"', 'form = "asociation"', ["'asociation'"]),
+        ("filled = true", "filled = yes", ["not valid TOML"]),
     ],
 )
-def test_typos_in_the_settings(project: Project, run: Run, old: str, new: str, message: str) -> None:
+def test_typos_in_the_settings(project: Project, run: Run, old: str, new: str, parts: list[str]) -> None:
     path = project.folder / "project.toml"
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
-    assert message in run("make", "status", str(project.folder), code=2)
+    assert_mentions(run("make", "status", str(project.folder), code=2), *parts)
 
 
-def test_files_that_are_missing_or_cannot_be_written(project: Project, run: Run, tmp_path: Path) -> None:
-    folder, file = str(project.folder), tmp_path / "file"
+def test_files_that_are_missing_or_cannot_be_written(translated: Project, run: Run, tmp_path: Path) -> None:
+    folder, file = str(translated.folder), tmp_path / "file"
     file.touch()
-    translate_project(project, BreakingEngine(way="dropped"))
     assert "cannot be written" in run("make", "export", folder, "--out", f"{file}/x.csv", code=2)
     assert "cannot be written" in run("make", "source", folder, "--out", f"{file}/x.csv", code=2)
     assert "is a file" in run("make", "new", "gest", "--from-scratch", "--to", "sk", "--out", str(file), code=2)
     assert "cannot be written" in run(
         "make", "publish", folder, "--out", str(file), "--licence", "MIT", "--open", "keep", code=2
     )
-    assert "no figure; reasons are" in run("make", "status", folder, "--figure", str(tmp_path), "--reason", "x", code=2)
-    project.close()
-    for path in project.folder.glob("project.sqlite*"):
+    assert "the reason 'x'" in run("make", "status", folder, "--figure", str(tmp_path), "--reason", "x", code=2)
+    translated.close()
+    for path in translated.folder.glob("project.sqlite*"):
         path.unlink()
     assert "has no project.sqlite" in run("make", "status", folder, code=2)
-    assert "is not a translation system" in run(
+    assert "apertum:eng-spa" in run(
         "make", "new", "starter", "--to", "es", "--with", "apertum:eng-spa", "--out", str(tmp_path / "n"), code=2
     )
     assert not (tmp_path / "n").exists()
@@ -263,6 +254,6 @@ def test_guidelines_that_cannot_be_read(project: Project, run: Run) -> None:
     path.write_text(
         path.read_text(encoding="utf-8").replace('guidelines = ""', 'guidelines = "g.md"'), encoding="utf-8"
     )
-    assert "no file" in run("make", "review", str(project.folder), "--guidelines", code=2)
+    assert "g.md" in run("make", "review", str(project.folder), "--guidelines", code=2)
     (project.folder / "g.md").write_bytes("Größe".encode("latin-1"))
     assert "g.md is not UTF-8" in run("make", "review", str(project.folder), "--guidelines", code=2)

@@ -1,4 +1,4 @@
-"""Spreadsheets that would fill the memory, or are not as Excel writes them: one message, and no row is lost."""
+"""Spreadsheets that would fill the memory, or that Excel would not write: one message, and no row is lost."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,6 +6,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.making.exchange import xliff, xlsx
 from tiltmeter.making.exchange.text_rows import TextRow
@@ -30,24 +31,23 @@ def spreadsheet(path: Path, change: Callable[[str], str]) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "part"),
     [
         (lambda text: text.replace("<sheetData>", "<sheetData>&odd;"), "undefined entity"),
         (lambda text: text[: len(text) // 2], "save it again"),
         (lambda text: "", "save it again"),
         (lambda text: text.replace('t="inlineStr"', 't="s"', 1).replace("<is>", "<v>7</v><is>", 1), "save it again"),
         (lambda text: text.replace('r="2"', 'r="two"'), "save it again"),
-        (lambda text: TYPE.format('"x"') + text.replace("BLANK", "&e;"), "sheet1.xml declares a document type"),
-        (lambda text: TYPE.format('SYSTEM "file:///etc/passwd"') + text, "sheet1.xml declares a document type"),
-        (lambda text: text.replace("BLANK", " " * (40 << 20), 1), "bytes when it is unpacked.* use CSV"),
+        (lambda text: TYPE.format('"x"') + text.replace("BLANK", "&e;"), "sheet1.xml declares"),
+        (lambda text: TYPE.format('SYSTEM "file:///etc/passwd"') + text, "sheet1.xml declares"),
+        (lambda text: text.replace("BLANK", " " * (40 << 20), 1), "bytes after unpacking"),
     ],
     ids=["entity", "cut", "empty", "string", "row", "own entity", "external entity", "large"],
 )
-def test_a_spreadsheet_that_is_refused(tmp_path: Path, change: Callable[[str], str], message: str) -> None:
+def test_a_spreadsheet_that_is_refused(tmp_path: Path, change: Callable[[str], str], part: str) -> None:
     path = spreadsheet(tmp_path / "review.xlsx", change)
-    with pytest.raises(DataError, match=message) as refused:
+    with raises_mentioning(DataError, str(path), part):
         xlsx.read(path, language="de")
-    assert str(path) in str(refused.value)
 
 
 @pytest.mark.parametrize("row", [5, 1_000])
@@ -59,7 +59,7 @@ def test_rows_beyond_the_size_that_a_sheet_claims_are_read(tmp_path: Path, row: 
 
 def test_a_text_that_a_cell_would_cut_is_not_exported(tmp_path: Path) -> None:
     long = TextRow("i0", "context", "", "x" * 40_000, "y")
-    with pytest.raises(DataError, match=r"`source` of item i0.* 40,000 characters.* CSV"):
+    with raises_mentioning(DataError, "`source` of item i0", "40,000 characters", "CSV"):
         xlsx.write([long], tmp_path / "review.xlsx", source="en", language="de")
     assert not (tmp_path / "review.xlsx").exists()
 
@@ -76,7 +76,7 @@ def test_a_text_that_a_cell_would_cut_is_not_exported(tmp_path: Path) -> None:
 def test_odd_xml_in_xliff_is_a_message(tmp_path: Path, content: str) -> None:
     path = tmp_path / "review.xlf"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=r"review\.xlf"):
+    with raises_mentioning(DataError, "review.xlf"):
         xliff.read(path, language="de")
 
 
@@ -85,5 +85,5 @@ def test_elements_of_xliff_that_are_nested_too_deep_are_a_message(tmp_path: Path
     xliff.write([TextRow("i0", "context", "", "A", "B")], path, source="en", language="de")
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(">A<", ">" + "<g>" * 20_000 + "A" + "</g>" * 20_000 + "<", 1), encoding="utf-8")
-    with pytest.raises(DataError, match=r"review\.xlf.*nested too deep"):
+    with raises_mentioning(DataError, "review.xlf", "nested too deep"):
         xliff.read(path, language="de")

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.making.reliability import ALL_ALIKE, TOO_FEW, Level, compute_cohen_kappa, compute_krippendorff_alpha
 
@@ -122,5 +123,5 @@ def test_no_interval_where_most_resamples_are_undefined() -> None:
 
 
 def test_an_unknown_level() -> None:
-    with pytest.raises(UsageError, match="ratio"):
+    with raises_mentioning(UsageError, "'ratio'", "nominal, ordinal, interval"):
         compute_krippendorff_alpha([[1, 2]], "ratio")  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from tests.making.drafts import WORD, draft
+from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import count_findings
 from tiltmeter.making.repair import STEPS, repair_drafts
@@ -34,7 +35,7 @@ def test_steps_build_on_each_other() -> None:
 def test_steps_can_be_chosen() -> None:
     one = draft("Der BLANK-Chef sang .")
     assert {finding.rule for finding in repair_drafts([one], steps=["target"]).findings} == {"target-not-in-context"}
-    with pytest.raises(UsageError, match="no repair step 'targets'"):
+    with raises_mentioning(UsageError, "'targets'", "synonyms, target"):
         repair_drafts([one], steps=["targets"])
     assert repair_drafts([]).findings == []
 

@@ -1,4 +1,4 @@
-"""The review: blind decisions by k of n, slots, undo, conflicts and adjudication, what is published."""
+"""The review: blind decisions by k of n, reservations, undo, conflicts, adjudication, agreement and publication."""
 
 import json
 from dataclasses import replace
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from perf.breaking_engine import BreakingEngine
 from tests.support.command import Run
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.making.exchange import build_export_rows, csv_table, import_project
 from tiltmeter.making.open_problems import assemble_items
@@ -17,7 +17,6 @@ from tiltmeter.making.repair_step import repair_project
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewVerdict, settle_decisions
 from tiltmeter.making.review.review_status import compute_decision_agreement, summarise_review
-from tiltmeter.making.translation_step import translate_project
 
 CONTEXT = "el cocinero era muy BLANK hoy number0."
 BETTER = "el cocinero fue muy BLANK hoy number0."
@@ -31,12 +30,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-@pytest.fixture
-def translated(project: Project) -> Project:
-    translate_project(project, BreakingEngine(way="dropped"))
-    return project
 
 
 def with_rule(project: Project, agree: int, of: int, review: str = "open") -> Project:
@@ -93,7 +86,7 @@ def test_edits_agree_only_if_their_texts_do() -> None:
 
 
 def test_an_impossible_rule() -> None:
-    with pytest.raises(UsageError, match="4 of 3"):
+    with raises_mentioning(UsageError, "`agreeing`", "is 4", "(3)"):
         ReviewRule(4, 3)
 
 
@@ -140,7 +133,7 @@ def test_a_decision_is_applied_and_can_be_undone(translated: Project) -> None:
     assert translated.store.item("i0").stage == before.stage
     assert "i0" in {problem.item for problem in assemble_items(translated).problems}
     assert len(list(translated.store.decisions("i0", undone=True))) == 1
-    with pytest.raises(UsageError, match="no decision"):
+    with raises_mentioning(UsageError, "Ana has no decision"):
         review.undo("Ana")
 
 
@@ -158,24 +151,24 @@ def test_a_proposal_is_chosen_by_number(translated: Project) -> None:
         translated.store.set_text("i0", "text", "context", "el BLANK.", step="repair", by="x", why="")
     review.decide("Ana", "i0", "edit", proposals={"context": 1})
     assert context_of(translated) == CONTEXT
-    with pytest.raises(UsageError, match="1 proposals for context; there is no number 2"):
+    with raises_mentioning(UsageError, "proposal 2 for context", "has 1"):
         review.decide("Ana", "i0", "edit", proposals={"context": 2})
 
 
 def test_what_cannot_be_decided(translated: Project) -> None:
     review = reviewing(translated, "Ana")
-    for texts, message in (
+    for texts, part in (
         ({"verse": "a"}, "no text 'verse'"),
-        ({"context": "  "}, "would be empty"),
-        ({"context": "sin hueco"}, "BLANK 0 times, and its source 1 times"),
+        ({"context": "  "}, "of i0 is empty"),
+        ({"context": "sin hueco"}, "BLANK 0 times"),
     ):
-        with pytest.raises(UsageError, match=message):
+        with raises_mentioning(UsageError, "i0", part):
             review.decide("Ana", "i0", "edit", texts=texts)
-    with pytest.raises(UsageError, match="'Bob' is not a reviewer"):
+    with raises_mentioning(UsageError, "'Bob' is not", "--add-reviewer"):
         review.decide("Bob", "i0", "accept")
-    with pytest.raises(UsageError, match="no item 'i9'"):
+    with raises_mentioning(UsageError, "no item 'i9'"):
         review.decide("Ana", "i9", "accept")
-    with pytest.raises(UsageError, match="come with the verdict edit"):
+    with raises_mentioning(UsageError, "i0", "the verdict edit"):
         review.decide("Ana", "i0", "accept", texts={"context": BETTER})
     assert list(translated.store.decisions(undone=True)) == []
 
@@ -183,9 +176,9 @@ def test_what_cannot_be_decided(translated: Project) -> None:
 def test_a_warning_is_accepted_with_name_and_reason(translated: Project) -> None:
     review = reviewing(translated, "Ana")
     odd = {"context": "la persona era muy BLANK hoy."}
-    with pytest.raises(UsageError, match="accept the finding target-not-in-context with a reason"):
+    with raises_mentioning(UsageError, "i0", "the warning target-not-in-context"):
         review.decide("Ana", "i0", "edit", texts=odd)
-    with pytest.raises(UsageError, match="with a reason only"):
+    with raises_mentioning(UsageError, "reason", "target-not-in-context of i0", "missing"):
         review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": " "})
     review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": "as spoken"})
     ((finding, by, why),) = assemble_items(translated).accepted
@@ -200,7 +193,7 @@ def test_nobody_decides_on_a_text_that_changed_meanwhile(translated: Project) ->
     assert shown is not None
     with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", BETTER, step="repair", by="x", why="")
-    with pytest.raises(UsageError, match="changed since it was shown"):
+    with raises_mentioning(UsageError, "i0 has changed"):
         review.decide("Ana", "i0", "accept", shown=shown.shown)
     # A decision on the earlier text no longer counts, and is kept.
     review.decide("Ana", "i0", "accept")
@@ -222,7 +215,7 @@ def test_two_of_three_blind(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 3), "Ana", "Eva", "Ida")
     assert review.decide("Ana", "i0", "edit", texts={"context": BETTER}).state == "open"
     assert context_of(translated) == CONTEXT
-    with pytest.raises(UsageError, match="Eva has not decided on i0 yet"):
+    with raises_mentioning(UsageError, "Eva", "not decided on i0"):
         review.others("i0", "Eva")
     assert review.show("i0", "Eva").decided is None
     assert review.decide("Eva", "i0", "edit", texts={"context": BETTER}).state == "agreed"
@@ -251,7 +244,7 @@ def test_a_reviewer_is_not_given_an_item_twice(translated: Project) -> None:
     assert review.progress().reviewers == {"Ana": (4, 0), "Eva": (0, 4)}
 
 
-def test_an_item_in_hand_is_held_until_the_time_is_over(translated: Project) -> None:
+def test_a_reservation_expires(translated: Project) -> None:
     clock = Clock()
     review = reviewing(translated, "Ana", "Eva", clock=clock)
 
@@ -260,10 +253,9 @@ def test_an_item_in_hand_is_held_until_the_time_is_over(translated: Project) -> 
         return shown and shown.item
 
     assert (next_of("Ana"), next_of("Eva"), next_of("Ana")) == ("i0", "i1", "i0")
-    assert next(entry for entry in review.list_queue() if entry.item == "i0").in_hand == 1
     clock.now += 61
     assert next_of("Eva") == "i0"
-    review.release("Eva", "i0")
+    clock.now += 61
     assert next_of("Ana") == "i0"
     shown = review.take_next_item("Ana", skip={"i0"})
     assert shown is not None
@@ -293,12 +285,12 @@ def test_two_decide_at_once_on_one_item(translated: Project) -> None:
 
 def test_adjudication(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva", "Ida")
-    with pytest.raises(UsageError, match="nothing to adjudicate"):
+    with raises_mentioning(UsageError, "i0", "nothing to adjudicate"):
         review.adjudicate("Ida", "i0", "drop")
     review.decide("Ana", "i0", "edit", texts={"context": BETTER})
     review.decide("Eva", "i0", "drop")
     assert context_of(translated) == CONTEXT
-    with pytest.raises(UsageError, match="Bob has not decided"):
+    with raises_mentioning(UsageError, "Bob", "not decided on i0"):
         review.adjudicate("Ida", "i0", take="Bob")
     assert review.adjudicate("Ida", "i0", take="Ana", comment="right tense").state == "adjudicated"
     assert context_of(translated) == BETTER
@@ -400,9 +392,9 @@ def test_review_from_the_command_line(translated: Project, run: Run, tmp_path: P
     assert f'Ana: edit {{"context": "{BETTER}"}}' in conflicts
     assert "Eva: drop  odd" in conflicts
     assert run("make", "adjudicate", folder, "--by", "Ida", "--item", "i0", "--take", "ana") == "i0: adjudicated\n"
-    assert run("make", "review", folder, "--by", "Eva", "--undo").startswith("i0: decision to drop")
+    assert_mentions(run("make", "review", folder, "--by", "Eva", "--undo"), "i0:", "drop")
     status = run("make", "status", folder)
-    assert "3 open, 0 agreed, 0 conflict, 1 adjudicated; 2 of 2 reviewers have to agree" in status
+    assert_mentions(status, "3 open", "0 agreed", "0 conflict", "1 adjudicated", "2 of 2 reviewers")
     assert json.loads(run("make", "status", folder, "--json"))["review"]["adjudicators"] == {"Ida": 1}
     run("make", "publish", folder, "--out", str(tmp_path / "out"), "--open", "leave-out")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
@@ -417,4 +409,4 @@ def test_mistakes_on_the_command_line(translated: Project, run: Run) -> None:
     assert "--item" in run(*added, "--decision", "drop", code=2)
     assert "FIELD=NUMBER" in run(*added, "--item", "i0", "--decision", "edit", "--proposal", "context=x", code=2)
     assert "NAME=VALUE" in run(*added, "--item", "i0", "--decision", "edit", "--text", "context", code=2)
-    assert "choose accept, edit, drop" in run(*added, "--item", "i0", "--decision", "keep", code=2)
+    assert "accept, edit, drop" in run(*added, "--item", "i0", "--decision", "keep", code=2)

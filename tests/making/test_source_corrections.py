@@ -1,4 +1,4 @@
-"""The source stage: checks, corrections and drops with reasons, names in place of pronouns."""
+"""The step `source`: checks, corrections and drops with reasons, and names that replace pronouns."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 
 from perf.breaking_engine import BreakingEngine
 from tests.support.command import command
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.pairs import PairItem
@@ -18,7 +19,6 @@ from tiltmeter.making.source_corrections import (
     check_source,
     correct_item,
     drop_item,
-    restore_item,
     use_names,
     write_problems,
 )
@@ -60,20 +60,22 @@ def test_a_correction_undoes_the_translation(project: Project) -> None:
 
 
 def test_what_cannot_be_corrected(project: Project) -> None:
-    with pytest.raises(UsageError, match="would not be valid: context: an intrasentence context needs BLANK"):
+    with raises_mentioning(UsageError, "'i0'", "invalid: context:", "BLANK"):
         correct_item(project, "i0", {"context": "No hole."}, by="Ana", why="x")
-    with pytest.raises(UsageError, match="has no text 'verse'"):
+    with raises_mentioning(UsageError, "'i0'", "no text 'verse'"):
         correct_item(project, "i0", {"verse": "x"}, by="Ana", why="x")
-    with pytest.raises(UsageError, match="reason for changing the source item 'i0' is missing"):
+    with raises_mentioning(UsageError, "reason", "'i0' is missing"):
         drop_item(project, "i0", by="Ana", why=" ")
-    with pytest.raises(UsageError, match="has no item 'i9'"):
+    with raises_mentioning(UsageError, "no item 'i9'"):
         drop_item(project, "i9", by="Ana", why="x")
 
 
 def test_dropped_items_are_not_translated_and_are_in_the_card(project: Project, tmp_path: Path) -> None:
     drop_item(project, "i0", by="Ana", why="no stereotype")
     drop_item(project, "i1", by="Ana", why="mistake")
-    restore_item(project, "i1", by="Ana", why="it was right")
+    path = tmp_path / "corrections.csv"
+    path.write_text("item,action,reason\ni1,restore,it was right\n", encoding="utf-8")
+    assert apply_corrections(project, path, by="Ana").restored == 1
     assert translate_project(project, BreakingEngine()).items == 5
     publish_project(project, tmp_path / "out", licence="MIT")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
@@ -91,7 +93,7 @@ def test_corrections_by_file(project: Project, tmp_path: Path) -> None:
     assert (done.corrected, done.dropped, done.restored) == (1, 1, 0)
     assert project.store.steps()[-1].facts == {"corrected": 1, "dropped": 1}
     path.write_text("item,action,reason\ni0,mend,why not\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"corrections\.csv, row 2: The action 'mend' is not correct or drop"):
+    with raises_mentioning(DataError, "corrections.csv, row 2:", "'mend'", "correct or drop"):
         apply_corrections(project, path, by="Ana")
 
 
@@ -121,7 +123,7 @@ def test_names_from_source_to_translation(pairs: Project) -> None:
         repair_project(again)
         findings = [stored.finding for stored in again.store.findings("p0", ("open",))]
     (found,) = [finding for finding in findings if finding.rule == "names"]
-    assert found.reason == "Only listed names may occur: expected María, found none."
+    assert_mentions(found.reason, "María", "found none")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_every_list_has_as_many_names_and_no_name_for_both() -> None:
         names = require_name_list(language)
         assert len(names.masculine) == len(names.feminine) == len(require_name_list("en").masculine)
         assert len(set(names.names)) == len(names.names)
-    with pytest.raises(UsageError, match="no list of names for 'xx'"):
+    with raises_mentioning(UsageError, "names for 'xx'", "xx.toml"):
         require_name_list("xx")
 
 

@@ -13,6 +13,8 @@ from tiltmeter.making.writing.writing_checks import list_missing_checks
         ("en", "I am a good mother.", True, True),
         ("en", "My tea is cold.", True, False),
         ("en", "The tea is cold.", False, False),
+        ("en", "I'm a good father.", True, True),
+        ("en", "I talked to a woman.", True, False),
         ("de", "Ich habe gekocht.", True, False),
         ("de", "Mein Hund schläft.", True, False),
         ("de", "Sie kochten.", False, False),
@@ -46,6 +48,7 @@ def test_a_language_without_patterns_or_rules_is_not_checked() -> None:
     assert find_gender_cue("Főztem.", "hu") is None
     # The rules of the speaker's gender need no patterns.
     assert find_gender_cue("Bola som doma.", "sk") == "bola som"
+    assert find_gender_cue("Som doma.", "sk") == ""
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from perf.making_items import blank_item
 from tests.support.command import Run, command
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.datasets.readers.jsonl import parse
 from tiltmeter.datasets.validation import validate_records
 from tiltmeter.errors import DataError, UsageError
@@ -16,7 +17,6 @@ from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.publication import publish_project
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.writing.speaker_patterns import find_gender_cue, is_first_person
 from tiltmeter.making.writing.written_item_ratings import drop_rejected, open_rating
 from tiltmeter.making.writing.written_items import (
     add_written_item,
@@ -55,7 +55,7 @@ def test_a_new_project_has_the_sixteen_stereotypes_to_edit(tmp_path: Path) -> No
         plan = load_writing_plan(project)
         assert [subject.side for subject in plan.subjects] == ["feminine"] * 7 + ["masculine"] * 9
         assert {subject.quota for subject in plan.subjects} == {7}
-        with pytest.raises(UsageError, match="a project already"):
+        with raises_mentioning(UsageError, str(tmp_path / "sk"), "already a project"):
             create_written_project(tmp_path / "sk", "gest", language="sk")
 
 
@@ -94,67 +94,44 @@ def test_items_are_checked_counted_and_published(written: Project, tmp_path: Pat
     card = (edition.folder / "README.md").read_text(encoding="utf-8")
     assert "| 4 women are tidy | feminine | 2 | clean, keep order |" in card
     assert "- Eva wrote 2 items" in card
-    assert "No person has rated these items." in card
+    assert "Nobody has rated" in card
     assert validate_records("items.jsonl", parse(edition.folder / "items.jsonl")).findings == []
 
 
 def test_what_cannot_be_written(written: Project) -> None:
-    with pytest.raises(UsageError, match="'Bob' is not one of the `writers`"):
+    with raises_mentioning(UsageError, "'Bob'", "`writers` in writing.toml"):
         add_written_item(written, "Bob", "4", {"sentence": "I slept."})
-    with pytest.raises(UsageError, match=r"'5' is not what writing\.toml asks for; it names 4, 17"):
+    with raises_mentioning(UsageError, "'5'", "writing.toml", "4, 17"):
         add_written_item(written, "Ana", "5", {"sentence": "I slept."})
-    with pytest.raises(UsageError, match="not an item of the form gest"):
+    with raises_mentioning(UsageError, "valid gest item"):
         add_written_item(written, "Ana", "4", {"sentence": " "})
-    with pytest.raises(
-        UsageError, match=r"'clever' is no sub-stereotype of 4 in .*: its `sub` names clean, keep order"
-    ):
+    with raises_mentioning(UsageError, "'clever'", "sub-stereotype of 4", "clean, keep order"):
         add_written_item(written, "Ana", "4", {"sentence": "I slept.", "sub_stereotype": "clever"})
-    with pytest.raises(UsageError, match=r"'late' is no sub-stereotype of 17 in .*: it has no `sub`"):
+    with raises_mentioning(UsageError, "'late'", "sub-stereotype of 17", "`sub` is empty"):
         add_written_item(written, "Ana", "17", {"sentence": "I slept.", "sub_stereotype": "late"})
     assert written.store.items(dropped=None) == []
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new", "parts"),
     [
-        ('side = "feminine"', 'side = "masculine"', "one of GEST's, and feminine"),
-        ('side = "feminine"', "", "should be feminine or masculine"),
-        ("number = 17", "number = 4\n#", "side of|twice|one of GEST's"),
-        ("number = 17", "number = 0", "a whole number from 1, and is 0"),
-        ("number = 17", "number = 10000", "a whole number from 1 to 9,999, and is 10000"),
-        ("quota = 5", "quota = many", "is not valid TOML"),
-        ("quota = 5", "quota = 0", "a whole number from 1, and is 0"),
-        ("quota = 5", 'quota = "5"', "`quota` in .* number 2 should be a whole number"),
-        ("quota = 2", "quotta = 2", "`quotta` has no meaning here; did you mean `quota`"),
-        ('["Ana", "Eva"]', '"Ana"', "`writers` should be a list of texts, and is 'Ana'"),
-        ('sub = ["clean", "keep order"]', 'sub = "clean"', "a list of texts"),
+        ('side = "feminine"', 'side = "masculine"', ["stereotype 4", "feminine"]),
+        ('side = "feminine"', "", ["`side`", "feminine or masculine"]),
+        ("number = 17", "number = 4\n#", ["stereotype 4", "feminine"]),
+        ("number = 17", "number = 0", ["`number`", "at least 1", "is 0"]),
+        ("number = 17", "number = 10000", ["`number`", "1 to 9,999", "is 10000"]),
+        ("quota = 5", "quota = many", ["not valid TOML"]),
+        ("quota = 5", "quota = 0", ["`quota`", "at least 1", "is 0"]),
+        ("quota = 5", 'quota = "5"', ["`quota` in [[subjects]]", "number 2", "whole number"]),
+        ("quota = 2", "quotta = 2", ["`quotta`", "mean `quota`"]),
+        ('["Ana", "Eva"]', '"Ana"', ["`writers`", "list of texts", "'Ana'"]),
+        ('sub = ["clean", "keep order"]', 'sub = "clean"', ["`sub`", "list of texts"]),
     ],
 )
-def test_plans_of_writing_that_cannot_be_read(written: Project, old: str, new: str, message: str) -> None:
+def test_plans_of_writing_that_cannot_be_read(written: Project, old: str, new: str, parts: list[str]) -> None:
     (written.folder / "writing.toml").write_text(GEST.replace(old, new), encoding="utf-8")
-    with pytest.raises(DataError, match=message):
+    with raises_mentioning(DataError, "writing.toml", *parts):
         load_writing_plan(written)
-
-
-@pytest.mark.parametrize(
-    ("text", "first", "cue"),
-    [
-        ("I swept the floor.", True, ""),
-        ("My hands were cold.", True, ""),
-        ("People sweep floors.", False, ""),
-        ("As a young woman, I was shy.", True, "As a young woman"),
-        ("I'm a good father.", True, "I'm a good father"),
-        ("I talked to a woman.", True, ""),
-    ],
-)
-def test_checks_of_english(text: str, first: bool, cue: str) -> None:
-    assert is_first_person(text, "en") == first
-    assert find_gender_cue(text, "en") == cue
-
-
-def test_a_slavic_source_is_neutral_by_the_rules() -> None:
-    assert find_gender_cue("Bola som doma.", "sk") == "bola som"
-    assert find_gender_cue("Som doma.", "sk") == ""
 
 
 def test_gendered_pairs_are_checked(tmp_path: Path) -> None:
@@ -209,12 +186,12 @@ def test_writing_from_the_command_line(run: Run, tmp_path: Path) -> None:
     plan.write_text(GEST, encoding="utf-8")
     text = ("--text", "sentence=I swept.", "--text", "translation=Zametám.")
     added = run("make", "write", folder, "--by", "Ana", "--about", "4", *text)
-    assert added == "w-1: The translation shows no gender of the speaker.\n"
+    assert_mentions(added, "w-1:", "translation", "gender")
     sheet = tmp_path / "ana.csv"
     sheet.write_text(
         "about,sentence,translation\n4,I wiped it.,Utrela som to.\n9,I slept.,Spal som.\n", encoding="utf-8"
     )
-    assert "row 3: '9' is not" in run("make", "write", folder, "--by", "Ana", "--read", str(sheet), code=2)
+    assert "row 3: '9'" in run("make", "write", folder, "--by", "Ana", "--read", str(sheet), code=2)
     assert "4\twomen are tidy\tAna 1 of 2, Eva 0 of 2" in run("make", "write", folder)
     run("make", "rate", folder, "--by", "Ida", "--unit", "w-1", "--task", "gender", "--step", "2")
     assert "label: women are tidy" in run("make", "rate", folder, "--by", "Ida")
@@ -227,17 +204,17 @@ def test_what_raters_propose_is_queued_for_review(written: Project) -> None:
     add_written_item(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
     better = "I swept the floor."
     with open_rating(written.folder) as rating:
-        with pytest.raises(UsageError, match=r"(?i)ana wrote w-1, which others rate"):
+        with raises_mentioning(UsageError, "wrote w-1"):
             rating.rate("ana", "w-1", "gender", 2)
         assert rating.take_question("Ana") is None
-        with pytest.raises(UsageError, match="w-1 has no text 'verse', only sentence"):
+        with raises_mentioning(UsageError, "w-1", "'verse'", "only sentence"):
             rating.rate("Ida", "w-1", "gender", 2, proposed={"verse": better})
         rating.rate("Ida", "w-1", "gender", 2, "fuller", proposed={"sentence": better})
         rating.rate("Zoe", "w-1", "gender", 2, proposed={"sentence": "I swept."})  # as it is
         assert rating.compute_results().outcomes == {"w-1": "open"}
     (problem,) = assemble_items(written).problems
     assert (problem.reason, problem.kind, problem.proposals) == ("proposed-by-rater", "proposed", (better,))
-    assert problem.message == "Ida proposes another text: fuller"
+    assert_mentions(problem.message, "Ida", "fuller")
     review = Review(written)
     review.add_reviewer("Eva")
     shown = review.take_next_item("Eva")
@@ -246,7 +223,7 @@ def test_what_raters_propose_is_queued_for_review(written: Project) -> None:
     review.decide("Eva", "w-1", "edit", proposals={"sentence": 1})
     assert assemble_items(written).problems == []
     assert written.store.texts("text", "w-1")["w-1"]["sentence"] == better
-    # The text is another one now, so it is rated anew.
+    # The text has changed, so it is rated again.
     with open_rating(written.folder) as rating:
         assert rating.take_question("Ida") is not None
 
@@ -266,11 +243,10 @@ def test_files_of_written_items_are_stored_once_and_as_a_whole(written: Project,
     folder, sheet = str(written.folder), tmp_path / "ana.csv"
     sheet.write_text("about;sentence;translation\n4;I swept.;Pozametala som.\n", encoding="utf-8")
     assert run("make", "write", folder, "--by", "Ana", "--read", str(sheet)) == "w-1\n"
-    assert run("make", "write", folder, "--by", "Ana", "--read", str(sheet)) == "w-1: it was there already\n"
+    assert "w-1:" in run("make", "write", folder, "--by", "Ana", "--read", str(sheet))
     sheet.write_text("about,sentence,tranlation\n4,I wiped.,Utrela som.\n", encoding="utf-8")
-    assert "row 2: An item of the form gest has no 'tranlation'" in run(
-        "make", "write", folder, "--by", "Ana", "--read", str(sheet), code=2
-    )
+    failed = run("make", "write", folder, "--by", "Ana", "--read", str(sheet), code=2)
+    assert_mentions(failed, "row 2:", "'tranlation'", "gest")
     lines = tmp_path / "ana.jsonl"
     lines.write_bytes('{"about": 4, "sentence": "I wiped the café."}\n'.encode("latin-1"))
     assert "ana.jsonl is not UTF-8" in run("make", "write", folder, "--by", "Ana", "--read", str(lines), code=2)
@@ -281,13 +257,13 @@ def test_steps_that_written_items_do_not_have(written: Project, run: Run) -> Non
     add_written_item(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
     folder = str(written.folder)
     for step in ("translate", "repair"):
-        assert "are written by people, not translated" in run("make", step, folder, code=2)
-    assert "Written items need a licence" in run("make", "publish", folder, "--out", folder + "-out", code=2)
-    assert "leave out --with" in run(
+        assert "written by people" in run("make", step, folder, code=2)
+    assert "--licence" in run("make", "publish", folder, "--out", folder + "-out", code=2)
+    assert "--with" in run(
         "make", "new", "gest", "--from-scratch", "--to", "sk", "--with", "deepl", "--out", folder + "2", code=2
     )
     (written.folder / "writing.toml").write_text(GEST.replace("number = 4", "number = 44"), encoding="utf-8")
-    assert "no longer names the subject 4, which w-1 is about" in run("make", "rate", folder, code=2)
+    assert_mentions(run("make", "rate", folder, code=2), "writing.toml", "subject 4", "item w-1")
 
 
 def test_the_edition_has_the_translations(written: Project, run: Run, tmp_path: Path) -> None:
@@ -295,7 +271,7 @@ def test_the_edition_has_the_translations(written: Project, run: Run, tmp_path: 
     publish_project(written, tmp_path / "out", licence="CC-BY-4.0")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "language: [en]" in card
-    assert "1 items of the form `gest` in `en`" in card
+    assert_mentions(card, "the form `gest`", "in `en`")
     items, translations = str(tmp_path / "out" / "items.jsonl"), str(tmp_path / "out" / "translations.csv")
     again = str(tmp_path / "sk-again")
     run("make", "new", items, "--to", "sk", "--with", f"file:{translations}", "--out", again)

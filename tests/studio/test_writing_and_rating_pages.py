@@ -38,7 +38,7 @@ def test_writing_with_a_quota_and_checks(clients: tuple[TestClient, TestClient])
     assert 'lang="sk"' in page
     checked = htmx(ana, f"/review/write/check?{P}", {"text:sentence": "They slept."}).text
     assert "not in the first person" in checked
-    assert "no translation" in checked
+    assert "translation is missing" in checked
     good = {"text:sentence": "I swept.", "text:translation": "Pozametala som."}
     assert "No problems found" in htmx(ana, f"/review/write/check?{P}", good).text
     assert "w-1 is stored." in write(ana, "I swept.", "Pozametala som.")

@@ -15,6 +15,7 @@ from tests.forms.test_forms import PAIR
 from tests.models.chat_served import MadeChat, first
 from tests.models.test_model_opener import FAKE
 from tests.runs.made import pair_scores
+from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.benchmarks.benchmark import PartTrials, Score, allow_splitting
 from tiltmeter.forms import Fields, get_forms
@@ -45,24 +46,24 @@ def note_unknown(fields: Fields) -> PairItem | None:
 
 
 BROKEN_FORMS: dict[str, tuple[dict[str, Any], str]] = {
-    "it loses a field": ({"write": lambda item: {"id": item.id, "language": item.language}}, "write leaves out"),
+    "it loses a field": ({"write": lambda item: {"id": item.id, "language": item.language}}, "write omits"),
     "it forgets a text": ({"read": read_without_checks}, "after writing and reading"),
     "it raises": ({"read": read_hastily}, "use `Fields`"),
-    "its codes are unknown": ({"read": note_unknown}, "'mystery' is not explained"),
+    "its codes are unknown": ({"read": note_unknown}, "code 'mystery'"),
     "it changes ids": (
         {"with_texts": lambda item, language, texts: replace(item, id=f"{item.id}-{language}", language=language)},
         "with_texts",
     ),
-    "its attributes are no JSON": ({"attributes": lambda _item: {"x": {1, 2}}}, "no JSON values"),
-    "its parts are unknown": ({"part_of": lambda _item: "third"}, "not one of its parts"),
-    "another form claims its lines": ({"name": "other"}, "claims its lines"),
+    "its attributes are no JSON": ({"attributes": lambda _item: {"x": {1, 2}}}, "not JSON values"),
+    "its parts are unknown": ({"part_of": lambda _item: "third"}, "the part 'third'"),
+    "another form matches its lines": ({"name": "other"}, "matches its lines"),
 }
 
 
 @pytest.mark.parametrize("fault", BROKEN_FORMS)
 def test_forms(fault: str) -> None:
-    changes, message = BROKEN_FORMS[fault]
-    with pytest.raises(AssertionError, match=message):
+    changes, part = BROKEN_FORMS[fault]
+    with raises_mentioning(AssertionError, "form ", part):
         check_form(replace(FORM, **changes), [PAIR])
 
 
@@ -92,24 +93,24 @@ def score_badly(asked: PartTrials, _items: Sequence[Any]) -> None:
 
 
 BROKEN_BENCHMARKS: dict[str, tuple[dict[str, Any], str]] = {
-    "it loses an item": ({"ask": asks(lose)}, "neither asked about nor skipped"),
+    "it loses an item": ({"ask": asks(lose)}, "no questions"),
     "it depends on the order": ({"ask": asks(depend_on_order)}, "depend on the order"),
     "it is not item by item": (
         {"ask": asks(depend_on_others), "item_by_item": allow_splitting},
-        "not asked about one by one",
+        "item_by_item is true",
     ),
-    "its scores are not finite": ({"ask": asks(score_badly)}, "the score of 'more' is nan"),
+    "its scores are not finite": ({"ask": asks(score_badly)}, "of 'more' is nan"),
     "a perturbation changes the id": (
         {"perturbations": {"x": lambda item: replace(item, id="other")}},
-        "changes the class, id or language",
+        "perturbation 'x' changes",
     ),
 }
 
 
 @pytest.mark.parametrize("fault", BROKEN_BENCHMARKS)
 def test_benchmarks(fault: str) -> None:
-    changes, message = BROKEN_BENCHMARKS[fault]
-    with pytest.raises(AssertionError, match=message):
+    changes, part = BROKEN_BENCHMARKS[fault]
+    with raises_mentioning(AssertionError, "benchmark of 'pairs'", part):
         check_benchmark(replace(BENCHMARK, **changes), FORM, PAIRS, [causal_text(bos_token="<s>")])
 
 
@@ -129,9 +130,9 @@ def by_first_row(records: list[Any], scores: pd.DataFrame) -> list[Any]:
 
 
 BROKEN_MEASURES: dict[str, tuple[Callable[..., list[Any]], str]] = {
-    "a value out of bounds": (measuring(lambda records, _: of_cps(records, value=130.0)), "is outside of"),
+    "a value out of bounds": (measuring(lambda records, _: of_cps(records, value=130.0)), "130.0 is outside"),
     "an interval beside the value": (measuring(lambda records, _: of_cps(records, low=1.0, high=2.0)), "its interval"),
-    "an interval out of bounds": (measuring(lambda records, _: of_cps(records, low=-5.0)), "leaves the bounds"),
+    "an interval out of bounds": (measuring(lambda records, _: of_cps(records, low=-5.0)), "exceeds the bounds"),
     "another estimate than its items": (
         measuring(lambda records, _: of_cps(records, value=12.0, low=0.0, high=100.0)),
         "its items contribute",
@@ -142,9 +143,9 @@ BROKEN_MEASURES: dict[str, tuple[Callable[..., list[Any]], str]] = {
 
 @pytest.mark.parametrize("fault", BROKEN_MEASURES)
 def test_measures(fault: str) -> None:
-    measure, message = BROKEN_MEASURES[fault]
+    measure, part = BROKEN_MEASURES[fault]
     names = {name: getattr(pairs, name) for name in ("MEASURES", "NEEDS_ROLES", "NEEDS_COLUMNS")}
-    with pytest.raises(AssertionError, match=message):
+    with raises_mentioning(AssertionError, "measures of 'broken'", part):
         check_measure(SimpleNamespace(__name__="broken", measure=measure, **names), pair_scores())
 
 
@@ -174,32 +175,33 @@ def test_a_sound_model_passes() -> None:
 BROKEN_MODELS: dict[str, tuple[dict[str, Any], str]] = {
     "its answers depend on others": (
         {"shift": lambda _self, questions: np.float32(0.01 * len(questions))},
-        "alone, and .* together",
+        "with other questions",
     ),
-    "its answers are not finite": ({"shift": lambda _self, _questions: np.float32(np.nan)}, "different|not finite"),
+    # NaN is not equal to itself, so the answers differ when they are read again.
+    "its answers are not finite": ({"shift": lambda _self, _questions: np.float32(np.nan)}, "its answers differ"),
     "its fingerprint changes": ({"fingerprint": lambda self, _kind: f"{id(object())} {np.random.rand()}"}, "stable"),
 }
 
 
 @pytest.mark.parametrize("fault", BROKEN_MODELS)
 def test_models(fault: str) -> None:
-    changes, message = BROKEN_MODELS[fault]
-    with pytest.raises(AssertionError, match=message):
+    changes, part = BROKEN_MODELS[fault]
+    with raises_mentioning(AssertionError, "model 'fake:one'", part):
         check_model(fake_model(**changes))
 
 
 def test_objects_that_are_no_models() -> None:
     for check in (check_model, check_chat_model):
-        with pytest.raises(AssertionError, match="'x': it lacks a part"):
+        with raises_mentioning(AssertionError, "'x': it", "tiltmeter.models.model_protocol"):
             check(SimpleNamespace(name="x"))  # type: ignore[operator]
 
 
 def test_models_that_do_not_store_answers_or_share_a_fingerprint() -> None:
     space: dict[str, Any] = {}
     exec(FAKE, space)
-    with pytest.raises(AssertionError, match="does not store"):
+    with raises_mentioning(AssertionError, "does not store"):
         check_model(space["Fake"]("one"))
-    with pytest.raises(AssertionError, match="another model has the same fingerprint"):
+    with raises_mentioning(AssertionError, "same fingerprint as 'fake:one'"):
         check_model(fake_model(), fake_model())
 
 
@@ -224,14 +226,14 @@ class Forgetful(MadeChat):
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("model", "part"),
     [
-        (Twice(first), "replies to those at"),
-        (Counting(first), "alone, and"),
-        (Forgetful(first), "does not depend on the settings"),
+        (Twice(first), "3 messages"),
+        (Counting(first), "with other messages"),
+        (Forgetful(first), "depend on the settings"),
         (MadeChat(lambda _prompt, _sample: ""), "is empty"),
     ],
 )
-def test_chat_models(model: MadeChat, message: str) -> None:
-    with pytest.raises(AssertionError, match=message):
+def test_chat_models(model: MadeChat, part: str) -> None:
+    with raises_mentioning(AssertionError, "chat model", part):
         check_chat_model(model)

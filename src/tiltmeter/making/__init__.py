@@ -1,1 +1,1 @@
-"""Test sets in new languages: translate, repair, review, publish."""
+"""Make test sets in new languages: translate or write items, repair, review and publish them."""

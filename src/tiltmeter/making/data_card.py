@@ -20,11 +20,11 @@ CHANGELOG = "CHANGELOG.md"
 
 
 def make_card(project: Project, assembled: AssembledItems, items: Sequence[Item], facts: Mapping[str, Any]) -> str:
-    """The data card: sources, licence, systems, reviewers, counts at every step, what was dropped, what is open."""
+    """Return the data card of an edition as Markdown."""
     settings = project.settings
     is_written, language = settings.system == WRITTEN, facts["language"]
-    usual = f"{settings.makes} written by people" if is_written else f"{settings.source} in {language}"
-    title = settings.title or usual
+    default_title = f"{settings.makes} written by people" if is_written else f"{settings.source} in {language}"
+    title = settings.title or default_title
     sections = [
         _render_header(facts),
         f"# {title}",
@@ -39,26 +39,28 @@ def make_card(project: Project, assembled: AssembledItems, items: Sequence[Item]
         _render_section("Translation", _describe_translation(project)),
         _render_section("Repair", _describe_repair(project)),
         _render_section("Review", _describe_review(project, assembled)),
-        _render_section("Left out", _list_left_out(project, facts)),
-        _render_section("Open", _describe_open(assembled, items)),
+        _render_section("Items left out", _list_left_out(project, facts)),
+        _render_section("Open problems", _describe_open(assembled, items)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
 def _describe_origin(project: Project) -> str:
     if project.settings.system == WRITTEN:
-        beside = ""
+        note = ""
         if project.settings.form == "gest":
-            beside = f" Translations into `{project.settings.language}`, in which they show a gender, are beside them."
-        return f". The items were written by people for this set.{beside}"
+            note = (
+                f" `translations.csv` has their translations into `{project.settings.language}`, which show a gender."
+            )
+        return f". The items were written by people for this set.{note}"
     return (
         f" from `{project.settings.source}`. The items keep the ids of their English sources, so that languages can be "
-        "compared pair by pair."
+        "compared item by item."
     )
 
 
 def make_changelog(editions: Iterable[Mapping[str, Any]]) -> str:
-    """All editions, the newest first, each with what changed since the one before."""
+    """Return the changelog as Markdown: the changes of each edition, newest edition first."""
     lines = ["# Changelog"]
     for facts in sorted(editions, key=lambda entry: int(entry["edition"]), reverse=True):
         lines += ["", f"## Edition {facts['edition']}, {facts['published'][:10]}", "", f"{facts['items']:,} items."]
@@ -77,7 +79,7 @@ def _format_detail(detail: str | Sequence[str]) -> str:
 
 
 def _render_header(facts: Mapping[str, Any]) -> str:
-    """The metadata block that the Hugging Face hub reads."""
+    """Return the metadata block that the Hugging Face hub reads."""
     lines = [
         "---",
         f"license: {str(facts['licence']).lower()}",
@@ -108,9 +110,9 @@ def _describe_source(project: Project, facts: Mapping[str, Any]) -> str:
     settings = project.settings
     if settings.system == WRITTEN:
         return f"- Licence of this edition: **{facts['licence']}**."
-    stated = settings.facts.licence or "none stated"
     lines = [
-        f"- Licence of this edition: **{facts['licence']}**. Licence of the source: {stated}.",
+        f"- Licence of this edition: **{facts['licence']}**. "
+        f"Licence of the source: {settings.facts.licence or 'not stated'}.",
         f"- Source: `{settings.source}`, language `{settings.source_language}`.",
         f"- Cite: {settings.facts.citation}" if settings.facts.citation else "",
         *(f"- File: `{name}`, SHA-256 `{digest}`" for name, digest in settings.facts.files.items()),
@@ -134,28 +136,17 @@ def _render_counts(project: Project, items: Sequence[Item], facts: Mapping[str, 
 
 
 def _describe_translation(project: Project) -> str:
+    columns = ("system", "items", "characters", "sent")
     runs = [record for record in project.store.steps() if record.step == "translate"]
-    rows = [
-        (
-            record.at[:10],
-            record.facts["system"],
-            record.facts["items"],
-            record.facts["characters"],
-            record.facts["sent"],
-        )
-        for record in runs
+    rows = [(record.at[:10], *(record.facts[column] for column in columns)) for record in runs]
+    header = ("date", "system", "items", "characters", "sent (the rest was stored)")
+    blanks = [(*key, count) for key, count in project.store.blanks().most_common()]
+    sections = [
+        _render_table(header, rows),
+        "Blanks of the contexts, by placeholder and outcome:" if blanks else "",
+        _render_table(("placeholder", "outcome", "contexts"), blanks),
     ]
-    tables = [_render_table(("date", "system", "items", "characters", "sent (others were stored)"), rows)]
-    blanks = project.store.blanks()
-    if blanks:
-        tables.append("How the blanks of the contexts were kept:")
-        tables.append(
-            _render_table(
-                ("placeholder", "outcome", "contexts"),
-                [(placeholder, outcome, count) for (placeholder, outcome), count in blanks.most_common()],
-            )
-        )
-    return "\n\n".join(filter(None, tables))
+    return "\n\n".join(filter(None, sections))
 
 
 def _describe_repair(project: Project) -> str:
@@ -170,23 +161,19 @@ def _describe_repair(project: Project) -> str:
 def _describe_review(project: Project, assembled: AssembledItems) -> str:
     status = compute_status(project, assembled)
     lines = [f"- {reviewer}: {count:,} decisions" for reviewer, count in status.reviewers.items()]
-    parts = ["\n".join(lines) if lines else "No person has reviewed these items."]
+    parts = ["\n".join(lines) if lines else "Nobody has reviewed these items."]
     if summary := summarise_review(project):
         parts.append("\n".join(f"- {line}" for line in summary.lines()))
     if assembled.accepted:
         rows = [(finding.item, finding.code, by, why) for finding, by, why in assembled.accepted]
         parts += [
-            "Findings that a reviewer accepted:",
+            "Findings that reviewers accepted:",
             _render_table(("item", "finding", "accepted by", "reason"), rows),
         ]
     if guidelines := project.guidelines():
-        parts += ["### Guidelines for reviewers", _lower_headings(guidelines)]
+        # The headings of the guidelines become subheadings of this section.
+        parts += ["### Guidelines for reviewers", re.sub(r"(?m)^(#+) ", r"###\1 ", guidelines)]
     return "\n\n".join(parts)
-
-
-def _lower_headings(markdown: str) -> str:
-    """A text whose headings are below those of the card."""
-    return re.sub(r"(?m)^(#+) ", r"###\1 ", markdown)
 
 
 def _list_left_out(project: Project, facts: Mapping[str, Any]) -> str:
@@ -200,6 +187,6 @@ def _describe_open(assembled: AssembledItems, items: Sequence[Item]) -> str:
     if not problems:
         return ""
     reasons = Counter((reason, kind) for _, reason, kind in {(p.item, p.reason, p.kind) for p in problems})
-    note = f"{len({problem.item for problem in problems}):,} published items have problems that nobody has settled:"
+    note = f"{len({problem.item for problem in problems}):,} published items have open problems:"
     rows = [(reason, kind, count) for (reason, kind), count in reasons.most_common()]
     return "\n\n".join((note, _render_table(("reason", "kind", "items"), rows)))

@@ -1,24 +1,23 @@
-"""An item on its way into another language, and what a repair step says about it."""
+"""A draft: the translations of an item before review; and the findings of repair steps about it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from tiltmeter.forms import TextType, get_form
 from tiltmeter.forms.blank import fill_blank
 
-# changed: sure, and already done; proposed: likely, for a person to confirm; open: for a person to solve.
+# changed: a safe change, applied; proposed: a likely change, for a reviewer to confirm; open: no proposal.
 FindingKind = Literal["changed", "proposed", "open"]
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The source texts of an item and their translations, by field as the form names them in `translatable`.
+    """The source texts of an item and their current translations, with the fields of `Form.translatable` as keys.
 
-    `filled` and `alone` are about the words that fill a blank, by the field of the word: the translation of the context
-    with the word filled in, and that of the word without a context. `texts` has the current translations, in which the
-    word may have been changed since.
+    For candidate words, `filled` has the translation of the context with the word filled in, and `alone` the
+    translation of the word without a context; the keys are the fields of the words.
     """
 
     item: str
@@ -31,7 +30,7 @@ class Draft:
     alone: Mapping[str, str] = field(default_factory=dict)
 
     def list_fields(self, kind: TextType) -> list[str]:
-        """The translated fields of this kind, in the form's order.
+        """Return the translated fields of this type of text, in the order of the form.
 
         >>> draft = Draft("a", "association", "en", "de", {}, {"target_term": "Koch", "context": "Der Koch war BLANK."})
         >>> draft.list_fields("context")
@@ -41,26 +40,26 @@ class Draft:
         return [field for field in self.texts if text_kind(field) == kind]
 
     def get_single_field(self, kind: TextType) -> str | None:
-        """The only field of this kind; None if there is none."""
+        """Return the first field of this type of text, or None."""
         fields = self.list_fields(kind)
         return fields[0] if fields else None
 
     def fill_source(self, word: str) -> str:
-        """The source context with the source word of the field `word` filled in."""
+        """Return the source context with the source text of the field `word` filled in."""
         context = self.get_single_field("context")
         return fill_blank(self.source[context], self.source[word]) if context is not None else self.source[word]
 
     def with_text(self, field: str, text: str) -> "Draft":
-        """A copy with another current translation of one field."""
+        """Return a copy with another translation of one field."""
         return replace(self, texts={**self.texts, field: text})
 
 
 @dataclass(frozen=True, slots=True)
 class RepairFinding:
-    """A change that a repair step made, or a problem that it leaves to a person, with its proposals, best first.
+    """A change or a problem that a repair step found in one text, with proposals, best first.
 
-    Of a `changed` finding, the first proposal is the new text; an `open` one has no proposals. `rule` names the step,
-    or the rule of a language, and is what findings are counted by; `reason` is a sentence for the reviewer.
+    The first proposal of a `changed` finding is the new text; an `open` finding has no proposals. `rule` names the
+    repair step or the rule of the language; `reason` is a sentence for the reviewer.
     """
 
     item: str
@@ -73,12 +72,12 @@ class RepairFinding:
 
     @property
     def after(self) -> str:
-        """The text after the finding: the new one if it was changed, otherwise that before."""
+        """The new text of a `changed` finding; otherwise the text as it was."""
         return self.proposals[0] if self.kind == "changed" else self.before
 
 
 def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
-    """The draft with all changes made, in order; proposals are left to people.
+    """Return the draft with the `changed` findings applied in order; proposals are not applied.
 
     >>> draft = Draft("a", "association", "en", "de", {}, {"context": "Er war BLANK ."})
     >>> change = RepairFinding("a", "context", "spaces", "changed", "…", "Er war BLANK .", ("Er war BLANK.",))
@@ -92,5 +91,21 @@ def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
 
 
 def count_findings(findings: Iterable[RepairFinding]) -> Counter[tuple[str, FindingKind]]:
-    """How many findings there are, by rule and kind."""
+    """Count findings by rule and kind."""
     return Counter((finding.rule, finding.kind) for finding in findings)
+
+
+class _HasItem(Protocol):
+    @property
+    def item(self) -> str: ...
+
+
+_Entry = TypeVar("_Entry", bound=_HasItem)
+
+
+def group_by_item(entries: Iterable[_Entry]) -> dict[str, list[_Entry]]:
+    """Group findings, problems, decisions or rows by the id of their item."""
+    groups: dict[str, list[_Entry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.item, []).append(entry)
+    return groups

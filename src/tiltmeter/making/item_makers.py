@@ -1,4 +1,4 @@
-"""What is sent to a translator for a source item, and how its translations become an item in the new language."""
+"""Item makers: they list the texts of a source item to translate, and build the new item from the translations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,17 +12,18 @@ from tiltmeter.forms.gest import get_stereotype_fields
 from tiltmeter.making.project_store import TextRole
 
 GENDERED_PAIRS = "gendered-pairs"
-# The system of projects whose items people write; the text beside a written GEST sentence.
+# The `system` of projects whose items people write.
 WRITTEN = "written"
+# The field of the translation that people write with a GEST sentence.
 TRANSLATION = "translation"
-NOT_TRANSLATED = "there is no translation"
-# The English prompts that make a translator choose a gender; {} is the sentence.
+NOT_TRANSLATED = "the translation is missing"
+# English prompts that make a translation system choose a gender; {} is replaced by the sentence.
 PROMPTS = {"masculine": 'He said: "{}"', "feminine": 'She said: "{}"'}
 
 
 @dataclass(frozen=True, slots=True)
 class TextToTranslate:
-    """A text to translate: the role and field of its translation, and whether its BLANK must be kept."""
+    """A text to translate, the role and field of its translation, and whether it has a BLANK to keep."""
 
     role: TextRole
     field: str
@@ -32,34 +33,34 @@ class TextToTranslate:
 
 @dataclass(frozen=True, slots=True)
 class ItemRejection:
-    """The reason why the translations of an item cannot become an item."""
+    """The reason why no item can be built from the translations."""
 
     reason: str
 
 
 class ItemMaker(Protocol):
-    """How items of one form are made from source items."""
+    """Builds new items from source items and translations."""
 
     @property
     def form(self) -> Form[Any]:
-        """The form of the items that are made."""
+        """The form of the new items."""
 
     def wanted(self, item: Item) -> list[TextToTranslate]:
-        """The texts to translate."""
+        """Return the texts to translate."""
 
     def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
-        """The item in the new language, or the reason why there is none."""
+        """Return the item in the new language, or the reason why it cannot be built."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslatedItemMaker:
-    """Translate the texts of an item that its form declares; words of a blank also inside the filled context."""
+    """Translates the translatable texts of an item, and candidate words both alone and inside the filled context."""
 
     form: Form[Any]
     with_filled: bool = True
 
     def wanted(self, item: Item) -> list[TextToTranslate]:
-        """The translatable texts, a word by itself, and the context with each word filled in."""
+        """Return the translatable texts, and the context with each candidate word filled in."""
         texts = self.form.translatable(item)
         kinds = {field: self.form.text_kind(field) for field in texts}
         words = [field for field in texts if kinds[field] == "word"]
@@ -73,7 +74,7 @@ class TranslatedItemMaker:
         return wanted
 
     def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
-        """The item with its texts replaced, if all are translated."""
+        """Return the item with its texts replaced, or a rejection if a translation is missing."""
         missing = [field for field in self.form.translatable(item) if field not in texts]
         if missing:
             return ItemRejection(f"{NOT_TRANSLATED}: {', '.join(missing)}")
@@ -83,21 +84,21 @@ class TranslatedItemMaker:
 
 @dataclass(frozen=True, slots=True)
 class WrittenItemMaker:
-    """Items that people wrote; of a GEST sentence, its translation is kept beside it, to check that it has a gender."""
+    """Builds items that people wrote. GEST sentences have a translation, which is checked for a gender."""
 
     form: Form[Any]
 
     def wanted(self, item: Item) -> list[TextToTranslate]:
-        """The texts as they were written."""
+        """Return the texts as they were written."""
         texts = dict(self.form.texts(item))
-        if not texts.keys() <= set(self.form.keys):  # nested texts, some of which follow from others
+        if not texts.keys() <= set(self.form.keys):  # some nested texts are derived from others
             texts = self.form.translatable(item)
         if self.form.name == "gest":
             texts[TRANSLATION] = ""
         return [TextToTranslate("text", field, text) for field, text in texts.items()]
 
     def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:  # noqa: ARG002
-        """The item with its current texts, in the language in which it was written."""
+        """Return the item with its current texts, in the language in which it was written."""
         own = {field: text for field, text in texts.items() if field != TRANSLATION}
         made: Item = self.form.with_texts(item, item.language, own)
         return made
@@ -105,7 +106,7 @@ class WrittenItemMaker:
 
 @dataclass(frozen=True, slots=True)
 class GenderedPairMaker:
-    """Translate a GEST sentence by itself and as said by a man and by a woman, and pair the two genders."""
+    """Translates a GEST sentence alone and as said by a man and by a woman, and builds a gendered pair."""
 
     prompts: Mapping[str, str]
     translator: str
@@ -116,7 +117,7 @@ class GenderedPairMaker:
         return get_form(GENDERED_PAIRS)
 
     def wanted(self, item: Item) -> list[TextToTranslate]:
-        """The sentence, and the sentence in the two prompts."""
+        """Return the sentence, and the sentence in the two prompts."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
         prompted = [
             TextToTranslate("text", gender, prompt.replace("{}", sentence)) for gender, prompt in self.prompts.items()
@@ -124,7 +125,7 @@ class GenderedPairMaker:
         return [TextToTranslate("text", "sentence", sentence), *prompted]
 
     def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
-        """The pair, or why the filters of GEST's authors reject it."""
+        """Return the pair, or the reason why the filters of GEST's authors reject it."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
         stereotype: int = item.stereotype  # type: ignore[attr-defined]
         own = get_stereotype_fields(item)  # type: ignore[arg-type]

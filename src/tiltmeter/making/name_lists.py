@@ -1,7 +1,6 @@
-"""Names in place of pronouns, from lists per language (Steinborn et al. 2022, section 3.1).
+"""Replace pronouns by given names (Steinborn et al. 2022, section 3.1), since some languages have no gendered pronouns.
 
-Pronouns do not tell gender in every language, names given to one gender only do. The lists are in
-`forms/names`.
+The lists of names are in `forms/names`, one file per language.
 """
 
 import re
@@ -16,17 +15,17 @@ RULE = "names"
 
 
 def require_name_list(language: str) -> NameList:
-    """The names of a language; a UsageError if there is no list."""
-    found = load_name_list(language)
-    if found is None:
-        raise UsageError(f"There is no list of names for {language!r}; `forms/names/{language}.toml` would be one.")
-    return found
+    """Return the list of names of a language; raise a UsageError if there is none."""
+    names = load_name_list(language)
+    if names is None:
+        raise UsageError(f"There is no list of names for {language!r}; add `forms/names/{language}.toml`.")
+    return names
 
 
 def replace_pronouns(one: str, other: str, index: int, language: str = "en") -> tuple[str, str] | None:
-    """A pair of sentences that differ in pronouns only, with names in place of the first of these; otherwise None.
+    """Return two sentences with their first different pronoun replaced by a name; None if they differ in other words.
 
-    `index` chooses the names. Later pronouns stay as they are, and refer to the name.
+    `index` selects the names from the lists. Later pronouns stay and refer to the name.
 
     >>> replace_pronouns("He forgot his keys.", "She forgot her keys.", 0)
     ('John forgot his keys.', 'Mary forgot her keys.')
@@ -42,7 +41,7 @@ def replace_pronouns(one: str, other: str, index: int, language: str = "en") -> 
         return None
     pairs = [pair for place in differing if (pair := _match_pronouns(left[place].lower(), right[place].lower(), names))]
     place = differing[0]
-    # A name cannot stand for a reflexive pronoun.
+    # A name cannot replace a reflexive pronoun.
     if len(pairs) < len(differing) or left[place].lower() in ("himself", "herself"):
         return None
     masculine_first, ending = pairs[0]
@@ -53,7 +52,7 @@ def replace_pronouns(one: str, other: str, index: int, language: str = "en") -> 
 
 
 def _match_pronouns(one: str, other: str, names: NameList) -> tuple[bool, str] | None:
-    """Whether the first of two pronouns is the masculine one, and the ending of a name in their place."""
+    """Return whether the first of two pronouns is masculine, and the ending of a name that replaces them."""
     for masculine, (feminine, ending) in names.pronouns.items():
         if (one, other) == (masculine, feminine):
             return True, ending
@@ -63,7 +62,7 @@ def _match_pronouns(one: str, other: str, names: NameList) -> tuple[bool, str] |
 
 
 def find_unlisted_names(one: str, other: str, language: str) -> list[str]:
-    """Words in which two sentences of a pair differ and that look like names, but are on no list of the language.
+    """Return the words that look like names, differ between two sentences, and are not in the list of the language.
 
     >>> find_unlisted_names("We saw Mary there.", "We saw Leslie there.", "en")
     ['Leslie']
@@ -71,7 +70,7 @@ def find_unlisted_names(one: str, other: str, language: str) -> list[str]:
     listed = require_name_list(language)
     names = set(listed.names)
     left, right = (re.findall(r"\w+", text) for text in (one, other))
-    found: list[str] = []
+    unlisted: list[str] = []
     try:
         opcodes = BoundedMatcher(left, right).get_opcodes()
     except MatchingLimitError:
@@ -81,14 +80,14 @@ def find_unlisted_names(one: str, other: str, language: str) -> list[str]:
             words = (left[start], right[other_start])
             if _match_pronouns(words[0].lower(), words[1].lower(), listed):
                 continue
-            # Both are capitalised, and not only because they begin the sentence.
+            # At the beginning of a sentence, a capital alone does not make a word a name.
             if all(word[0].isupper() for word in words) and (start > 0 or any(word in names for word in words)):
-                found += [word for word in words if word not in names]
-    return found
+                unlisted += [word for word in words if word not in names]
+    return unlisted
 
 
 def find_name_errors(draft: Draft) -> Iterator[RepairFinding]:
-    """Replace listed source names that a translation kept, and report names that are missing or not listed."""
+    """Find source names that a translation kept, which are replaced, and names that are missing or not listed."""
     source, target = require_name_list(draft.source_language), require_name_list(draft.language)
     to_target = dict(zip(source.names, target.names, strict=False))
     for field, text in draft.texts.items():
@@ -97,9 +96,9 @@ def find_name_errors(draft: Draft) -> Iterator[RepairFinding]:
             continue
         changed = re.sub(r"\w+", lambda match: to_target.get(match[0], match[0]), text)
         if changed != text:
-            reason = f"The listed names of {draft.language} take the place of those of {draft.source_language}."
+            reason = f"Names of the {draft.source_language} list were replaced by those of the {draft.language} list."
             yield RepairFinding(draft.item, field, RULE, "changed", reason, text, (changed,))
-        found = [word for word in re.findall(r"\w+", changed) if word in target.names]
-        if sorted(found) != sorted(wanted):
-            reason = f"Only listed names may occur: expected {', '.join(wanted)}, found {', '.join(found) or 'none'}."
+        actual = [word for word in re.findall(r"\w+", changed) if word in target.names]
+        if sorted(actual) != sorted(wanted):
+            reason = f"Expected the listed names {', '.join(wanted)}, found {', '.join(actual) or 'none'}."
             yield RepairFinding(draft.item, field, RULE, "open", reason, changed)

@@ -1,4 +1,4 @@
-"""What is open in a project: findings that nobody has settled, and validation findings that nobody has accepted."""
+"""The open problems of a project: unsettled findings, and validation findings that nobody has accepted."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,23 +9,23 @@ from tiltmeter.datasets.findings import Finding
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.validation import validate_records
 from tiltmeter.forms import Item, get_item_form
+from tiltmeter.making.draft import group_by_item
 from tiltmeter.making.item_makers import ItemRejection
 from tiltmeter.making.project import Project, parse_item
 from tiltmeter.making.project_store import ProjectItem
 from tiltmeter.making.review.review_outcomes import compute_outcome
-from tiltmeter.making.review.review_rule import ReviewDecision
 
-# Examinations of single items that an open project remembers.
-_REMEMBERED = 1000
+# The number of validation results of single items that an open project caches.
+_CACHE_SIZE = 1000
 
 ProblemKind = Literal["error", "warning", "proposed", "open"]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenProblem:
-    """Something about an item that a person has to settle.
+    """A problem of an item that a person has to settle.
 
-    `in_source` says that the source item has the same validation finding; `step` names the step that found it.
+    `step` is the step that found it; `in_source` is true if the source item has the same validation finding.
     """
 
     item: str
@@ -42,19 +42,19 @@ class OpenProblem:
 
 @dataclass(frozen=True, slots=True)
 class AssembledItems:
-    """The translated items of a project, those that cannot be made, and all open problems."""
+    """The translated items of a project, the reasons why others cannot be built, and all open problems."""
 
     items: list[Item]
     rejected: dict[str, str]
     problems: list[OpenProblem]
-    # Validation findings that a person accepted: with the name and the reason.
+    # Validation findings that a person accepted, with the person's name and reason.
     accepted: list[tuple[Finding, str, str]]
 
 
 def assemble_items(project: Project, only: str | None = None, *, for_review: bool = False) -> AssembledItems:
-    """Make items of all current translations, or of one item's, and collect what is open about them.
+    """Build items from the current translations, of all items or only one, and collect their open problems.
 
-    `for_review`: without what is open because people have not decided, and without comparing with the source.
+    `for_review` omits missing and conflicting decisions, and the comparison with the source.
     """
     chosen = project.store.items() if only is None else [project.store.item(only)]
     entries = [entry for entry in chosen if entry.stage != "source"]
@@ -69,17 +69,17 @@ def assemble_items(project: Project, only: str | None = None, *, for_review: boo
         else:
             items.append(made)
     by_id = {entry.id: entry for entry in entries}
-    found = examine_items(items)
+    findings = examine_items(items)
     compared = () if for_review else sources.values()
     in_source = {(finding.item, finding.code) for finding in examine_items(compared)}
     by = project.store.list_accepted_problems()
     problems = _read_stored_problems(project, by_id, only)
     if not for_review:
         problems += _find_review_problems(project, entries)
-    # A repair step that says more about a validation finding, with proposals, has the same name.
+    # A repair finding replaces the validation finding with the same name, since it has proposals.
     known = {(problem.item, problem.reason) for problem in problems}
     accepted: list[tuple[Finding, str, str]] = []
-    for finding in found:
+    for finding in findings:
         if (key := (finding.item, finding.code)) in by:
             accepted.append((finding, *by[key]))
         elif key not in known:
@@ -88,7 +88,7 @@ def assemble_items(project: Project, only: str | None = None, *, for_review: boo
 
 
 def examine_items(items: Iterable[Item]) -> list[Finding]:
-    """The validation findings about items, as `data validate` has them for a file."""
+    """Return the validation findings about items, as `tiltmeter data validate` reports them for a file."""
     records = []
     for item in items:
         read = get_item_form(item).from_json(get_item_form(item).write(item))
@@ -97,13 +97,10 @@ def examine_items(items: Iterable[Item]) -> list[Finding]:
 
 
 def examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[Finding]:
-    """The validation findings about an item with these texts; an error if it cannot be made.
-
-    They depend on nothing else, so those asked for last are remembered.
-    """
+    """Return the validation findings about an item with these texts; the results are cached."""
     key = (entry.source, *texts.items())
     if (known := project.examined.get(key)) is None:
-        if len(project.examined) >= _REMEMBERED:
+        if len(project.examined) >= _CACHE_SIZE:
             project.examined.clear()
         known = project.examined[key] = _validate_texts(project, entry, texts)
     return known
@@ -117,7 +114,7 @@ def _validate_texts(project: Project, entry: ProjectItem, texts: Mapping[str, st
 
 
 def count_open_items(problems: Sequence[OpenProblem]) -> dict[tuple[str, str, str], int]:
-    """The number of items by part, reason and subject; an item counts once for each reason."""
+    """Count items by part, reason and subject; an item counts once for each reason."""
     unique = {(problem.item, problem.part, problem.reason, problem.subject) for problem in problems}
     return dict(Counter((part, reason, subject) for _, part, reason, subject in unique))
 
@@ -145,11 +142,9 @@ def _read_stored_problems(project: Project, entries: dict[str, ProjectItem], onl
 
 
 def _find_review_problems(project: Project, entries: Sequence[ProjectItem]) -> Iterator[OpenProblem]:
-    """The items on which reviewers do not agree; and those that are not reviewed, if all have to be."""
-    decisions: dict[str, list[ReviewDecision]] = {}
-    for decision in project.store.decisions():
-        decisions.setdefault(decision.item, []).append(decision)
-    messages = {"review-conflict": "reviewers do not agree", "not-reviewed": "too few people have decided on it"}
+    """Return a problem for each item on which reviewers disagree, and for each unreviewed item if all need a review."""
+    decisions = group_by_item(project.store.decisions())
+    messages = {"review-conflict": "the reviewers disagree", "not-reviewed": "too few reviewers have decided"}
     for entry in entries:
         state = compute_outcome(project, entry, decisions.get(entry.id, ())).state
         reason = "review-conflict" if state == "conflict" else "not-reviewed"

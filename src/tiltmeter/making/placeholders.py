@@ -1,7 +1,7 @@
-"""Placeholders: what is sent to a translation system in place of BLANK, and how it is found again.
+"""Placeholders, which replace BLANK in texts that are sent to a translation system.
 
-Systems translate a placeholder, drop it, double it, split it, respell it or join it to a neighbouring word. Every
-translation is therefore checked; what cannot be mended is sent again with the next placeholder.
+Systems may translate, drop, double, split or respell a placeholder, or join it to a neighbouring word. Every
+translation is therefore checked; if it cannot be repaired, the text is sent again with the next placeholder.
 """
 
 import html
@@ -17,13 +17,13 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.word_difference import is_unspaced
 
-# kept: as it was sent; respelled, merged: mended without doubt; attached: there, but with letters joined to it.
+# kept: unchanged; respelled, merged: safely repaired; attached: found, but letters are joined to it.
 Outcome = Literal["kept", "respelled", "merged", "attached", "doubled", "lost"]
-# Outcomes after which no other placeholder is tried, and all outcomes with a blank; the best first.
+# Outcomes after which no other placeholder is tried, and all outcomes with a usable blank; best first.
 SURE: tuple[Outcome, ...] = ("kept", "respelled", "merged")
 USABLE: tuple[Outcome, ...] = (*SURE, "attached")
 
-# Brackets and marks that belong to a token, in any style; quotation marks belong to the sentence.
+# Brackets and marks of tokens; quotation marks belong to the sentence.
 _WRAPPER = r"[{}\[\]()<>#/【】「」]"
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(ord("!"), ord("~") + 1)}
 _SPLIT_LETTERS = r"[\s\-_.·]{0,2}"
@@ -32,7 +32,7 @@ _SPLIT_MARKS = r"\W{0,4}"
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderMatch:
-    """A translation with BLANK in place of the placeholder, and what had happened to the placeholder."""
+    """A translation with BLANK in place of the placeholder, and how the system had changed the placeholder."""
 
     text: str
     outcome: Outcome
@@ -40,13 +40,13 @@ class PlaceholderMatch:
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """A placeholder by name, and the token that is sent."""
+    """A placeholder: its name, and the token that is sent."""
 
     name: str
     token: str
 
     def put(self, text: str) -> str:
-        """The text with the token in place of BLANK.
+        """Replace BLANK by the token.
 
         >>> Placeholder("letters", "XBLANKX").put("The cook was BLANK.")
         'The cook was XBLANKX.'
@@ -54,7 +54,7 @@ class Placeholder:
         return text.replace(BLANK, self.token)
 
     def find(self, translation: str, wanted: int) -> PlaceholderMatch:
-        """The translation of a text in which the token was sent `wanted` times, with BLANK in its place.
+        """Replace the token by BLANK in the translation of a text that contained it `wanted` times.
 
         >>> Placeholder("letters", "XBLANKX").find("El cocinero era x blankX.", 1)
         PlaceholderMatch(text='El cocinero era BLANK.', outcome='respelled')
@@ -75,16 +75,10 @@ class Placeholder:
             return self._validate(merged, "merged")
         return PlaceholderMatch(text, "doubled" if text.count(BLANK) > wanted else "lost")
 
-    @property
-    def _has_marks(self) -> bool:
-        return not self.token.isalnum()
-
     def _validate(self, text: str, outcome: Outcome) -> PlaceholderMatch:
-        """The text; with the outcome `attached` if letters are joined to BLANK.
-
-        Marks between two words lost their spaces; letters on one side only may be an ending.
-        """
-        if self._has_marks:
+        """Return a match, with the outcome `attached` if letters are joined to BLANK."""
+        # A token with marks between two words has only lost its spaces; letters on one side may be a word ending.
+        if not self.token.isalnum():
             text = re.sub(
                 rf"([^\W_]){BLANK}([^\W_])",
                 lambda match: match[1] + _get_gap(match[1]) + BLANK + _get_gap(match[2]) + match[2],
@@ -96,7 +90,7 @@ class Placeholder:
 
 
 def select_placeholders(system: str, names: Sequence[str] = ()) -> list[Placeholder]:
-    """The placeholders to try with a translation system such as `apertium:eng-spa`, in order; or those in `names`.
+    """Return the placeholders to try with a translation system, in order; or those with these names.
 
     >>> [placeholder.token for placeholder in select_placeholders("apertium:eng-spa")]
     ['___', 'XBLANKX', '{xx0xx}']
@@ -105,7 +99,7 @@ def select_placeholders(system: str, names: Sequence[str] = ()) -> list[Placehol
     tokens, orders = data["tokens"], data["orders"]
     for name in names:
         if name not in tokens:
-            raise UsageError(f"There is no placeholder {name!r}; there are {', '.join(tokens)}.")
+            raise UsageError(f"There is no placeholder {name!r}; choose from {', '.join(tokens)}.")
     order = list(names) or orders.get(system.partition(":")[0], orders["otherwise"])
     return [Placeholder(name, tokens[name]) for name in order]
 
@@ -117,7 +111,7 @@ def _load_placeholders() -> dict[str, Any]:
 
 @cache
 def _compile_respellings(token: str) -> re.Pattern[str]:
-    """The token or BLANK as systems respell them: in other letter case, split, in other brackets."""
+    """Return a pattern for the token or BLANK in other letter case, split, or in other brackets."""
     core = [character for character in token if character.isalnum()]
     if not core:
         mark = re.escape(token[0])
@@ -131,7 +125,7 @@ def _compile_respellings(token: str) -> re.Pattern[str]:
 
 
 def _to_ascii(text: str) -> str:
-    """The text, character by character, with full-width letters, digits and brackets as ASCII."""
+    """Replace full-width letters, digits and brackets by ASCII; positions stay the same."""
     return text.translate(_FULL_WIDTH)
 
 

@@ -1,8 +1,8 @@
-"""A project: a folder with a readable `project.toml` and one SQLite file."""
+"""A project: a folder with an editable `project.toml` and one SQLite file."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Self
 
@@ -37,14 +37,13 @@ from tiltmeter.making.project_settings import (
     reject_changed_settings,
     write_settings,
 )
-from tiltmeter.making.project_store import ProjectItem, ProjectStore, get_timestamp
+from tiltmeter.making.project_store import ProjectItem, ProjectStore
+from tiltmeter.making.timestamp import get_timestamp
 from tiltmeter.translators import validate_system_name
 from tiltmeter.translators.server_login import LOGIN, has_password
 from tiltmeter.translators.translator_protocol import SOURCE
 
 DATABASE = "project.sqlite"
-# Source items that an open project remembers.
-_REMEMBERED = 1000
 
 
 class Project:
@@ -54,12 +53,12 @@ class Project:
         self.folder = folder
         self.settings = settings
         self.store = store
-        self._sources: dict[str, Item] = {}
+        # The cache of `open_problems.examine_texts`.
         self.examined: dict[object, list[Finding]] = {}
 
     @cached_property
     def maker(self) -> ItemMaker:
-        """What is sent to the translator, and how items are made of the translations."""
+        """The object that lists the texts to translate and builds items from the translations."""
         if self.settings.system == WRITTEN:
             return WrittenItemMaker(get_form(self.settings.form))
         if self.settings.makes == GENDERED_PAIRS:
@@ -67,16 +66,11 @@ class Project:
         return TranslatedItemMaker(get_form(self.settings.form), self.settings.filled)
 
     def get_source_item(self, entry: ProjectItem) -> Item:
-        """The source of an item; of those asked for last, it is remembered."""
-        if (known := self._sources.get(entry.source)) is not None:
-            return known
-        if len(self._sources) >= _REMEMBERED:
-            self._sources.clear()
-        made = self._sources[entry.source] = parse_item(entry.source)
-        return made
+        """Return the source item of an entry."""
+        return parse_item(entry.source)
 
     def drafts(self, items: Sequence[ProjectItem]) -> list[Draft]:
-        """Items as the repair steps take them."""
+        """Return the items with their translations as drafts for the repair steps."""
         one = items[0].id if len(items) == 1 else None
         texts, filled, alone = (self.store.texts(role, one) for role in ("text", "filled", "alone"))
         form = get_form(self.settings.form)
@@ -95,15 +89,15 @@ class Project:
         ]
 
     def guidelines(self) -> str:
-        """The text of the guidelines for reviewers; empty if there are none."""
+        """Return the text of the guidelines for reviewers; empty if there are none."""
         name = self.settings.guidelines
         if not name:
             return ""
         path = self.folder / name
         if not path.resolve().is_relative_to(self.folder.resolve()):
-            raise UsageError(f"{SETTINGS} names {name} as the guidelines, which is not in the project's folder.")
+            raise UsageError(f"The file {name}, `guidelines` in {SETTINGS}, is outside the project's folder; move it.")
         if not path.is_file():
-            raise UsageError(f"There is no file {path}, which {SETTINGS} names as the guidelines.")
+            raise UsageError(f"The file {path}, `guidelines` in {SETTINGS}, does not exist.")
         try:
             return read_text(path).strip()
         except BrokenFileError as error:
@@ -130,32 +124,29 @@ def create_project(
     limit: int | None = None,
     prompts: dict[str, str] | None = None,
 ) -> Project:
-    """Start a project: read and store the source items. `pairs` makes gendered pairs of GEST sentences.
-
-    The settings are written last: a folder with `project.toml` is a complete project.
-    """
+    """Start a project with the English items of a data set. `pairs` makes gendered pairs of GEST sentences."""
     folder = Path(folder)
     validate_new_folder(folder)
     if not is_language_code(language):
-        raise UsageError(f"{language!r} is not a language code such as de or pt-BR.")
+        raise UsageError(f"{language!r} is not a language code; use a code such as de or pt-BR.")
     validate_system_name(system)
     if has_password(system.partition(":")[2]):
         raise UsageError(
-            "A password does not go into the settings of a project, which others get to see: leave it out of the "
-            f"address, and set {LOGIN} to NAME:PASSWORD when you translate."
+            "The address contains a password, which others could read in project.toml; remove it from the address, "
+            f"and set {LOGIN} to NAME:PASSWORD when you translate."
         )
     spec = parse_spec(source)
     reject_export(spec.name)
     items = [item for item in load_spec(spec) if item.language == SOURCE][:limit]
     if not items:
-        raise UsageError(f"{source} has no English items; translations are made from English.")
+        raise UsageError(f"{source} has no English items; only English items can be translated.")
     if language == SOURCE:
-        raise UsageError(f"{source} is in English already; name another language to translate into.")
+        raise UsageError(f"{source} is already in English; choose another target language.")
     form = get_item_form(items[0])
     if pairs and form.name != "gest":
-        raise UsageError(f"Gendered pairs are made of GEST sentences; {source} has items of the form {form.name}.")
+        raise UsageError(f"Gendered pairs need GEST sentences, but {source} has items of the form {form.name}.")
     if not pairs and not form.translatable(items[0]):
-        raise UsageError(f"The items of {source} have no English texts to translate.")
+        raise UsageError(f"The items of {source} have no texts to translate.")
     settings = ProjectSettings(
         source=source,
         source_language=SOURCE,
@@ -172,21 +163,24 @@ def create_project(
 
 
 def validate_new_folder(folder: Path) -> None:
-    """A UsageError unless a project can be started in a folder."""
+    """Raise a UsageError unless a project can be started in this folder."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; choose another folder.")
     if (folder / SETTINGS).exists():
-        raise UsageError(f"{folder} is a project already; choose another folder, or go on with it.")
+        raise UsageError(f"{folder} is already a project; choose another folder, or continue with this project.")
 
 
 def write_project(
     folder: Path, settings: ProjectSettings, items: Iterable[ProjectItem], files: Mapping[str, str] | None = None
 ) -> Project:
-    """Write the files of a new project, the settings last; `files` are others with their content."""
+    """Write a new project; `files` has the contents of additional files by name.
+
+    `project.toml` is written last, so a folder with this file is a complete project.
+    """
     create_folder(folder)
     with lock_project(folder):
         validate_new_folder(folder)
-        for leftover in folder.glob(f"{DATABASE}*"):  # of a start that was interrupted
+        for leftover in folder.glob(f"{DATABASE}*"):  # from an interrupted start
             leftover.unlink()
         store = ProjectStore(folder / DATABASE)
         with store.begin_transaction():
@@ -202,35 +196,36 @@ def open_project(folder: Path | str) -> Project:
     """Open the project in a folder."""
     folder = Path(folder)
     if not (folder / SETTINGS).is_file():
-        raise UsageError(f"{folder} is not a project: it has no {SETTINGS}. `tiltmeter make new` starts one.")
+        raise UsageError(f"{folder} is not a project: it has no {SETTINGS}; start one with `tiltmeter make new`.")
     settings = read_settings(folder)
     if not (folder / DATABASE).is_file():
-        raise UsageError(f"{folder} has no {DATABASE}, which holds the items and decisions; restore it from a backup.")
+        raise UsageError(f"{folder} has no {DATABASE} with the items and decisions; restore it from a backup.")
     store = ProjectStore(folder / DATABASE)
     if store.is_blank:
         store.close()
-        raise UsageError(f"{folder / DATABASE} is empty: it has no items and no settings; restore it from a backup.")
+        raise UsageError(f"{folder / DATABASE} is empty; restore it from a backup.")
     reject_changed_settings(folder / SETTINGS, settings, store.get_remembered())
     return Project(folder, settings, store)
 
 
 def reject_written_project(project: Project) -> None:
-    """A UsageError if the items of a project are written by people, so that there is nothing to translate or repair."""
+    """Raise a UsageError if the items of a project are written by people, and so cannot be translated or repaired."""
     if project.settings.system == WRITTEN:
         raise UsageError(
-            f"The items of {project.folder} are written by people, not translated: `tiltmeter make write` adds and "
-            "checks them, `tiltmeter make rate` and `tiltmeter make review` are next."
+            f"The items of {project.folder} are written by people, not translated; use `tiltmeter make write`, "
+            "`tiltmeter make rate` and `tiltmeter make review`."
         )
 
 
+@lru_cache(maxsize=1000)
 def parse_item(line: str) -> Item:
-    """The item in a line of JSONL that the project wrote."""
+    """Return the item in a line of JSONL of the project."""
     values = json.loads(line)
     form = detect_form(values)
     read = form.from_json(values).values if form else None
     item, problems = build_item(read or values)
     if item is None:
-        raise DataError(f"The source item {values.get('id')!r} is not valid: {problems[0].message}.")
+        raise DataError(f"The source item {values.get('id')!r} is invalid: {problems[0].message}.")
     return item
 
 

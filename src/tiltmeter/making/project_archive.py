@@ -1,4 +1,4 @@
-"""A project as one file: a ZIP archive with a consistent copy of its database, also while people work on it."""
+"""A ZIP archive of a project, with a consistent copy of its database even while people work on it."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from tiltmeter.making.project_store import ProjectStore
 
 
 def archive_project(folder: Path, out: Path) -> None:
-    """Write the project in a folder to an archive, in which it is in a folder of the same name."""
+    """Write the project in a folder to a ZIP archive that contains a folder of the same name."""
     if not (folder / SETTINGS).is_file():
         raise UsageError(f"{folder} is not a project: it has no {SETTINGS}.")
     if not (folder / DATABASE).is_file():
-        raise UsageError(f"{folder} has no {DATABASE}, which holds the items and decisions; there is nothing to copy.")
-    ProjectStore(folder / DATABASE).close()  # refuses a damaged one, whose copy would replace a good one
+        raise UsageError(f"{folder} has no {DATABASE} with the items and decisions; restore it from a backup.")
+    ProjectStore(folder / DATABASE).close()  # raises an error if it is damaged: its copy might replace a good one
     name = folder.resolve().name
     with create_temporary_folder() as temporary, write_atomically(out) as part:
         database = temporary / DATABASE
@@ -36,7 +36,7 @@ def archive_project(folder: Path, out: Path) -> None:
 
 
 def _list_other_files(folder: Path) -> Iterator[Path]:
-    """The files of a project beside its database; no links, and nothing hidden."""
+    """Return the files of a project except its database, hidden files and symbolic links."""
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         is_hidden = any(part.startswith(".") for part in inside.parts)

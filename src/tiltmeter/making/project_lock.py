@@ -1,4 +1,4 @@
-"""One step at a time: a lock on a project's folder, which the system takes back when a process ends or is killed."""
+"""The lock of a project, so that one step runs at a time. The system releases it when the process ends."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,21 +12,21 @@ _LOCK = ".lock"
 
 
 class BusyProjectError(UsageError):
-    """Another step of a project is under way."""
+    """Another step of the project is running."""
 
-    on_page = "Somebody else is publishing this project, or working on it by a command; wait a moment and try again."
+    on_page = "Another user or command is working on this project; wait a moment and try again."
 
 
 @contextmanager
 def lock_project(folder: Path) -> Iterator[None]:
-    """Hold a project for one step; a UsageError if another process has it.
+    """Lock a project for one step; raise a BusyProjectError if another process has locked it.
 
-    Decisions, ratings and written items are single transactions, and do not need it.
+    Decisions, ratings and written items do not need the lock, since each is one transaction.
     """
     try:
         with FileLock(folder / _LOCK, timeout=0):
             yield
     except Timeout as error:
         raise BusyProjectError(
-            f"Another command is at work on {folder}; wait until it has ended, and run this one again."
+            f"Another command is working on {folder}; wait until it has finished, then try again."
         ) from error

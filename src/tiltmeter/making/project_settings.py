@@ -1,4 +1,4 @@
-"""`project.toml`: what a project is made of and how; people may edit it."""
+"""`project.toml`: the settings of a project, which users may edit."""
 
 import json
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from tiltmeter.making.item_makers import GENDERED_PAIRS, PROMPTS
 from tiltmeter.making.toml_values import read_toml
 
 SETTINGS = "project.toml"
-# Which items people review.
+# Values of `review`.
 REVIEWS = ("open", "all")
-# What cannot be changed after the start, since the stored items depend on it.
+# Settings that cannot change, since the stored items depend on them.
 FIXED = ("source", "source_language", "language", "form", "makes")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """Where the source items come from: licence, citation, content warning, and the files with their SHA-256."""
+    """The licence, citation and content warning of the source, and its files with their SHA-256."""
 
     licence: str = ""
     citation: str = ""
@@ -32,9 +32,8 @@ class SourceFacts:
 class ProjectSettings:
     """The contents of `project.toml`.
 
-    `form` is that of the source items, `makes` that of the items made; `filled` says whether the contexts with a word
-    filled in are translated too, `names` whether only listed names may occur; `placeholders` overrides the order of the
-    translation system; `prompts` are the English prompts of gendered pairs.
+    `form` is the form of the source items, `makes` the form of the new items. The other settings are explained in the
+    comments of the file (see `_COMMENTS`).
     """
 
     source: str
@@ -59,19 +58,18 @@ class ProjectSettings:
 
     @property
     def fixed(self) -> dict[str, str]:
-        """What cannot be changed after the start."""
+        """The settings that cannot change after the start."""
         return {name: str(getattr(self, name)) for name in FIXED}
 
 
 _COMMENTS = {
-    "source": "What the project is about; another language or source needs another project.",
-    "system": "The translation system, as `tiltmeter make translate` opens it.",
-    "filled": "Whether contexts with a word filled in are translated too: better words, about twice the characters.",
-    "names": "Whether only names of the lists may occur in translations; `tiltmeter make source --names` sets it.",
-    "placeholders": "What to send in place of BLANK, in this order; empty: the order for the system.",
-    "title": "For the data card: a title, a licence where the source has none, and the reviewers' guidelines (a file).",
-    "review": "Which items people review: those with something `open`, or `all`; how many people decide on each, and "
-    "how many of these have to agree.",
+    "source": "These five settings cannot change; start another project for another source or language.",
+    "system": "The translation system that `tiltmeter make translate` uses.",
+    "filled": "Also translate contexts with each word filled in? It gives better words for about twice the characters.",
+    "names": "Allow only the listed names in translations? `tiltmeter make source --names` sets it.",
+    "placeholders": 'Placeholders for BLANK, in this order, such as ["letters"]; if empty, the order of the system.',
+    "title": "For the data card: a title, a licence if the source has none, and a file with the reviewers' guidelines.",
+    "review": "Items to review: `open` (with open problems) or `all`; reviewers per item, and how many must agree.",
 }
 
 
@@ -80,7 +78,7 @@ def write_settings(folder: Path, settings: ProjectSettings) -> None:
     values = asdict(settings)
     facts, prompts = values.pop("facts"), values.pop("prompts")
     files = facts.pop("files")
-    lines = ["# A Tiltmeter project: a test set on its way into another language."]
+    lines = ["# The settings of a Tiltmeter project."]
     for key, value in values.items():
         if key in _COMMENTS:
             lines += ["", f"# {_COMMENTS[key]}"]
@@ -93,7 +91,7 @@ def write_settings(folder: Path, settings: ProjectSettings) -> None:
 
 
 def read_settings(folder: Path) -> ProjectSettings:
-    """The settings of the project in a folder; a DataError names the key that is wrong."""
+    """Read `project.toml`; raise a DataError that names the key if a value is invalid."""
     table = read_toml(folder / SETTINGS)
     table.reject_unknown_keys(entry.name for entry in fields(ProjectSettings))
     facts = table.table("facts")
@@ -120,26 +118,26 @@ def read_settings(folder: Path) -> ProjectSettings:
     if settings.review not in REVIEWS:
         raise table.error("review", " or ".join(f'"{name}"' for name in REVIEWS))
     if settings.agreeing > settings.reviewers_per_item:
-        raise table.error("agreeing", f"at most `reviewers_per_item`, which is {settings.reviewers_per_item}")
+        raise table.error("agreeing", f"at most `reviewers_per_item` ({settings.reviewers_per_item})")
     for name in ("form", "makes"):
         get_form(table.text(name))
     if settings.makes == GENDERED_PAIRS and settings.form == "gest" and settings.prompts.keys() != PROMPTS.keys():
-        raise DataError(f"{table.path}: [prompts] should have {' and '.join(PROMPTS)}.")
+        raise DataError(f"{table.path}: [prompts] should have the keys {' and '.join(PROMPTS)}.")
     return settings
 
 
 def reject_changed_settings(path: Path, settings: ProjectSettings, started: Mapping[str, str]) -> None:
-    """Refuse settings that were changed after the start though the stored items depend on them."""
+    """Raise a UsageError if a setting was changed on which the stored items depend."""
     for name, value in settings.fixed.items():
         if (before := started.get(name, value)) != value:
             raise UsageError(
-                f"{path}: `{name}` is {value!r}, and the project was started with {before!r}; set it back, or start "
+                f"{path}: `{name}` is {value!r}, but the project was started with {before!r}; change it back, or start "
                 "another project with `tiltmeter make new`."
             )
 
 
 def _format_toml(value: object) -> str:
-    """A value as TOML, whose strings, lists and booleans are written as in JSON.
+    """Format a value as TOML; strings, lists and booleans are the same as in JSON.
 
     >>> _format_toml(("plain", 'a "quoted" word'))
     '["plain", "a \\\\"quoted\\\\" word"]'

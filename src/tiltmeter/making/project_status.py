@@ -1,4 +1,4 @@
-"""How far a project has come: items by stage, and what is open by reason, reviewer and subject."""
+"""The status of a project: items by stage, and open problems by reason, reviewer and subject."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from tiltmeter.making.review.review_outcomes import apply_changed_rule
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """The open problems after a step: items by part, reason and subject."""
+    """The number of items with open problems after a step, by part, reason and subject."""
 
     name: str
     counts: dict[tuple[str, str, str], int]
 
     def total(self, part: str, reason: str) -> int:
-        """The number of items of a part that are open for a reason."""
+        """Return the number of items of a part with this reason."""
         return sum(
             n for (own_part, own_reason, _), n in self.counts.items() if (own_part, own_reason) == (part, reason)
         )
@@ -25,9 +25,9 @@ class StageCounts:
 
 @dataclass(frozen=True, slots=True)
 class ProjectStatus:
-    """The state of a project.
+    """The status of a project.
 
-    `dropped` counts dropped items by step and reason; `stages` has the open problems after each kind of step, and now.
+    `dropped` counts items by step and reason; `stages` has the open problems after each step, and the current ones.
     """
 
     items: Counter[str]
@@ -40,21 +40,21 @@ class ProjectStatus:
     stages: list[StageCounts]
 
     def count_by_reason(self) -> dict[tuple[str, str], int]:
-        """Open items by reason and kind, the most frequent first."""
+        """Count open items by reason and kind, most frequent first."""
         unique = {(problem.item, problem.reason, problem.kind) for problem in self.open}
         return dict(Counter((reason, kind) for _, reason, kind in unique).most_common())
 
     def count_by_subject(self) -> dict[str, int]:
-        """Open items by subject, the most frequent first."""
+        """Count open items by subject, most frequent first."""
         unique = {(problem.item, problem.subject) for problem in self.open}
         return dict(Counter(subject for _, subject in unique).most_common())
 
     def in_source(self, reason: str) -> int:
-        """The items with this validation finding whose source has it too."""
+        """Count the items with this validation finding whose source item has it too."""
         return len({problem.item for problem in self.open if problem.reason == reason and problem.in_source})
 
     def to_json(self) -> dict[str, Any]:
-        """The state as JSON values."""
+        """Return the status as JSON values."""
         return {
             "items": dict(self.items),
             "dropped": [{"step": step, "reason": reason, "items": n} for (step, reason), n in self.dropped.items()],
@@ -84,7 +84,7 @@ class ProjectStatus:
 
 
 def compute_status(project: Project, assembled: AssembledItems | None = None) -> ProjectStatus:
-    """The state of a project."""
+    """Return the status of a project."""
     apply_changed_rule(project)
     assembled = assembled or assemble_items(project)
     entries = project.store.items(dropped=None)

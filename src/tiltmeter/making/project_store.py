@@ -1,10 +1,9 @@
-"""The SQLite file of a project: items, texts, history, findings, decisions."""
+"""The SQLite file of a project: items, texts, history, findings and decisions."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,14 +11,15 @@ from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding
 from tiltmeter.making.rating.rating_tables import RATING_SCHEMA, REMEDY, RatingTables
 from tiltmeter.making.review.review_tables import REVIEW_SCHEMA, ReviewTables
+from tiltmeter.making.timestamp import get_timestamp
 
 Stage = Literal["source", "translated", "repaired", "reviewed"]
-# text: the current translation; alone, filled: of a word, its translation by itself and that of the filled context.
+# text: the current translation; alone: the translation of a word without a context; filled: of the filled context.
 TextRole = Literal["text", "alone", "filled"]
 Step = Literal["source", "translate", "repair", "review", "import", "rating"]
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS remembered (  -- settings that what is stored depends on
+CREATE TABLE IF NOT EXISTS remembered (  -- settings that the stored items depend on
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -28,8 +28,8 @@ CREATE TABLE IF NOT EXISTS items (
     position INTEGER NOT NULL,
     part TEXT NOT NULL,
     subject TEXT NOT NULL,
-    original TEXT NOT NULL,   -- the source item as it was read, a line of JSONL
-    source TEXT NOT NULL,     -- the source item as corrected
+    original TEXT NOT NULL,   -- the source item before corrections, a line of JSONL
+    source TEXT NOT NULL,     -- the source item after corrections
     stage TEXT NOT NULL DEFAULT 'source',
     dropped TEXT,             -- the reason, if the item was dropped
     dropped_in TEXT,          -- the step that dropped it
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS texts (
 CREATE TABLE IF NOT EXISTS history (
     id INTEGER PRIMARY KEY,
     item TEXT NOT NULL,
-    role TEXT NOT NULL,       -- a text role, or 'source', or 'item' for what concerns the whole item
+    role TEXT NOT NULL,       -- a text role, 'source', or 'item' for a change of the whole item
     field TEXT NOT NULL,
     before TEXT NOT NULL,
     after TEXT NOT NULL,
@@ -107,12 +107,14 @@ CREATE TABLE IF NOT EXISTS step_counts (  -- open problems at the end of a step
 ) STRICT, WITHOUT ROWID;
 """
 
+_ITEM_COLUMNS = "id, part, subject, original, source, stage, dropped, dropped_in, version"
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectItem:
-    """An item of a project: its source as a line of JSONL, and how far it has come.
+    """An item of a project: its source as a line of JSONL, and its stage.
 
-    `subject` says whom or what it is about; `dropped` is the reason if it was dropped, in the step `dropped_in`.
+    `subject` is its target or topic. If the item was dropped, `dropped` is the reason and `dropped_in` the step.
     """
 
     id: str
@@ -128,7 +130,7 @@ class ProjectItem:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A change to an item: what was changed, from what to what, by whom or what, and why."""
+    """A change of an item: the text before and after, the person or rule that changed it, and the reason."""
 
     item: str
     role: str
@@ -143,18 +145,17 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class StoredFinding:
-    """A finding of a step with its number; `closed_by` names who settled it."""
+    """A finding of a step with its number; `closed_by` is the person who settled it."""
 
     number: int
     step: str
     finding: RepairFinding
     closed_by: str | None
-    closed_why: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A finished run of a step: facts about it, and the open problems after it by part, reason and subject."""
+    """A finished run of a step: facts about it, and the numbers of open items by part, reason and subject."""
 
     step: str
     at: str
@@ -162,19 +163,11 @@ class StepRecord:
     counts: dict[tuple[str, str, str], int]
 
 
-def get_timestamp() -> str:
-    """The time, in UTC, as it is stored."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 class ProjectStore(ReviewTables, RatingTables):
-    """Items, texts, history, findings and decisions of a project.
-
-    Methods that write do so inside `transaction()` of the caller, who decides what belongs together.
-    """
+    """The database of a project. Methods that write must be called inside `begin_transaction()`."""
 
     def __init__(self, path: Path) -> None:
-        # FULL: it holds people's decisions, so every commit is synced to disk.
+        # FULL: every commit is synced to disk, since people's decisions must not be lost.
         super().__init__(
             str(path),
             _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA,
@@ -184,58 +177,48 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def remember(self, settings: Mapping[str, str]) -> None:
-        """Record settings that what is stored depends on."""
+        """Store settings that the stored items depend on."""
         self._db.executemany("INSERT OR REPLACE INTO remembered VALUES (?, ?)", list(settings.items()))
 
     def get_remembered(self) -> dict[str, str]:
-        """The settings that what is stored depends on."""
+        """Return the settings that the stored items depend on."""
         return dict(self._db.execute("SELECT name, value FROM remembered"))
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing was ever stored: a project remembers its settings from the start."""
+        """Whether nothing was ever stored, not even the settings."""
         return not self.get_remembered() and not self.items(dropped=None) and not self.count_steps()
 
     # Items
 
     def add_items(self, items: Iterable[ProjectItem]) -> None:
-        """Add source items, in their order."""
+        """Add source items after all others."""
+        (count,) = self._db.execute("SELECT count(*) FROM items").fetchone()
         rows = [
             (item.id, position, item.part, item.subject, item.original, item.source)
-            for position, item in enumerate(items)
+            for position, item in enumerate(items, start=count)
         ]
         self._db.executemany(
             "INSERT INTO items (id, position, part, subject, original, source) VALUES (?, ?, ?, ?, ?, ?)", rows
         )
 
-    def append_item(self, item: ProjectItem) -> None:
-        """Add an item after all others."""
-        self._db.execute(
-            "INSERT INTO items (id, position, part, subject, original, source) "
-            "VALUES (?, (SELECT count(*) FROM items), ?, ?, ?, ?)",
-            [item.id, item.part, item.subject, item.original, item.source],
-        )
-
     def items(self, stage: Stage | None = None, *, dropped: bool | None = False) -> list[ProjectItem]:
-        """The items in their order: those in this stage (None: all), dropped or not (None: both)."""
+        """Return the items in this stage (None: any), dropped or not (None: both), in order."""
         query = (
-            "SELECT id, part, subject, original, source, stage, dropped, dropped_in, version FROM items "
+            f"SELECT {_ITEM_COLUMNS} FROM items "
             "WHERE (?1 IS NULL OR stage = ?1) AND (?2 IS NULL OR (dropped IS NOT NULL) = ?2) ORDER BY position"
         )
         return [ProjectItem(*row) for row in self._db.execute(query, [stage, dropped])]
 
     def item(self, item: str) -> ProjectItem:
-        """The item with this id; a UsageError if there is none."""
-        query = (
-            "SELECT id, part, subject, original, source, stage, dropped, dropped_in, version FROM items WHERE id = ?"
-        )
-        row = self._db.execute(query, [item]).fetchone()
+        """Return the item with this id; raise a UsageError if there is none."""
+        row = self._db.execute(f"SELECT {_ITEM_COLUMNS} FROM items WHERE id = ?", [item]).fetchone()
         if row is None:
             raise UsageError(f"The project has no item {item!r}.")
         return ProjectItem(*row)
 
     def count_stages(self) -> dict[str, int]:
-        """The number of items in each stage, dropped ones included; "translated" and all later stages are one."""
+        """Count the items in the stage `source` and in all later stages (`translated`), including dropped items."""
         query = "SELECT CASE stage WHEN 'source' THEN 'source' ELSE 'translated' END, count(*) FROM items GROUP BY 1"
         return dict(self._db.execute(query))
 
@@ -244,7 +227,7 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.execute("UPDATE items SET stage = ? WHERE id = ?", [stage, item])
 
     def set_source(self, item: ProjectItem, line: str, *, field: str, by: str, why: str) -> None:
-        """Replace the source of an item; its translations are removed, since they are of another text."""
+        """Replace the source of an item, and delete its translations, which are of the earlier source."""
         self._db.execute(
             "UPDATE items SET source = ?, stage = 'source', version = version + 1 WHERE id = ?", [line, item.id]
         )
@@ -254,14 +237,14 @@ class ProjectStore(ReviewTables, RatingTables):
         self.set_applied(item.id, None)
 
     def drop(self, item: str, *, step: Step, by: str, why: str) -> None:
-        """Drop an item, with the reason."""
+        """Drop an item, and log the reason."""
         self._db.execute(
             "UPDATE items SET dropped = ?, dropped_in = ?, version = version + 1 WHERE id = ?", [why, step, item]
         )
         self._log(item, "item", "", "", "dropped", step, by, why)
 
     def restore(self, item: str, *, step: Step, by: str, why: str) -> None:
-        """Take back that an item was dropped."""
+        """Restore a dropped item, and log the reason."""
         self._db.execute(
             "UPDATE items SET dropped = NULL, dropped_in = NULL, version = version + 1 WHERE id = ?", [item]
         )
@@ -270,19 +253,19 @@ class ProjectStore(ReviewTables, RatingTables):
     # Texts
 
     def texts(self, role: TextRole, item: str | None = None) -> dict[str, dict[str, str]]:
-        """The texts in this role by item and field; of one item, or of all."""
+        """Return the texts in this role by item and field, of one item or of all."""
         query = "SELECT item, field, text FROM texts WHERE role = ?"
-        # `item = ?` by itself, so that SQLite uses the index.
+        # A separate condition, since SQLite would not use the index for `(?2 IS NULL OR item = ?2)`.
         rows = (
             self._db.execute(query, [role]) if item is None else self._db.execute(f"{query} AND item = ?", [role, item])
         )
-        found: dict[str, dict[str, str]] = {}
+        texts: dict[str, dict[str, str]] = {}
         for owner, field, text in rows:
-            found.setdefault(owner, {})[field] = text
-        return found
+            texts.setdefault(owner, {})[field] = text
+        return texts
 
     def set_text(self, item: str, role: TextRole, field: str, text: str, *, step: Step, by: str, why: str) -> None:
-        """Set a text, and log it if it differs from the one before."""
+        """Set a text, and log the change if it differs from the earlier text."""
         query = "SELECT text FROM texts WHERE item = ? AND role = ? AND field = ?"
         row = self._db.execute(query, [item, role, field]).fetchone()
         if row is not None and row[0] == text:
@@ -292,7 +275,7 @@ class ProjectStore(ReviewTables, RatingTables):
         self._log(item, role, field, row[0] if row else "", text, step, by, why)
 
     def list_history(self, item: str) -> list[HistoryEntry]:
-        """All changes to an item, in order."""
+        """Return all changes of an item, in order."""
         query = "SELECT item, role, field, before, after, step, by, why, at FROM history WHERE item = ? ORDER BY id"
         return [HistoryEntry(*row) for row in self._db.execute(query, [item])]
 
@@ -306,9 +289,9 @@ class ProjectStore(ReviewTables, RatingTables):
     # Attempts with placeholders
 
     def add_attempt(
-        self, item: str, field: str, *, system: str, placeholder: str, received: str, outcome: str, used: bool
+        self, item: str, field: str, system: str, placeholder: str, received: str, outcome: str, *, used: bool
     ) -> None:
-        """Record what a system made of a context with a placeholder; of the attempts with a field, one is used."""
+        """Store a translation of a context with a placeholder. Only one attempt for each field is `used`."""
         if used:
             self._db.execute("UPDATE attempts SET used = 0 WHERE item = ? AND field = ?", [item, field])
         self._db.execute(
@@ -318,18 +301,18 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def clear_attempts(self, item: str) -> None:
-        """Remove the attempts of an item that is translated anew."""
+        """Delete the attempts of an item before it is translated again."""
         self._db.execute("DELETE FROM attempts WHERE item = ?", [item])
 
     def blanks(self) -> Counter[tuple[str, str]]:
-        """How the blanks of all contexts were kept: the placeholder and outcome of the attempt used, counted."""
+        """Count the used attempts of all contexts by placeholder and outcome."""
         query = "SELECT placeholder, outcome FROM attempts WHERE used"
         return Counter((placeholder, outcome) for placeholder, outcome in self._db.execute(query))
 
     # Findings
 
     def replace_findings(self, item: str, step: Step, findings: Iterable[RepairFinding]) -> None:
-        """Store what a step found in an item, in place of what an earlier run left to people and nobody has settled."""
+        """Store the findings of a step about an item; they replace its unsettled proposals and open findings."""
         self._db.execute(
             "DELETE FROM findings WHERE item = ? AND step = ? AND kind != 'changed' AND closed_at IS NULL", [item, step]
         )
@@ -337,7 +320,7 @@ class ProjectStore(ReviewTables, RatingTables):
             self.add_finding(finding, step)
 
     def add_finding(self, finding: RepairFinding, step: Step) -> int:
-        """Store a finding beside those that are there; its number."""
+        """Store a finding in addition to the existing ones; return its number."""
         cursor = self._db.execute(
             "INSERT INTO findings (item, step, field, rule, kind, reason, before, proposals, at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -349,7 +332,7 @@ class ProjectStore(ReviewTables, RatingTables):
                 finding.kind,
                 finding.reason,
                 finding.before,
-                _to_json(finding.proposals),
+                json.dumps(finding.proposals, ensure_ascii=False),
                 get_timestamp(),
             ],
         )
@@ -357,21 +340,19 @@ class ProjectStore(ReviewTables, RatingTables):
         return cursor.lastrowid
 
     def findings(self, item: str | None = None, kinds: Iterable[FindingKind] = ()) -> Iterator[StoredFinding]:
-        """The findings of one item or of all, of these kinds (empty: all)."""
+        """Return the findings of one item or of all, of these kinds (empty: all)."""
         query = (
-            "SELECT id, step, item, field, rule, kind, reason, before, proposals, closed_by, closed_why FROM findings "
+            "SELECT id, step, closed_by, proposals, item, field, rule, kind, reason, before FROM findings "
             f"{'' if item is None else 'WHERE item = ?'} ORDER BY id"
         )
         wanted = set(kinds)
-        for number, step, owner, field, rule, kind, reason, before, proposals, closed_by, why in self._db.execute(
-            query, [] if item is None else [item]
-        ):
-            if not wanted or kind in wanted:
-                finding = RepairFinding(owner, field, rule, kind, reason, before, tuple(json.loads(proposals)))
-                yield StoredFinding(number, step, finding, closed_by, why)
+        for number, step, closed_by, proposals, *values in self._db.execute(query, [] if item is None else [item]):
+            finding = RepairFinding(*values, tuple(json.loads(proposals)))
+            if not wanted or finding.kind in wanted:
+                yield StoredFinding(number, step, finding, closed_by)
 
     def close_findings(self, item: str, *, by: str, why: str, fields: Iterable[str] | None = None) -> None:
-        """Settle the proposed and open findings of an item, or of some of its fields."""
+        """Mark the proposed and open findings of an item, or of some of its fields, as settled."""
         for stored in list(self.findings(item, ("proposed", "open"))):
             if stored.closed_by is None and (fields is None or stored.finding.field in set(fields)):
                 self._db.execute(
@@ -380,13 +361,13 @@ class ProjectStore(ReviewTables, RatingTables):
                 )
 
     def accept_problem(self, item: str, code: str, *, by: str, why: str) -> None:
-        """Record that a person accepts a validation finding about an item."""
+        """Store that a person accepts a validation finding about an item."""
         self._db.execute(
             "INSERT OR REPLACE INTO accepted VALUES (?, ?, ?, ?, ?)", [item, code, by, why, get_timestamp()]
         )
 
     def list_accepted_problems(self, item: str | None = None) -> dict[tuple[str, str], tuple[str, str]]:
-        """Who accepted a validation finding of one item or of all, and why, by item and code."""
+        """Return the person and the reason of accepted validation findings by item and code, of one item or of all."""
         query = f"SELECT item, code, by, why FROM accepted {'' if item is None else 'WHERE item = ?'}"
         rows = self._db.execute(query, [] if item is None else [item])
         return {(item, code): (by, why) for item, code, by, why in rows}
@@ -394,7 +375,7 @@ class ProjectStore(ReviewTables, RatingTables):
     # Steps
 
     def add_step(self, step: Step, facts: Mapping[str, Any], counts: Mapping[tuple[str, str, str], int]) -> None:
-        """Record a finished run of a step, with the open problems after it by part, reason and subject."""
+        """Store a finished run of a step, with the numbers of open items by part, reason and subject."""
         cursor = self._db.execute(
             "INSERT INTO steps (step, at, facts) VALUES (?, ?, ?)",
             [step, get_timestamp(), json.dumps(dict(facts), ensure_ascii=False)],
@@ -403,18 +384,14 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.executemany("INSERT INTO step_counts VALUES (?, ?, ?, ?, ?)", rows)
 
     def count_steps(self) -> int:
-        """The number of finished runs of steps."""
+        """Return the number of finished runs of steps."""
         (count,) = self._db.execute("SELECT count(*) FROM steps").fetchone()
         return int(count)
 
     def steps(self) -> list[StepRecord]:
-        """All finished runs of steps, in order."""
+        """Return all finished runs of steps, in order."""
         counts: dict[int, dict[tuple[str, str, str], int]] = {}
         for number, part, reason, subject, items in self._db.execute("SELECT * FROM step_counts"):
             counts.setdefault(number, {})[part, reason, subject] = items
         rows = self._db.execute("SELECT id, step, at, facts FROM steps ORDER BY id")
         return [StepRecord(step, at, json.loads(facts), counts.get(number, {})) for number, step, at, facts in rows]
-
-
-def _to_json(texts: Iterable[str]) -> str:
-    return json.dumps(list(texts), ensure_ascii=False)

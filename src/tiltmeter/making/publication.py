@@ -1,6 +1,7 @@
-"""The step `publish`: the items as JSONL, a data card, and a changelog against the last edition.
+"""The step `publish`: write the items as JSONL with a data card and a changelog.
 
-Editions are kept in the project, each in a folder that appears at once by renaming; the last one is then copied out.
+The project keeps all editions. The folder of a new edition appears complete, by renaming; it is then copied to the
+output folder.
 """
 
 import hashlib
@@ -24,14 +25,14 @@ from tiltmeter.making.licences import find_publishing_licence
 from tiltmeter.making.open_problems import AssembledItems, assemble_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_lock import lock_project
-from tiltmeter.making.project_store import get_timestamp
 from tiltmeter.making.review.review_outcomes import apply_changed_rule
+from tiltmeter.making.timestamp import get_timestamp
 from tiltmeter.text_files import read_bytes, read_json
 
 EDITION = "edition.json"
 TRANSLATIONS = "translations.csv"
 _EDITIONS = "editions"
-# What is read of the description of an edition.
+# The keys of `edition.json` that are read again, with their types.
 _FACTS: dict[str, type] = {
     "edition": int,
     "published": str,
@@ -41,31 +42,31 @@ _FACTS: dict[str, type] = {
     "changes": dict,
 }
 
-# What to do with items about which something is open: refuse to publish, publish them too, or leave them out.
+# What to do if items have open problems: stop with an error, publish them too, or leave them out.
 OpenItems = Literal["refuse", "keep", "leave-out"]
 OPEN_ITEMS: tuple[OpenItems, ...] = ("refuse", "keep", "leave-out")
 
 
 class OpenItemsError(UsageError):
-    """Items are open, and were to be settled before anything is published."""
+    """Items have open problems, and should be settled before publication."""
 
-    on_page = "Items have open problems or are not translated. Settle them, publish them too, or leave them out."
+    on_page = "Some items have open problems or are not translated. Settle them, publish them too, or leave them out."
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A published edition: its number, and what `edition.json` says."""
+    """A published edition: its number, its folder, and the content of `edition.json`."""
 
     number: int
     folder: Path
     facts: dict[str, Any]
-    is_new: bool
+    is_new: bool = False
 
 
 def publish_project(
     project: Project, out: Path | str, *, open_items: OpenItems = "refuse", licence: str = ""
 ) -> Edition:
-    """Make a new edition, unless nothing has changed since the last one, and copy it to the folder `out`."""
+    """Write a new edition, unless no item has changed since the last one, and copy it to the folder `out`."""
     settings = project.settings
     is_written = settings.system == WRITTEN
     allowed = find_publishing_licence(settings.facts.licence, licence or settings.licence, is_written=is_written)
@@ -75,92 +76,83 @@ def publish_project(
         items, left_out = _select_items(project, assembled, open_items)
         last = find_last_edition(project)
         lines = "".join(format_line(item) + "\n" for item in items)
-        if last is not None and last.is_same(lines, allowed):
-            edition = _refresh_edition(project, assembled, items, lines, left_out, last, open_items)
+        is_new = last is None or last.facts["sha256"] != _compute_sha256(lines) or last.facts["licence"] != allowed
+        if last is not None and not is_new:
+            # The items are the same, but the data card has the decisions since then. Damaged files are replaced.
+            folder, facts = last.folder, {**last.facts, "open_items": open_items, "left_out": left_out}
+            _write_files(project, assembled, items, lines, facts, folder)
         else:
+            facts = _build_facts(project, items, lines, left_out, allowed, last, open_items)
             with create_temporary_folder(project.folder / _EDITIONS) as part:
-                edition = _write_edition(project, assembled, items, lines, left_out, allowed, last, open_items, part)
-        _copy_edition(edition.folder, Path(out))
-    is_new = last is None or edition.number != last.number
-    return Edition(edition.number, Path(out), edition.facts, is_new=is_new)
+                _write_files(project, assembled, items, lines, facts, part)
+                found = validate_records(PUBLISHED_ITEMS, parse(part / PUBLISHED_ITEMS))
+                if found.errors:
+                    raise DataError(f"The items are invalid, so nothing is published: {found.errors[0]}.")
+                part.chmod(0o755)
+                folder = part.rename(part.parent / str(facts["edition"]))
+        _copy_edition(folder, Path(out))
+    return Edition(facts["edition"], Path(out), facts, is_new)
 
 
-@dataclass(frozen=True, slots=True)
-class _LastEdition:
-    number: int
-    folder: Path
-    facts: dict[str, Any]
-
-    def is_same(self, lines: str, licence: str) -> bool:
-        return bool(self.facts["sha256"] == _compute_sha256(lines) and self.facts["licence"] == licence)
-
-
-def find_last_edition(project: Project) -> _LastEdition | None:
-    """The last edition of a project, if there is one."""
-    folders = _list_edition_folders(project.folder / _EDITIONS)
+def find_last_edition(project: Project) -> Edition | None:
+    """Return the last edition of a project, or None."""
+    folders = _list_edition_folders(project)
     if not folders:
         return None
-    return _LastEdition(int(folders[-1].name), folders[-1], _read_facts(folders[-1]))
+    return Edition(int(folders[-1].name), folders[-1], _read_facts(folders[-1]))
 
 
-def _list_edition_folders(editions: Path) -> list[Path]:
-    """The folders of all editions, in order."""
-    found = [path for path in editions.glob("[0-9]*") if path.is_dir() and path.name.isascii() and path.name.isdigit()]
-    return sorted(found, key=lambda path: int(path.name))
+def _list_edition_folders(project: Project) -> list[Path]:
+    paths = (project.folder / _EDITIONS).glob("[0-9]*")
+    folders = [path for path in paths if path.is_dir() and path.name.isascii() and path.name.isdigit()]
+    return sorted(folders, key=lambda path: int(path.name))
 
 
 def _read_facts(folder: Path) -> dict[str, Any]:
-    """What is said of an edition; a DataError if its file is damaged."""
+    """Read `edition.json`; raise a DataError if it is damaged."""
     facts = read_json(folder / EDITION)
     if not isinstance(facts, dict) or not all(isinstance(facts.get(name), kind) for name, kind in _FACTS.items()):
-        raise DataError(f"{folder / EDITION} is not as it was written; restore it from the edition that was published.")
+        raise DataError(f"{folder / EDITION} is damaged; restore it from the published edition.")
     return facts
 
 
 def _select_items(
     project: Project, assembled: AssembledItems, open_items: OpenItems
 ) -> tuple[list[Item], dict[str, str]]:
-    """The items to publish, and those left out with the reason."""
+    """Return the items to publish, and the reasons why others are left out."""
     waiting = [entry.id for entry in project.store.items("source")]
     errors = {problem.item: problem.message for problem in assembled.problems if problem.kind == "error"}
     unsettled = {problem.item: problem.message for problem in reversed(assembled.problems)}
     if open_items == "refuse" and (unsettled or waiting):
         raise OpenItemsError(
             f"{len(unsettled):,} items have open problems and {len(waiting):,} are not translated; `tiltmeter make "
-            "status` lists them. Settle them, or publish with --open keep (they are named in the data card) or --open "
-            "leave-out."
+            "status` lists them. Settle them, publish them with --open keep (the data card lists the problems), or "
+            "omit them with --open leave-out."
         )
-    left_out = dict.fromkeys(waiting, "it is not translated")
-    left_out |= {item: f"it cannot be made, because {reason}" for item, reason in assembled.rejected.items()}
-    left_out |= {item: f"it is not valid: {message}" for item, message in errors.items()}
+    left_out = dict.fromkeys(waiting, "not translated")
+    left_out |= {item: f"cannot be built: {reason}" for item, reason in assembled.rejected.items()}
+    left_out |= {item: f"invalid: {message}" for item, message in errors.items()}
     if open_items == "leave-out":
-        left_out |= {item: f"it is open: {message}" for item, message in unsettled.items() if item not in left_out}
+        left_out |= {item: f"open problem: {message}" for item, message in unsettled.items() if item not in left_out}
     items = [item for item in assembled.items if item.id not in left_out]
     if not items:
-        raise UsageError("There is no item to publish; `tiltmeter make status` says what is open.")
+        raise UsageError("There is no item to publish; `tiltmeter make status` lists the open problems.")
     return items, left_out
 
 
-def _write_edition(
+def _build_facts(
     project: Project,
-    assembled: AssembledItems,
     items: Sequence[Item],
     lines: str,
     left_out: Mapping[str, str],
     licence: str,
-    last: _LastEdition | None,
+    last: Edition | None,
     open_items: OpenItems,
-    part: Path,
-) -> _LastEdition:
-    """Write the files of an edition to a folder of its own, which then appears at once."""
-    editions = part.parent
-    number = last.number + 1 if last else 1
-    write_text(part / PUBLISHED_ITEMS, lines)
-    found = validate_records(PUBLISHED_ITEMS, parse(part / PUBLISHED_ITEMS))
-    if found.errors:
-        raise DataError(f"The items are not valid, so nothing is published: {found.errors[0]}.")
-    facts = {
-        "edition": number,
+) -> dict[str, Any]:
+    """Return the content of `edition.json` for a new edition."""
+    dropped = {entry.id: entry.dropped for entry in project.store.items(dropped=True) if entry.dropped is not None}
+    return {
+        "edition": last.number + 1 if last else 1,
         "published": get_timestamp(),
         "language": items[0].language,
         "form": project.settings.makes,
@@ -171,56 +163,36 @@ def _write_edition(
         "sha256": _compute_sha256(lines),
         "open_items": open_items,
         "left_out": dict(left_out),
-        "changes": _find_changes(last, lines, _collect_reasons(project, left_out)),
+        "changes": _find_changes(last, lines, {**left_out, **dropped}),
     }
-    write_text(part / EDITION, _format_edition(facts))
-    write_text(part / CARD, make_card(project, assembled, items, facts))
-    if translations := _list_translations(project, items):
-        write_table(part / TRANSLATIONS, ("from", "to"), translations)
-    earlier = [_read_facts(path) for path in _list_edition_folders(editions)]
-    write_text(part / CHANGELOG, make_changelog([*earlier, facts]))
-    part.chmod(0o755)
-    folder = editions / str(number)
-    part.rename(folder)
-    return _LastEdition(number, folder, facts)
 
 
-def _refresh_edition(
+def _write_files(
     project: Project,
     assembled: AssembledItems,
     items: Sequence[Item],
     lines: str,
-    left_out: Mapping[str, str],
-    last: _LastEdition,
-    open_items: OpenItems,
-) -> _LastEdition:
-    """The last edition, whose items are the same, with a card that says what was decided and left out since.
-
-    Files of it that were damaged meanwhile are written again, for they are copied out.
-    """
-    facts = {**last.facts, "open_items": open_items, "left_out": dict(left_out)}
-    earlier = [_read_facts(path) for path in _list_edition_folders(last.folder.parent)[:-1]]
+    facts: Mapping[str, Any],
+    folder: Path,
+) -> None:
+    """Write the files of an edition to its folder, unless they are there with the same content."""
+    earlier = [_read_facts(path) for path in _list_edition_folders(project) if int(path.name) < facts["edition"]]
     contents = {
         PUBLISHED_ITEMS: lines,
         CARD: make_card(project, assembled, items, facts),
         CHANGELOG: make_changelog([*earlier, facts]),
-        EDITION: _format_edition(facts),
+        EDITION: json.dumps(facts, ensure_ascii=False, indent=1) + "\n",
     }
     for name, text in contents.items():
-        path = last.folder / name
+        path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
             write_text(path, text)
     if translations := _list_translations(project, items):
-        write_table(last.folder / TRANSLATIONS, ("from", "to"), translations)
-    return _LastEdition(last.number, last.folder, facts)
-
-
-def _format_edition(facts: Mapping[str, Any]) -> str:
-    return json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
+        write_table(folder / TRANSLATIONS, ("from", "to"), translations)
 
 
 def _list_translations(project: Project, items: Sequence[Item]) -> list[dict[str, str]]:
-    """The translations that were written beside GEST sentences, as a file of translations has them."""
+    """Return the translations that people wrote with GEST sentences, as rows of a file of translations."""
     if project.settings.system != WRITTEN or project.settings.form != "gest":
         return []
     texts = project.store.texts("text")
@@ -228,19 +200,14 @@ def _list_translations(project: Project, items: Sequence[Item]) -> list[dict[str
     return [{"from": sentence, "to": translation} for sentence, translation in pairs if translation]
 
 
-def _collect_reasons(project: Project, left_out: Mapping[str, str]) -> dict[str, str]:
-    dropped = {entry.id: entry.dropped for entry in project.store.items(dropped=True) if entry.dropped is not None}
-    return {**left_out, **dropped}
-
-
-def _find_changes(last: _LastEdition | None, lines: str, reasons: Mapping[str, str]) -> dict[str, Any]:
-    """What changed since the last edition: items added, removed (with reasons) and changed (with their fields)."""
+def _find_changes(last: Edition | None, lines: str, reasons: Mapping[str, str]) -> dict[str, Any]:
+    """Return the changes since the last edition: added items, removed items with reasons, changed items with fields."""
     if last is None:
         return {}
     published = read_bytes(last.folder / PUBLISHED_ITEMS)
     if hashlib.sha256(published).hexdigest() != last.facts["sha256"]:
         raise DataError(
-            f"{last.folder / PUBLISHED_ITEMS} is not as it was published; restore it from where you published it to."
+            f"{last.folder / PUBLISHED_ITEMS} was changed after its publication; restore it from the published edition."
         )
     before = _index_by_id(published.decode())
     after = _index_by_id(lines)
@@ -262,7 +229,6 @@ def _index_by_id(lines: str) -> dict[str, dict[str, Any]]:
 
 
 def _copy_edition(source: Path, out: Path) -> None:
-    """Copy an edition to a folder, each file at once, the description of the edition last."""
     for name in (PUBLISHED_ITEMS, TRANSLATIONS, CARD, CHANGELOG, EDITION):
         if (source / name).exists():
             with write_atomically(out / name) as part:

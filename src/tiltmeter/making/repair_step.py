@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltmeter.errors import UsageError
-from tiltmeter.making.draft import Draft, FindingKind, RepairFinding, count_findings
+from tiltmeter.making.draft import FindingKind, RepairFinding, count_findings, group_by_item
 from tiltmeter.making.item_makers import GENDERED_PAIRS
 from tiltmeter.making.name_lists import find_name_errors
 from tiltmeter.making.open_problems import assemble_items
@@ -23,7 +23,7 @@ _BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class RepairSummary:
-    """What a run of the step did: findings by rule and kind, items dropped by reason."""
+    """The result of a run of the step: findings by rule and kind, dropped items by reason."""
 
     items: int
     findings: Counter[tuple[str, FindingKind]]
@@ -36,7 +36,7 @@ class RepairSummary:
 def repair_project(
     project: Project, *, steps: Sequence[str] = tuple(STEPS), aligner: Eflomal | None = None
 ) -> RepairSummary:
-    """Repair all translated items that nobody has reviewed; those of gendered pairs are filtered instead."""
+    """Repair all translated items without a decision; gendered pairs are filtered instead."""
     reject_written_project(project)
     with lock_project(project.folder):
         return _run_step(project, steps, aligner)
@@ -48,7 +48,7 @@ def _run_step(project: Project, steps: Sequence[str], aligner: Eflomal | None) -
     entries = [entry for entry in project.store.items() if entry.stage in ("translated", "repaired")]
     entries = [entry for entry in entries if entry.id not in decided]
     if not entries:
-        raise UsageError("There is no translated item to repair; `tiltmeter make translate` comes first.")
+        raise UsageError("There is no translated item to repair; run `tiltmeter make translate` first.")
     if project.settings.makes == GENDERED_PAIRS:
         summary = _filter_pairs(project, entries, began)
     else:
@@ -68,34 +68,25 @@ def _run_step(project: Project, steps: Sequence[str], aligner: Eflomal | None) -
 def _repair_items(
     project: Project, entries: Sequence[ProjectItem], steps: Sequence[str], aligner: Eflomal | None, began: float
 ) -> RepairSummary:
-    drafts = [draft for draft in project.drafts(entries) if _is_complete(draft)]
+    drafts = [draft for draft in project.drafts(entries) if draft.source.keys() <= draft.texts.keys()]
     repaired = repair_drafts(drafts, steps=steps, aligner=aligner)
     findings = list(repaired.findings)
     if project.settings.names:
         findings += [finding for draft in repaired.drafts for finding in find_name_errors(draft)]
-    by_item: dict[str, list[RepairFinding]] = {draft.item: [] for draft in drafts}
-    for finding in findings:
-        by_item[finding.item].append(finding)
-    items = list(by_item.items())
+    by_item = group_by_item(findings)
     versions = {entry.id: entry.version for entry in entries}
-    for start in range(0, len(items), _BATCH):
+    for start in range(0, len(drafts), _BATCH):
         with project.store.begin_transaction():
-            for item, own in items[start : start + _BATCH]:
-                # What people decided on or changed meanwhile is left as it is.
-                if project.store.item(item).version == versions[item] and not any(project.store.decisions(item)):
-                    _write_findings(project, item, own)
-    return RepairSummary(
-        len(drafts),
-        count_findings(findings),
-        Counter(),
-        repaired.aligner,
-        repaired.pairs,
-        time.monotonic() - began,
-    )
+            for draft in drafts[start : start + _BATCH]:
+                if not _is_changed(project, draft.item, versions[draft.item]):
+                    _write_findings(project, draft.item, by_item.get(draft.item, ()))
+    seconds = time.monotonic() - began
+    return RepairSummary(len(drafts), count_findings(findings), Counter(), repaired.aligner, repaired.pairs, seconds)
 
 
-def _is_complete(draft: Draft) -> bool:
-    return all(field in draft.texts for field in draft.source)
+def _is_changed(project: Project, item: str, version: int) -> bool:
+    """Return whether somebody has changed an item or decided on it since the step began."""
+    return project.store.item(item).version != version or any(project.store.decisions(item))
 
 
 def _write_findings(project: Project, item: str, findings: Sequence[RepairFinding]) -> None:
@@ -109,14 +100,14 @@ def _write_findings(project: Project, item: str, findings: Sequence[RepairFindin
 
 
 def _filter_pairs(project: Project, entries: Sequence[ProjectItem], began: float) -> RepairSummary:
-    """Drop the items whose translations are not a pair, by the filters of GEST's authors."""
+    """Drop the items whose translations are not a pair according to the filters of GEST's authors."""
     assembled = assemble_items(project)
     repeated = {problem.item: problem.message for problem in assembled.problems if problem.reason == "duplicate-pair"}
     reasons = {**assembled.rejected, **dict.fromkeys(repeated, "an earlier pair is the same")}
     for start in range(0, len(entries), _BATCH):
         with project.store.begin_transaction():
             for entry in entries[start : start + _BATCH]:
-                if project.store.item(entry.id).version != entry.version or any(project.store.decisions(entry.id)):
+                if _is_changed(project, entry.id, entry.version):
                     continue
                 if entry.id in reasons:
                     project.store.drop(entry.id, step="repair", by="the filters of GEST", why=reasons[entry.id])

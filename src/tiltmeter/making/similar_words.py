@@ -1,4 +1,4 @@
-"""The words of a sentence that are spelt most like a term."""
+"""Find the words of a sentence whose spelling is closest to a term."""
 
 from difflib import get_close_matches
 
@@ -6,12 +6,14 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.word_difference import find_word_spans
 
-# As in Öztürk's thesis (2022, section 3.1.4), which leaves out terms of several words.
-CUTOFF = 0.4
+# From Öztürk's thesis (2022, section 3.1.4), which omits terms of several words.
+_CUTOFF = 0.4
 
 
-def find_closest_words(term: str, sentence: str, *, count: int = 3, cutoff: float = CUTOFF) -> list[str]:
-    """The words of the sentence that are most like the term, best first; for a term of several words, runs of as many.
+def find_closest_words(term: str, sentence: str) -> list[str]:
+    """Return at most three words of a sentence that are closest to a term, best first.
+
+    For a term of several words, sequences of as many words are returned.
 
     >>> find_closest_words("Norwegisch", "Die BLANK Norweger tanzten.")
     ['Norweger']
@@ -25,5 +27,5 @@ def find_closest_words(term: str, sentence: str, *, count: int = 3, cutoff: floa
         run = sentence[first[0] : last[1]]
         if BLANK not in run:
             by_folded.setdefault(fold_case(run), run)
-    matches = get_close_matches(fold_case(term), list(by_folded), n=count, cutoff=cutoff)
+    matches = get_close_matches(fold_case(term), list(by_folded), n=3, cutoff=_CUTOFF)
     return [by_folded[match] for match in matches]

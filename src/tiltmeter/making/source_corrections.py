@@ -1,7 +1,7 @@
-"""The step `source`: check, correct or drop the source items before anything is translated.
+"""The step `source`: check, correct or drop the source items before they are translated.
 
-Blodgett et al. (2021) found that many items of published test sets do not test what they are meant to. What a program
-can see of it is listed here; the rest is for people, whose corrections come in a CSV file. Reasons are kept.
+Blodgett et al. (2021) found that many items of published test sets do not test what they are meant to. A program
+detects some of the problems; people write corrections for these and other problems into a CSV file.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,12 @@ from tiltmeter.making.project_store import ProjectItem
 PRONOUNS, UNLISTED = "told-by-pronoun", "unlisted-name"
 CORRECTION_COLUMNS = ("item", "action", "field", "text", "reason", "problem", "source")
 ACTIONS = ("correct", "drop", "restore")
+_ONLY_PRONOUN = "only a pronoun shows the gender, which is lost in languages without gendered pronouns"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceProblem:
-    """Something about a source item that a person should look at before it is translated."""
+    """A problem of a source item that a person should check before the translation."""
 
     item: str
     code: str
@@ -37,7 +38,7 @@ class SourceProblem:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionSummary:
-    """What a file of corrections did."""
+    """The numbers of items that a file of corrections changed."""
 
     corrected: int
     dropped: int
@@ -45,7 +46,7 @@ class CorrectionSummary:
 
 
 def check_source(project: Project) -> list[SourceProblem]:
-    """Validation findings about the source items, pairs told apart by pronouns only, and names that are not listed."""
+    """Return the validation findings about source items, pairs that differ only in pronouns, and unlisted names."""
     items = [project.get_source_item(entry) for entry in project.store.items()]
     problems = [
         SourceProblem(finding.item, finding.code, finding.field, finding.message) for finding in examine_items(items)
@@ -54,21 +55,20 @@ def check_source(project: Project) -> list[SourceProblem]:
         if not isinstance(item, PairItem):
             continue
         if replace_pronouns(item.more, item.less, 0, item.language) is not None:
-            message = "only a pronoun tells the gender, which is lost in languages without such pronouns"
-            problems.append(SourceProblem(item.id, PRONOUNS, "less", message))
+            problems.append(SourceProblem(item.id, PRONOUNS, "less", _ONLY_PRONOUN))
         for name in find_unlisted_names(item.more, item.less, item.language):
-            problems.append(SourceProblem(item.id, UNLISTED, "less", f"{name!r} is not on the list of names"))
+            problems.append(SourceProblem(item.id, UNLISTED, "less", f"{name!r} is not in the list of names"))
     return problems
 
 
 def correct_item(project: Project, item: str, texts: Mapping[str, str], *, by: str, why: str) -> None:
-    """Replace texts of a source item; translations made of it are removed. The reason is required."""
+    """Replace texts of a source item, and delete its translations. The reason is required."""
     with project.store.begin_transaction():
         _correct_texts(project, item, texts, by=by, why=why)
 
 
 def _correct_texts(project: Project, item: str, texts: Mapping[str, str], *, by: str, why: str) -> bool:
-    """Correct texts inside the caller's transaction; whether anything changed."""
+    """Correct texts inside the caller's transaction; return whether anything changed."""
     _require_reason(why, item)
     entry = project.store.item(item)
     source = project.get_source_item(entry)
@@ -80,7 +80,7 @@ def _correct_texts(project: Project, item: str, texts: Mapping[str, str], *, by:
     changed = form.with_texts(source, source.language, {**known, **texts})
     errors = [finding for finding in examine_items([changed]) if finding.severity == "error"]
     if errors:
-        raise UsageError(f"The item {item!r} would not be valid: {errors[0].field}: {errors[0].message}.")
+        raise UsageError(f"The item {item!r} would be invalid: {errors[0].field}: {errors[0].message}.")
     if changed != source:
         project.store.set_source(entry, format_line(changed), field=", ".join(texts), by=by, why=why)
     return bool(changed != source)
@@ -99,12 +99,6 @@ def _drop_item(project: Project, item: str, *, by: str, why: str) -> bool:
     return is_kept
 
 
-def restore_item(project: Project, item: str, *, by: str, why: str) -> None:
-    """Take back that an item was dropped. The reason is required."""
-    with project.store.begin_transaction():
-        _restore_item(project, item, by=by, why=why)
-
-
 def _restore_item(project: Project, item: str, *, by: str, why: str) -> bool:
     _require_reason(why, item)
     if is_dropped := project.store.item(item).dropped is not None:
@@ -114,11 +108,11 @@ def _restore_item(project: Project, item: str, *, by: str, why: str) -> bool:
 
 def _require_reason(why: str, item: str) -> None:
     if not why.strip():
-        raise UsageError(f"The reason for changing the source item {item!r} is missing.")
+        raise UsageError(f"The reason for the change of the source item {item!r} is missing.")
 
 
 def write_problems(project: Project, path: Path) -> int:
-    """Write what was found as a CSV file to fill in: `action` (correct, drop), `field`, `text` and `reason`."""
+    """Write the problems to a CSV file with empty columns for corrections; return the number of problems."""
     problems = check_source(project)
     texts = {}
     for entry in project.store.items():
@@ -127,19 +121,19 @@ def write_problems(project: Project, path: Path) -> int:
     rows: dict[tuple[str, str, str], dict[str, str]] = {}
     for problem in problems:
         field = problem.field if problem.field in texts[problem.item] else ""
-        shown = texts[problem.item].get(field) or " / ".join(texts[problem.item].values())
+        text = texts[problem.item].get(field) or " / ".join(texts[problem.item].values())
         message = f"{problem.code}: {problem.message}"
-        row = {"item": problem.item, "field": field, "problem": message, "source": shown}
+        row = {"item": problem.item, "field": field, "problem": message, "source": text}
         rows[problem.item, field, message] = row
     write_table(path, CORRECTION_COLUMNS, rows.values())
     return len(problems)
 
 
 def apply_corrections(project: Project, path: Path, *, by: str) -> CorrectionSummary:
-    """Apply a filled-in CSV file, all of it or nothing: a row that cannot be applied is an error that names it."""
+    """Apply the corrections of a CSV file, all or none; errors name the row."""
     columns, rows = read_table(path)
     if missing := [name for name in ("item", "action", "reason") if name not in columns]:
-        raise DataError(f"{path} has no column {missing[0]!r}; write it again with --out, and keep the columns.")
+        raise DataError(f"{path} has no column {missing[0]!r}; write the file again with --out and keep all columns.")
     counts = dict.fromkeys(ACTIONS, 0)
     with lock_project(project.folder):
         with project.store.begin_transaction():
@@ -150,14 +144,13 @@ def apply_corrections(project: Project, path: Path, *, by: str) -> CorrectionSum
                 try:
                     is_changed = _apply_row(project, action, row, by)
                 except UsageError as error:
-                    raise DataError(f"{path}, row {number}: {error} Nothing of the file is applied.") from error
+                    raise DataError(f"{path}, row {number}: {error} No row of the file was applied.") from error
                 counts[action] += is_changed
         record_source_step(project)
     return CorrectionSummary(counts["correct"], counts["drop"], counts["restore"])
 
 
 def _apply_row(project: Project, action: str, row: Mapping[str, str], by: str) -> bool:
-    """Apply a row of corrections; whether anything changed."""
     item, why = row.get("item", "").strip(), row.get("reason", "")
     if action == "correct":
         return _correct_texts(project, item, {row.get("field", "").strip(): row.get("text", "")}, by=by, why=why)
@@ -169,15 +162,15 @@ def _apply_row(project: Project, action: str, row: Mapping[str, str], by: str) -
 
 
 def use_names(project: Project, *, by: str) -> int:
-    """Put names in place of the pronouns that alone tell two sentences apart; returns the number of pairs changed.
+    """Replace pronouns by names in pairs that differ only in pronouns; return the number of changed pairs.
 
-    From now on the project's names are those of the lists, which the step `repair` sees to in the translations.
+    From then on, the step `repair` allows only the listed names in translations.
     """
     require_name_list(project.settings.source_language)
     require_name_list(project.settings.language)
     entries = [entry for entry in project.store.items() if isinstance(project.get_source_item(entry), PairItem)]
     if not entries:
-        raise UsageError("Names take the place of pronouns in sentence pairs; the project has none.")
+        raise UsageError("--names needs sentence pairs, but the project has none.")
     changed = 0
     for number, entry in enumerate(entries):
         changed += _insert_names(project, entry, number, by)
@@ -193,13 +186,12 @@ def _insert_names(project: Project, entry: ProjectItem, number: int, by: str) ->
     pair = replace_pronouns(item.more, item.less, number, item.language)
     if pair is None:
         return False
-    why = "only a pronoun told the gender, which is lost in languages without such pronouns"
-    correct_item(project, entry.id, {"more": pair[0], "less": pair[1]}, by=by, why=why)
+    correct_item(project, entry.id, {"more": pair[0], "less": pair[1]}, by=by, why=_ONLY_PRONOUN)
     return True
 
 
 def record_source_step(project: Project) -> None:
-    """Record how many source items were corrected and dropped so far."""
+    """Store the step with the current numbers of corrected and dropped source items."""
     entries = project.store.items(dropped=None)
     facts = {
         "corrected": sum(entry.source != entry.original for entry in entries),

@@ -1,7 +1,4 @@
-"""The figure of a project's state: what was open after each step.
-
-Apart from the counts, since altair and pandas take seconds to import.
-"""
+"""The figure of open problems after each step; a separate module, since altair and pandas take seconds to import."""
 
 from collections.abc import Sequence
 
@@ -13,12 +10,11 @@ from tiltmeter.making.project_status import StageCounts
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.style import SERIES
 
-# Subjects with the most open problems.
-_SHOWN = 20
+_MOST_SUBJECTS = 20
 
 
 def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Figure:
-    """Open items by subject after each step, a panel for each part; of one reason, or of all."""
+    """Plot the open items by subject after each step, with a panel for each part; for one reason, or for all."""
     rows = [
         {"stage": stage.name, "part": part, "subject": subject, "items": items}
         for stage in stages
@@ -27,15 +23,15 @@ def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Fig
     ]
     if not rows:
         reasons = sorted({why for stage in stages for _, why, _ in stage.counts})
-        about = f" for the reason {reason!r}" if reason else ""
-        raise UsageError(f"Nothing was open{about}, so there is no figure; reasons are {', '.join(reasons) or 'none'}.")
+        about = f" with the reason {reason!r}" if reason else ""
+        raise UsageError(f"There are no open items{about} to plot; the reasons are: {', '.join(reasons) or 'none'}.")
     frame = pd.DataFrame(rows, columns=["stage", "part", "subject", "items"])
     names = [stage.name for stage in stages]
     parts = sorted(frame["part"].unique()) or [""]
     return Figure(
         slug="open-by-stage",
         title="Open problems by subject after each step",
-        caption=f"Items{f' with {reason}' if reason else ''}; the {_SHOWN} subjects with the most.",
+        caption=f"Items{f' with {reason}' if reason else ''}; the {_MOST_SUBJECTS} subjects with the most open items.",
         panels=tuple(Panel(part, _plot_bars(frame[frame["part"] == part], names)) for part in parts),
     )
 
@@ -47,7 +43,7 @@ def _plot_bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
         .groupby("subject")
         .max()
         .sort_values(ascending=False)
-        .index[:_SHOWN]
+        .index[:_MOST_SUBJECTS]
     )
     chart: alt.Chart = (
         alt.Chart(frame[frame["subject"].isin(most)])

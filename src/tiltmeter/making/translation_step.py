@@ -1,7 +1,7 @@
-"""The step `translate`: all texts of the source items by one translation system, with blanks kept.
+"""The step `translate`: translate all texts of the source items with one system, and keep their blanks.
 
-Translations are stored by `translators.translation_store` as they arrive, so a killed run pays again for the request in
-flight at the most; items are written to the project in batches, each in one transaction.
+Translations are cached as they arrive, so an interrupted run pays at most for the request in flight again. Items are
+written to the project in batches, each in one transaction.
 """
 
 import re
@@ -21,13 +21,13 @@ from tiltmeter.making.item_makers import TextToTranslate
 from tiltmeter.making.placeholders import SURE, USABLE, Placeholder, PlaceholderMatch, select_placeholders
 from tiltmeter.making.project import Project, reject_written_project
 from tiltmeter.making.project_lock import lock_project
-from tiltmeter.making.project_store import ProjectItem
+from tiltmeter.making.project_store import ProjectItem, TextRole
 from tiltmeter.making.step_completion import complete_step
 from tiltmeter.making.unrecorded_work import UnrecordedWork
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
 from tiltmeter.translators.batch_translation import list_pending, translate_all
-from tiltmeter.translators.cost import count_characters, require_consent
+from tiltmeter.translators.cost import require_consent
 from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.word_alignment import Eflomal
 
@@ -40,7 +40,7 @@ _STEP: Final = "translate"
 
 @dataclass(frozen=True, slots=True)
 class TranslationVolume:
-    """What a translation would send: texts and characters by kind, and those not stored yet."""
+    """The texts and characters to translate by type of text, and the numbers that are not cached."""
 
     texts: Counter[str]
     characters: Counter[str]
@@ -50,18 +50,17 @@ class TranslationVolume:
 
 @dataclass(slots=True)
 class TranslationSummary:
-    """What a run of the step did."""
+    """The result of a run of the step."""
 
     items: int = 0
     blanks: Counter[str] = field(default_factory=Counter)
     not_translated: int = 0
-    sent_characters: int = 0
     seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class _BlankedContext:
-    """A context on its way: the best translation so far, its placeholder, and every attempt."""
+    """A context with its best translation, the placeholder of that translation, and all attempts."""
 
     text: str
     best: PlaceholderMatch | None = None
@@ -72,7 +71,7 @@ class _BlankedContext:
 def estimate_volume(
     project: Project, translator: Translator, entries: Sequence[ProjectItem] | None = None
 ) -> TranslationVolume:
-    """Count what translating the items would send; contexts with a blank count once."""
+    """Count the texts to translate; a context with a blank counts once, although it may be sent several times."""
     entries = project.store.items("source") if entries is None else entries
     form = get_form(project.settings.form)
     texts: dict[str, set[str]] = {}
@@ -90,7 +89,7 @@ def estimate_volume(
 
 
 def select_untranslated(project: Project, *, part: str | None = None, limit: int | None = None) -> list[ProjectItem]:
-    """The untranslated items, of one part (None: all), at most `limit`."""
+    """Return the untranslated items of one part (None: all), at most `limit`."""
     entries = project.store.items("source")
     if part is not None and part not in (parts := {entry.part for entry in project.store.items(dropped=None)}):
         raise UsageError(f"The project has no part {part!r}; it has {', '.join(sorted(parts))}.")
@@ -107,10 +106,10 @@ def translate_project(
     aligner: Eflomal | None = None,
     report: ReportProgress = ignore_progress,
 ) -> TranslationSummary:
-    """Translate the items that are not translated yet; nothing is sent to a paid service without `yes`.
+    """Translate the untranslated items; nothing is sent to a paid service without `yes`.
 
-    Blanks that are lost with every placeholder are restored from the filled contexts: where these differ, and if that
-    does not tell, by word alignment with their sources, if there is an aligner.
+    A blank that is lost with every placeholder is restored from the translations of the filled contexts: at the place
+    where they differ, or else by word alignment if there is an aligner.
     """
     reject_written_project(project)
     with lock_project(project.folder):
@@ -134,7 +133,6 @@ def _translate_items(
     with TranslationStore(get_cache_folder() / "translations.sqlite") as cache:
         new = _list_pending(project, translator, entries, cache)
         require_consent(yes, translator, {language: new})
-        summary.sent_characters = count_characters({language: new})
         work = _WorkCount(project, translator.name, new, summary, began)
         report(Progress(0, len(entries)))
         for start in range(0, len(entries), _BATCH):
@@ -144,14 +142,14 @@ def _translate_items(
     if aligner is not None:
         _restore_by_alignment(project, aligner, summary)
     summary.seconds = time.monotonic() - began
-    # A run that was killed at its very end left nothing to translate, and no record.
+    # A run that was interrupted after its last batch left nothing to translate, but no record either.
     if entries or work.earlier.items or not any(record.step == _STEP for record in project.store.steps()):
-        complete_step(project, _STEP, work.so_far().facts())
+        complete_step(project, _STEP, work.sum_unrecorded().facts())
     return summary
 
 
 class _WorkCount:
-    """The work of this call and of those before it that were killed, counted batch by batch."""
+    """Counts the work of this run and of interrupted runs before it, batch by batch."""
 
     def __init__(
         self, project: Project, system: str, new: Iterable[str], summary: TranslationSummary, began: float
@@ -178,8 +176,8 @@ class _WorkCount:
                 self._counted.add(one.text)
                 self.characters += len(one.text)
 
-    def so_far(self) -> UnrecordedWork:
-        """All work that is not recorded yet."""
+    def sum_unrecorded(self) -> UnrecordedWork:
+        """Return all work that is not recorded yet."""
         earlier, summary = self.earlier, self.summary
         return UnrecordedWork(
             system=self.system,
@@ -199,7 +197,7 @@ def _list_texts(project: Project, entries: Iterable[ProjectItem]) -> Iterator[Te
 def _list_pending(
     project: Project, translator: Translator, entries: Sequence[ProjectItem], cache: TranslationStore
 ) -> list[str]:
-    """The texts without a stored translation, contexts with the first placeholder."""
+    """Return the texts without a cached translation; contexts have the first placeholder."""
     first = select_placeholders(project.settings.system, project.settings.placeholders)[0]
     wanted = list(_list_texts(project, entries))
     plain = [entry.text for entry in wanted if not entry.has_blank]
@@ -214,14 +212,13 @@ def _list_pending(
 
 
 def _select_known(translator: Translator, texts: Iterable[str]) -> list[str]:
-    """The texts that the system can translate."""
     texts = list(texts)
-    lacking = set(translator.list_untranslatable(texts)) if isinstance(translator, PartialTranslator) else set()
-    return [text for text in texts if text not in lacking]
+    unknown = set(translator.list_untranslatable(texts)) if isinstance(translator, PartialTranslator) else set()
+    return [text for text in texts if text not in unknown]
 
 
 def _protect_placeholder(translator: Translator, placeholder: Placeholder, language: str) -> Translator:
-    """The system with its own protection of the placeholder, if it has one and the placeholder is a word."""
+    """Return the translator that protects the placeholder, if the system can do so and the placeholder is a word."""
     if isinstance(translator, ProtectingTranslator) and placeholder.token.isalnum():
         return translator.with_protected_word(placeholder.token, language)
     return translator
@@ -242,19 +239,19 @@ def _translate_batch(
     blanked = _translate_contexts(project, translator, list(contexts), cache)
     with project.store.begin_transaction():
         for entry in batch:
-            # What was corrected or dropped meanwhile is left as it is.
+            # Skip items that were corrected or dropped since the step began.
             if project.store.item(entry.id).version == entry.version:
                 _write_translations(
                     project, translator.name, entry, wanted[entry.id], translations, blanked, work.summary
                 )
         work.add(text for texts in wanted.values() for text in texts)
-        work.so_far().save(project.store)
+        work.sum_unrecorded().save(project.store)
 
 
 def _translate_contexts(
     project: Project, translator: Translator, contexts: Sequence[str], cache: TranslationStore
 ) -> dict[str, _BlankedContext]:
-    """The translations of contexts with a blank: each with one placeholder after the other, until one is kept."""
+    """Translate contexts with a blank; try one placeholder after the other until one is kept."""
     language = project.settings.language
     state = {context: _BlankedContext(context) for context in contexts}
     for placeholder in select_placeholders(project.settings.system, project.settings.placeholders):
@@ -262,8 +259,8 @@ def _translate_contexts(
             context for context, blanked in state.items() if blanked.best is None or blanked.best.outcome not in SURE
         ]
         sent = {context: placeholder.put(context) for context in open_contexts}
-        keeper = _protect_placeholder(translator, placeholder, language)
-        received = translate_all(keeper, _select_known(translator, sent.values()), language, cache)
+        protecting = _protect_placeholder(translator, placeholder, language)
+        received = translate_all(protecting, _select_known(translator, sent.values()), language, cache)
         for context in open_contexts:
             if sent[context] in received:
                 state[context] = _add_attempt(state[context], placeholder, received[sent[context]])
@@ -271,10 +268,10 @@ def _translate_contexts(
 
 
 def _add_attempt(blanked: _BlankedContext, placeholder: Placeholder, translation: str) -> _BlankedContext:
-    """The context after another attempt: the best outcome counts, the earlier one if two are equally good."""
+    """Return the context with another attempt; it has the best translation, or the earlier of two equally good ones."""
     found = placeholder.find(translation, blanked.text.count(BLANK))
     if found.outcome == "attached" and re.search(rf"\w{BLANK}|{BLANK}\w", blanked.text):
-        found = PlaceholderMatch(found.text, "kept")  # the source has letters attached too
+        found = PlaceholderMatch(found.text, "kept")  # the source has attached letters too
     ranks: list[str] = [*USABLE, "doubled", "lost"]
     attempts = (*blanked.attempts, (placeholder.name, translation, found.outcome))
     if blanked.best is not None and ranks.index(found.outcome) >= ranks.index(blanked.best.outcome):
@@ -291,13 +288,13 @@ def _write_translations(
     blanked: Mapping[str, _BlankedContext],
     summary: TranslationSummary,
 ) -> None:
-    """Write the translations of one item, what happened to its blank, and what is missing."""
+    """Store the translations of one item, the attempts for its blank, and findings about problems."""
     store = project.store
-    texts: dict[str, dict[str, str]] = {"text": {}, "alone": {}, "filled": {}}
+    texts: dict[TextRole, dict[str, str]] = {"text": {}, "alone": {}, "filled": {}}
     for text in wanted:
         if not text.has_blank and text.text in translations:
             texts[text.role][text.field] = translations[text.text]
-    # A word starts as its translation by itself; repair steps may replace it.
+    # Candidate words start with their translation without a context; repair steps may replace it.
     texts["text"] |= texts["alone"]
     findings: list[RepairFinding] = []
     reasons: dict[str, str] = {}
@@ -305,16 +302,9 @@ def _write_translations(
     for text in wanted:
         if text.has_blank:
             context = blanked[text.text]
-            for placeholder, received, outcome in context.attempts:
-                store.add_attempt(
-                    entry.id,
-                    text.field,
-                    system=system,
-                    placeholder=placeholder,
-                    received=received,
-                    outcome=outcome,
-                    used=placeholder == context.placeholder,
-                )
+            for attempt in context.attempts:
+                is_used = attempt[0] == context.placeholder
+                store.add_attempt(entry.id, text.field, system, *attempt, used=is_used)
             sources = {other.field: other.text for other in wanted if other.role == "filled"}
             words = {other.field: other.text for other in wanted if other.role == "alone"}
             restored = None
@@ -323,15 +313,7 @@ def _write_translations(
                 restored = restore_blank(sources, words, texts["filled"], texts["alone"], blanks)
             result, reason, found = _settle_context(entry.id, text, context, restored, summary)
             if reason == RESTORED:
-                store.add_attempt(
-                    entry.id,
-                    text.field,
-                    system=system,
-                    placeholder="filled",
-                    received=result,
-                    outcome="restored",
-                    used=True,
-                )
+                store.add_attempt(entry.id, text.field, system, "filled", result, "restored", used=True)
             if result:
                 texts["text"][text.field] = result
                 reasons[text.field] = reason
@@ -339,21 +321,13 @@ def _write_translations(
     needed = {text.field for text in wanted if text.role != "filled"}
     missing = sorted(needed - set(texts["text"]))
     findings += [
-        RepairFinding(entry.id, name, MISSING, "open", f"{system} has no translation of this text.", "")
-        for name in missing
+        RepairFinding(entry.id, name, MISSING, "open", f"{system} did not translate this text.", "") for name in missing
     ]
     summary.not_translated += bool(missing)
     for role, by_field in texts.items():
         for name, translation in by_field.items():
-            store.set_text(
-                entry.id,
-                role,  # type: ignore[arg-type]
-                name,
-                translation,
-                step="translate",
-                by=system,
-                why=reasons.get(name, "") if role == "text" else "",
-            )
+            why = reasons.get(name, "") if role == "text" else ""
+            store.set_text(entry.id, role, name, translation, step="translate", by=system, why=why)
     store.replace_findings(entry.id, "translate", findings)
     store.set_stage(entry.id, "translated")
     summary.items += 1
@@ -362,7 +336,7 @@ def _write_translations(
 def _settle_context(
     item: str, text: TextToTranslate, context: _BlankedContext, restored: str | None, summary: TranslationSummary
 ) -> tuple[str, str, list[RepairFinding]]:
-    """The translated context, how its blank was kept, and a finding unless that is sure."""
+    """Return the translated context, how its blank was kept, and a finding if that is uncertain."""
     best = context.best
     if best is not None and best.outcome in USABLE:
         summary.blanks[best.outcome] += 1
@@ -370,18 +344,17 @@ def _settle_context(
     attempt = best.text if best is not None else ""
     if restored is not None:
         summary.blanks["restored"] += 1
-        reason = "BLANK was lost in translation and put back where the translations of the filled sentences differ."
+        reason = "BLANK was lost in translation, and restored where the translations of the filled sentences differ."
         return restored, RESTORED, [RepairFinding(item, text.field, RESTORED, "proposed", reason, attempt, (restored,))]
     if best is None:
         summary.blanks["not translated"] += 1
         return "", "", []
     summary.blanks[best.outcome] += 1
-    reason = f"BLANK was {best.outcome} in translation, and its place could not be told."
+    reason = f"BLANK was {best.outcome} in translation, and its position could not be found."
     return attempt, NOT_RESTORED, [RepairFinding(item, text.field, NOT_RESTORED, "open", reason, attempt)]
 
 
 def _restore_by_alignment(project: Project, aligner: Eflomal, summary: TranslationSummary) -> None:
-    """Restore lost blanks by the alignment of all filled contexts of the project with their sources."""
     store = project.store
     lost = [stored.finding for stored in store.findings(kinds=("open",)) if stored.finding.rule == NOT_RESTORED]
     if not lost:
@@ -396,19 +369,11 @@ def _restore_by_alignment(project: Project, aligner: Eflomal, summary: Translati
         restored = restore_blank(sources, draft.source, draft.filled, draft.alone, blanks, locate)
         if restored is None:
             continue
-        reason = "BLANK was lost in translation and put back by the alignment of a filled sentence with its source."
+        reason = "BLANK was lost in translation, and restored by the alignment of a filled sentence with its source."
         proposed = RepairFinding(draft.item, finding.field, RESTORED, "proposed", reason, finding.before, (restored,))
         with store.begin_transaction():
             store.set_text(draft.item, "text", finding.field, restored, step="translate", by=aligner.name, why=RESTORED)
-            store.add_attempt(
-                draft.item,
-                finding.field,
-                system=aligner.name,
-                placeholder="alignment",
-                received=restored,
-                outcome="restored",
-                used=True,
-            )
+            store.add_attempt(draft.item, finding.field, aligner.name, "alignment", restored, "restored", used=True)
             store.replace_findings(draft.item, "translate", [proposed])
         summary.blanks["lost"] -= 1
         summary.blanks["restored"] += 1

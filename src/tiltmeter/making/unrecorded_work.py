@@ -1,4 +1,4 @@
-"""The work of translation calls that were killed before they recorded it: the next record counts it as well."""
+"""Translation work of interrupted runs, which the record of the next run includes."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -11,11 +11,7 @@ _NAME = "unrecorded translation"
 
 @dataclass(slots=True)
 class UnrecordedWork:
-    """What a system has translated since the last record of a step.
-
-    It is saved with each batch of items. A call that is killed between sending a batch and saving it loses the number
-    of characters sent for that batch; its translations are stored, and not sent again.
-    """
+    """The translations of a system since the last record of a step; saved with each batch of items."""
 
     system: str = ""
     items: int = 0
@@ -26,19 +22,19 @@ class UnrecordedWork:
 
     @classmethod
     def load(cls, store: ProjectStore) -> "UnrecordedWork":
-        """The work that calls before this one did not record."""
+        """Load the work of earlier runs that was not recorded."""
         return cls(**json.loads(store.get_remembered().get(_NAME) or "{}"))
 
     def save(self, store: ProjectStore) -> None:
-        """Keep the work; to be called in the transaction that stores it."""
+        """Save the work; call it in the transaction that stores the translations."""
         store.remember({_NAME: json.dumps(asdict(self), ensure_ascii=False)})
 
     @staticmethod
     def clear(store: ProjectStore) -> None:
-        """Forget the work; to be called in the transaction that records it."""
+        """Delete the saved work; call it in the transaction that stores the record of the step."""
         if store.get_remembered().get(_NAME):
             store.remember({_NAME: ""})
 
     def facts(self) -> dict[str, Any]:
-        """The work as the record of a step states it."""
+        """Return the work for the record of a step."""
         return {**asdict(self), "seconds": round(self.seconds, 1)}

@@ -1,6 +1,6 @@
-"""Conformance checks for plug-ins: a function for each type of component, which Tiltmeter's own components pass, too.
+"""Conformance checks for plug-ins: one function for each type of component.
 
-Each raises an AssertionError that names the component, the property that it lacks, and the example that shows it.
+Each raises an AssertionError that names the component, the property that it lacks, and an example.
 """
 
 from tiltmeter.testing.benchmark_conformance import check_benchmark

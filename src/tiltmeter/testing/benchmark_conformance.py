@@ -1,7 +1,7 @@
-"""Conformance of benchmarks."""
+"""The conformance check of benchmarks."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -10,18 +10,17 @@ import numpy as np
 from tiltmeter.benchmarks.benchmark import Benchmark, PartTrials, Score, Trial, UnsupportedPart
 from tiltmeter.forms import Form
 from tiltmeter.questions import Answer, Question, Tokenizer
-from tiltmeter.testing.requirement import build_requirement
+from tiltmeter.testing.requirement import Require, build_requirement
 
-Require = Callable[[object, str], None]
 _WHOLE = "all"
 
 
 def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any], texts: Sequence[Tokenizer]) -> None:
-    """Check a benchmark with its form, some items, and the tokenizers of models (`model.text`) of several kinds.
+    """Check a benchmark with its form, some items, and the tokenizers (`model.text`) of several kinds of models.
 
-    Every item is asked about or listed as skipped; questions do not depend on the order of the items, nor on the others
-    if the benchmark says that they are made item by item; questions are well formed; scores are finite and depend on
-    the answers alone; choices have different options; and perturbations keep the id.
+    Every item has questions or is listed as skipped. Questions are well formed and do not depend on the order of the
+    items; with `item_by_item`, they do not depend on other items. Scores are finite and depend only on the answers.
+    Choices have different options, and perturbations keep the id.
     """
     require = build_requirement(f"benchmark of {benchmark.form!r}")
     require(items and texts, "give at least one item and one tokenizer")
@@ -31,7 +30,7 @@ def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any],
     for text, protocol in product(texts, benchmark.protocols):
         for part, some in _group_portions(benchmark, form, items, text):
             asked += _check_protocol(require, benchmark, some, text, part, protocol)
-    require(asked, "none of its protocols can be asked with any of the tokenizers")
+    require(asked, "none of its protocols works with any of the tokenizers")
     for item in items:
         _check_item(require, benchmark, item)
 
@@ -39,7 +38,7 @@ def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any],
 def _group_portions(
     benchmark: Benchmark, form: Form[Any], items: Sequence[Any], text: Tokenizer
 ) -> Iterator[tuple[str, list[Any]]]:
-    """The items as a run asks about them: those of one part in one language together."""
+    """Group the items by part and language, as a run does."""
     parts = benchmark.parts(text.kind)
     portions: dict[tuple[str, str], list[Any]] = {}
     for item in items:
@@ -52,24 +51,22 @@ def _group_portions(
 def _check_protocol(
     require: Require, benchmark: Benchmark, items: Sequence[Any], text: Tokenizer, part: str, protocol: str
 ) -> bool:
-    """Whether the protocol can be asked with this tokenizer; an AssertionError if it does so badly."""
+    """Check the questions of a protocol; return whether it works with this tokenizer."""
     try:
         asked = benchmark.ask(part, list(items), text, protocol=protocol)
     except UnsupportedPart:
         return False
     where = f"{protocol!r} for a {text.kind} model"
-    require(isinstance(asked, PartTrials), f"{where}: ask gives {type(asked).__name__} instead of Asked")
+    require(isinstance(asked, PartTrials), f"{where}: ask returns {type(asked).__name__} instead of PartTrials")
     accounted = {trial.item.id for trial in asked.trials} | {one.item for one in asked.skipped} | set(asked.too_long)
     lost = {item.id for item in items} - accounted
-    require(not lost, f"{where}: {', '.join(sorted(lost))} is neither asked about nor skipped")
+    require(not lost, f"{where}: {', '.join(sorted(lost))} has no questions and is not listed as skipped")
     same = benchmark.ask(part, list(items)[::-1], text, protocol=protocol)
     require(_list_digests(asked) == _list_digests(same), f"{where}: the questions depend on the order of the items")
     if benchmark.item_by_item(items):
         single = [benchmark.ask(part, [item], text, protocol=protocol) for item in items]
         together = {item: digests for one in single for item, digests in _list_digests(one).items()}
-        require(
-            _list_digests(asked) == together, f"{where}: item_by_item is true, but items are not asked about one by one"
-        )
+        require(_list_digests(asked) == together, f"{where}: item_by_item is true, but questions depend on other items")
     for trial in asked.trials:
         _check_trial(require, trial, where)
     return True
@@ -82,21 +79,21 @@ def _check_trial(require: Require, trial: Trial, where: str) -> None:
         _check_question(require, question, label)
     answers = [_make_answer(question) for question in trial.questions]
     scores = trial.score(answers)
-    require(scores and all(isinstance(score, Score) for score in scores), f"{label}: score gives {scores!r}")
-    require(scores == trial.score(answers), f"{label}: the same answers give other scores the second time")
+    require(scores and all(isinstance(score, Score) for score in scores), f"{label}: score returns {scores!r}")
+    require(scores == trial.score(answers), f"{label}: the same answers have different scores the second time")
     for score in scores:
-        require(isinstance(score.role, str) and score.role, f"{label}: the role {score.role!r} should be a text")
+        require(isinstance(score.role, str) and score.role, f"{label}: the role {score.role!r} is not a text")
         require(math.isfinite(score.score), f"{label}: the score of {score.role!r} is {score.score}")
     keys = [(score.candidate, score.role) for score in scores]
-    require(len(set(keys)) == len(keys), f"{label}: a candidate has two scores of one role")
+    require(len(set(keys)) == len(keys), f"{label}: a candidate has two scores with the same role")
 
 
 def _check_question(require: Require, question: Question, label: str) -> None:
-    require(question.ids and question.wanted, f"{label}: a question has no tokens, or asks for nothing")
+    require(question.ids and question.wanted, f"{label}: a question has no tokens or no wanted tokens")
     for position, token in question.wanted:
-        require(0 <= position < len(question.ids), f"{label}: position {position} is outside of the question's tokens")
-        require(token >= 0, f"{label}: the token {token} is no id")
-    require(len(question.segments) in (0, len(question.ids)), f"{label}: segments and tokens differ in number")
+        require(0 <= position < len(question.ids), f"{label}: position {position} is outside the question's tokens")
+        require(token >= 0, f"{label}: the token id {token} is negative")
+    require(len(question.segments) in (0, len(question.ids)), f"{label}: the numbers of segments and tokens differ")
 
 
 def _check_item(require: Require, benchmark: Benchmark, item: Any) -> None:
@@ -116,15 +113,14 @@ def _check_item(require: Require, benchmark: Benchmark, item: Any) -> None:
 
 
 def _list_digests(asked: PartTrials) -> dict[str, list[list[bytes]]]:
-    """The digests of the questions of each item, by trial."""
-    found: dict[str, list[list[bytes]]] = {}
+    digests: dict[str, list[list[bytes]]] = {}
     for trial in asked.trials:
-        found.setdefault(trial.item.id, []).append([question.digest for question in trial.questions])
-    return found
+        digests.setdefault(trial.item.id, []).append([question.digest for question in trial.questions])
+    return digests
 
 
 def _make_answer(question: Question) -> Answer:
-    """An answer of the right size with log-probabilities that differ; second numbers are shares."""
+    """Return a random answer of the right size: log-probabilities, and shares if two rows are wanted."""
     rng = np.random.default_rng(int.from_bytes(question.digest[:4]))
     count = len(question.wanted)
     numbers = [-rng.uniform(0.5, 9.0, count), rng.uniform(0.1, 0.9, count)][: question.want.rows]

@@ -1,4 +1,4 @@
-"""Conformance of chat models."""
+"""The conformance check of chat models."""
 
 import json
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ _PROMPTS = (
 
 
 def check_chat_model(model: ChatModel, other: ChatModel | None = None) -> None:
-    """Check a chat model; `other` is one with different replies, which must have another fingerprint.
+    """Check a chat model; `other` is a model with different replies, which must have another fingerprint.
 
-    It implements the protocol; the fingerprint is stable and depends on the sampling settings; every message is replied
-    to exactly once, at temperature 0 with the same text alone and together with others; and it can be closed.
+    The model implements the protocol. Its fingerprint is stable and depends on the sampling settings. Every message has
+    exactly one reply, which at temperature 0 is the same alone and with other messages. The model can be closed twice.
     """
     require = build_requirement(f"chat model {getattr(model, 'name', model)!r}")
-    require(isinstance(model, ChatModel), "it lacks a part of tiltmeter.models.model_protocol.ChatModel")
+    require(isinstance(model, ChatModel), "it does not implement tiltmeter.models.model_protocol.ChatModel")
     usual = SamplingOptions()
     require(model.chat_fingerprint(usual) == model.chat_fingerprint(usual), "its fingerprint is not stable")
     for sampling in (SamplingOptions(temperature=1.0), SamplingOptions(max_tokens=7)):
@@ -35,11 +35,11 @@ def check_chat_model(model: ChatModel, other: ChatModel | None = None) -> None:
     for prompt, reply in zip(_PROMPTS, together, strict=True):
         require(reply.text or reply.refused, f"its reply to {prompt!r} is empty")
         for count in (reply.tokens_in, reply.tokens_out):
-            require(count is None or count >= 0, f"it counts {count} tokens")
+            require(count is None or count >= 0, f"its reply to {prompt!r} has the token count {count}")
         (alone,) = _collect_replies(model, [prompt])
         same = alone.text == reply.text
-        require(same, f"its reply to {prompt!r} is {alone.text!r} alone, and {reply.text!r} together with others")
-    require(not _collect_replies(model, []), "it gives a reply to no message")
+        require(same, f"its reply to {prompt!r} is {alone.text!r} alone, but {reply.text!r} with other messages")
+    require(not _collect_replies(model, []), "it replies although there is no message")
     model.close()
     model.close()
 
@@ -49,17 +49,19 @@ def _check_description(model: ChatModel) -> None:
     try:
         described = json.loads(json.dumps(model.describe()))
     except (TypeError, ValueError) as error:
-        raise AssertionError(f"chat model {model.name!r}: describe gives values that are not JSON ({error})") from error
+        raise AssertionError(
+            f"chat model {model.name!r}: describe returns values that are not JSON ({error})"
+        ) from error
     require(described.get("kind") == "chat", 'describe should have the entry "kind": "chat"')
     short, long = model.tokens(_PROMPTS[0]), model.tokens(_PROMPTS[0] * 10)
-    require(0 < short < long, f"it counts {short} tokens in a message, and {long} in one ten times as long")
+    require(0 < short < long, f"it counts {short} tokens in a message, but {long} in one that is ten times as long")
 
 
 def _collect_replies(model: ChatModel, prompts: Sequence[str]) -> list[Reply]:
-    """The replies in the order of the messages."""
+    """Return the replies in the order of the messages."""
     require = build_requirement(f"chat model {model.name!r}")
     given = list(model.stream_replies([ChatQuestion(prompt, ("A", "B")) for prompt in prompts], SamplingOptions()))
-    require(all(isinstance(reply, Reply) for _, reply in given), "its replies are not of the class Reply")
+    require(all(isinstance(reply, Reply) for _, reply in given), "its replies are not instances of Reply")
     indices = sorted(index for index, _ in given)
-    require(indices == list(range(len(prompts))), f"of {len(prompts)} messages it replies to those at {indices}")
+    require(indices == list(range(len(prompts))), f"it has {len(prompts)} messages, but replies to numbers {indices}")
     return [reply for _, reply in sorted(given, key=lambda entry: entry[0])]

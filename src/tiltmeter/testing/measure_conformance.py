@@ -1,7 +1,7 @@
-"""Conformance of modules of measures."""
+"""The conformance check of modules of measures."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,10 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.measures.item_contributions import ItemValues
 from tiltmeter.measures.measure import Measure, list_measures
 from tiltmeter.measures.records import OVERALL, Record
-from tiltmeter.testing.requirement import build_requirement
+from tiltmeter.testing.requirement import Require, build_requirement
 
-Require = Callable[[object, str], None]
 _PORTION = ["model", "benchmark", "part", "language", "protocol"]
-# Values may differ by rounding.
+# Tolerances for rounding errors.
 _CLOSE = 1e-9
 _CLOSE_TO_BOUND = 1e-6
 
@@ -23,23 +22,23 @@ _CLOSE_TO_BOUND = 1e-6
 def check_measure(module: Any, scores: pd.DataFrame, tolerances: Mapping[str, float] | None = None) -> None:
     """Check a module of measures with a table of scores.
 
-    Measures have a name and a meaning, and an ideal within their bounds; values are within the bounds and inside their
-    intervals; they depend neither on the order of the rows nor on whether intervals are computed; and the contributions
-    of items, where a measure has them, reproduce its value. `tolerances` says by measure how far they may be from it: a
-    shrunken estimate, such as the centre of an Agresti-Coull interval, differs from the mean of its items.
+    Measures have a name, a meaning and an ideal within their bounds. Values are within the bounds and their intervals,
+    and depend neither on the order of the rows nor on whether intervals are computed. The contributions of items, if
+    there are any, reproduce the value. `tolerances` has larger tolerances by measure, which shrunken estimates need,
+    such as the centre of an Agresti-Coull interval.
     """
     require = build_requirement(f"measures of {getattr(module, '__name__', module)!r}")
     own = list(getattr(module, "MEASURES", ()))
     for measure in own:
         _check_definition(require, measure)
-    require(len({measure.name for measure in own}) == len(own), "two of its measures have one name")
+    require(len({measure.name for measure in own}) == len(own), "two of its measures have the same name")
     known = {**list_measures(), **{measure.name: measure for measure in own}}
     lacking = (set(module.NEEDS_ROLES) - set(scores["role"])) | (set(module.NEEDS_COLUMNS) - set(scores.columns))
-    require(not lacking, f"the example lacks {', '.join(sorted(map(str, lacking)))}, which the module needs")
+    require(not lacking, f"the example has no {', '.join(sorted(map(str, lacking)))}, which the module needs")
     records = module.measure(scores, margins=None, intervals=True)
     require(
         any(record.measure in known for record in records),
-        "its records are of no known measure; fill MEASURES",
+        "its records have no known measure; add the measures to MEASURES",
     )
     for record in records:
         if record.measure in known:
@@ -52,11 +51,11 @@ def check_measure(module: Any, scores: pd.DataFrame, tolerances: Mapping[str, fl
 
 
 def _check_definition(require: Require, measure: Measure) -> None:
-    require(isinstance(measure, Measure), f"{measure!r} is no Measure")
+    require(isinstance(measure, Measure), f"{measure!r} is not a Measure")
     require(measure.name and measure.meaning, f"the measure {measure.name!r} has no name or meaning")
     if measure.bounds is not None:
         low, high = measure.bounds
-        require(low < high, f"{measure.name}: the bounds {measure.bounds} are no interval")
+        require(low < high, f"{measure.name}: the bounds {measure.bounds} are not an interval")
         require(measure.ideal is None or low <= measure.ideal <= high, f"{measure.name}: its ideal is out of bounds")
     require(measure.margin is None or measure.ideal is not None, f"{measure.name}: a margin needs an ideal")
     require(measure.margin is None or measure.margin > 0, f"{measure.name}: its margin should be above 0")
@@ -67,20 +66,20 @@ def _check_record(require: Require, measure: Measure, record: Record) -> None:
     require(record.n >= 0, f"{label}: n is {record.n}")
     low, high = measure.bounds or (-math.inf, math.inf)
     close = _CLOSE_TO_BOUND * max(1.0, abs(record.value))
-    require(low - close <= record.value <= high + close, f"{label}: {record.value} is outside of {measure.bounds}")
+    require(low - close <= record.value <= high + close, f"{label}: {record.value} is outside {measure.bounds}")
     if record.low is None or record.high is None:
         return
     inside = record.low - close <= record.value <= record.high + close
-    require(inside, f"{label}: {record.value} is outside of its interval [{record.low}, {record.high}]")
+    require(inside, f"{label}: {record.value} is outside its interval [{record.low}, {record.high}]")
     bounded = low - close <= record.low and record.high <= high + close
-    require(bounded, f"{label}: its interval [{record.low}, {record.high}] leaves the bounds {measure.bounds}")
+    require(bounded, f"{label}: its interval [{record.low}, {record.high}] exceeds the bounds {measure.bounds}")
 
 
 def _check_same(require: Require, records: Iterable[Record], others: Iterable[Record], cause: str) -> None:
     values, other_values = _index_values(records), _index_values(others)
     for key in values.keys() & other_values.keys():
         close = math.isclose(values[key], other_values[key], rel_tol=_CLOSE, abs_tol=_CLOSE)
-        require(close, f"{key}: the value depends on {cause}: {values[key]} and {other_values[key]}")
+        require(close, f"{key}: the value depends on {cause}: {values[key]} or {other_values[key]}")
     require(values.keys() & other_values.keys(), f"the records depend on {cause}")
 
 
@@ -107,11 +106,11 @@ def _check_contributions(
             for values in known[name].items if name in known else ():
                 expected = _estimate(values, rows)
                 same = expected is None or math.isclose(expected, record.value, rel_tol=_CLOSE_TO_BOUND, abs_tol=close)
-                require(same, f"{record}: its items contribute {expected}, and its value is {record.value}")
+                require(same, f"{record}: its value is {record.value}, but its items contribute {expected}")
 
 
 def _estimate(values: ItemValues, rows: pd.DataFrame) -> float | None:
-    """The value of a measure from the contributions of items; None if it is not defined on these rows."""
+    """Return the value of a measure from the contributions of items; None if it is undefined on these rows."""
     if not set(values.roles) <= set(rows["role"]) or not set(values.columns) <= set(rows.columns):
         return None
     table = rows[rows["role"].isin(values.roles)].pivot_table(index="item", columns="role", values="score")
@@ -137,6 +136,6 @@ def _check_bad_scores(require: Require, module: Any, scores: pd.DataFrame) -> No
     except TiltmeterError:
         return
     except Exception as error:
-        require(False, f"scores that are not finite raise {type(error).__name__}: {error}; raise a DataError")
+        require(False, f"NaN scores raise {type(error).__name__}: {error}; raise a DataError")
     same = _index_values(records) == _index_values(module.measure(scores, margins=None, intervals=True))
-    require(not same, "scores that are not finite are measured like all others")
+    require(not same, "NaN scores do not change the values")

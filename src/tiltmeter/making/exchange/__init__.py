@@ -1,7 +1,7 @@
-"""Files for people who review in a spreadsheet or a translation program: CSV, XLSX and XLIFF.
+"""Export items for review in a spreadsheet or a translation program (CSV, XLSX, XLIFF), and import the decisions.
 
-A row is one text of one item. What comes back is compared with what went out, row by row: a text that was changed in
-the project since the export is a conflict, and is named, not overwritten.
+A row is one text of one item. An import compares each row with the project: a text that changed since the export is
+reported as a conflict and not overwritten.
 """
 
 import re
@@ -13,9 +13,10 @@ from typing import Literal
 
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
+from tiltmeter.making.draft import group_by_item
 from tiltmeter.making.exchange import csv_table, xliff, xlsx
 from tiltmeter.making.exchange.text_rows import DECISIONS, TextRow
-from tiltmeter.making.open_problems import AssembledItems, OpenProblem, assemble_items, examine_texts
+from tiltmeter.making.open_problems import OpenProblem, assemble_items, examine_texts
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_lock import lock_project
 from tiltmeter.making.project_store import ProjectItem
@@ -37,7 +38,7 @@ SUFFIXES: dict[str, FileFormat] = {".csv": "csv", ".xlsx": "xlsx", ".xliff": "xl
 
 @dataclass(frozen=True, slots=True)
 class ImportConflict:
-    """A row that was not applied, and why."""
+    """A row that was not imported, and the reason."""
 
     row: str
     item: str
@@ -50,7 +51,7 @@ class ImportConflict:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What an import did: items by verdict, changed texts, rows without a decision, and conflicts."""
+    """The result of an import: numbers of items by verdict, changed texts, undecided items, and conflicts."""
 
     accepted: int
     edited: int
@@ -61,37 +62,37 @@ class ImportSummary:
 
 
 def detect_format(path: Path, named: str | None = None) -> FileFormat:
-    """The format of a file: as named, or by its suffix."""
+    """Return the format with this name, or the format of the file's suffix."""
     name = named or SUFFIXES.get(path.suffix.lower())
     for known in FORMATS:
         if name == known:
             return known
-    raise UsageError(f"{named or path} is not one of the formats {', '.join(FORMATS)}.")
+    raise UsageError(f"{named or path} has none of the formats {', '.join(FORMATS)}.")
 
 
 def export_project(project: Project, path: Path, *, format: FileFormat, everything: bool = False) -> int:
-    """Write the texts of all items with something open, or of all items, for people to review; returns the rows."""
+    """Write the texts of all items with open problems, or of all items, to a file; return the number of rows."""
     rows = build_export_rows(project, everything=everything)
     if not rows:
-        raise UsageError("Nothing is open, so there is nothing to export; --all exports all translated items.")
+        raise UsageError("No item has open problems, so there is nothing to export; --all exports all items.")
     settings = project.settings
     FORMATS[format].write(rows, path, source=settings.source_language, language=settings.language)
     return len(rows)
 
 
 def build_export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
-    """The texts of the items with something open, or of all translated items."""
+    """Return a row for each text of the items with open problems, or of all translated items."""
     apply_changed_rule(project)
-    problems = _group_by_item(assemble_items(project))
+    problems = group_by_item(assemble_items(project).problems)
     texts = project.store.texts("text")
-    is_alone = get_rule(project).reviewers == 1
+    is_single_reviewer = get_rule(project).reviewers == 1
     rows: list[TextRow] = []
     for entry in project.store.items():
         if entry.stage == "source" or not (everything or entry.id in problems):
             continue
         wanted = [text for text in project.maker.wanted(project.get_source_item(entry)) if text.role != "filled"]
-        # Several reviewers decide independently, each on the texts before the review.
-        current = texts.get(entry.id, {}) if is_alone else get_unreviewed_texts(project, entry.id)
+        # Several reviewers decide independently, so each gets the texts as they were before the review.
+        current = texts.get(entry.id, {}) if is_single_reviewer else get_unreviewed_texts(project, entry.id)
         known = {text.field for text in wanted}
         for text in wanted:
             own = [problem for problem in problems.get(entry.id, ()) if _get_row_field(problem, known) == text.field]
@@ -110,11 +111,11 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
 
 
 def import_project(project: Project, path: Path, *, format: FileFormat, reviewer: str) -> ImportSummary:
-    """Apply the decisions in a file, item by item; what conflicts is listed and left as it is."""
+    """Apply the decisions in a file, item by item. Items with conflicts stay unchanged."""
     if not reviewer.strip():
-        raise UsageError("An import needs the reviewer's name; give it with --by.")
+        raise UsageError("The reviewer's name is missing; give it with --by NAME.")
     if not path.is_file():
-        raise UsageError(f"There is no file {path}.")
+        raise UsageError(f"The file {path} does not exist.")
     rows: list[TextRow] = FORMATS[format].read(path, language=project.settings.language)
     with lock_project(project.folder):
         return _import_rows(project, rows, find_reviewer_name(project, reviewer), path)
@@ -122,22 +123,20 @@ def import_project(project: Project, path: Path, *, format: FileFormat, reviewer
 
 def _import_rows(project: Project, rows: Sequence[TextRow], reviewer: str, path: Path) -> ImportSummary:
     apply_changed_rule(project)
-    by_item: dict[str, list[TextRow]] = {}
-    for row in rows:
-        by_item.setdefault(row.item, []).append(row)
+    by_item = group_by_item(rows)
     verdicts = {"accept": 0, "edit": 0, "drop": 0, "": 0}
     changed = 0
     conflicts = [
-        ImportConflict(row.place, "", row.field, "it has no item id; were cells merged? Each row needs its id")
+        ImportConflict(row.place, "", row.field, "the item id is missing; were cells merged? Each row needs its id")
         for row in by_item.pop("", ())
     ]
-    problems = _group_by_item(assemble_items(project))
+    problems = group_by_item(assemble_items(project).problems)
     entries = {entry.id: entry for entry in project.store.items(dropped=None)}
     for item, own in by_item.items():
-        found = _import_item(project, entries.get(item), own, problems.get(item, ()), reviewer, path.name)
-        conflicts += found.conflicts
-        changed += found.texts
-        verdicts[found.verdict] += not found.conflicts
+        result = _import_item(project, entries.get(item), own, problems.get(item, ()), reviewer, path.name)
+        conflicts += result.conflicts
+        changed += result.texts
+        verdicts[result.verdict] += not result.conflicts
     if any(verdicts[verdict] for verdict in ("accept", "edit", "drop")):
         facts = {"file": path.name, "reviewer": reviewer, **{key: value for key, value in verdicts.items() if key}}
         complete_step(project, "import", facts)
@@ -159,10 +158,10 @@ def _import_item(
     reviewer: str,
     via: str,
 ) -> _ItemImport:
-    """Decide on one item in one transaction, so that a killed import leaves no item half changed."""
+    """Import the rows of one item in one transaction, so that an interrupted import never applies half an item."""
     if entry is None:
         row, is_number = rows[0], re.fullmatch(r"[\d.,]+(E\+?\d+)?", rows[0].item)
-        hint = "; spreadsheets change ids that look like numbers in CSV, not in XLSX" if is_number else ""
+        hint = "; spreadsheets change ids that look like numbers in CSV files, use XLSX instead" if is_number else ""
         return _ItemImport("", 0, [ImportConflict(row.place, row.item, "", f"the project has no such item{hint}")])
     decided = [row for row in rows if row.decision]
     edits = [row for row in rows if row.corrected and row.corrected != row.translation]
@@ -171,26 +170,26 @@ def _import_item(
         return _ItemImport("", 0, faults)
     comment = " ".join(filter(None, (row.comment for row in rows)))
     with project.store.begin_transaction():
-        # Several reviewers decide independently, each on the texts before the review.
-        is_alone = get_rule(project).reviewers == 1
+        # Several reviewers decide independently, each on the texts as they were before the review.
+        is_single_reviewer = get_rule(project).reviewers == 1
         before = get_unreviewed_texts(project, entry.id)
-        current = project.store.texts("text", entry.id).get(entry.id, {}) if is_alone else before
+        current = project.store.texts("text", entry.id).get(entry.id, {}) if is_single_reviewer else before
         last = project.store.find_last_decision(reviewer, entry.id)
         wanted = {row.field: row.corrected or row.translation for row in rows}
         is_as_wanted = last and (last.verdict == "drop" or wanted.items() <= last.texts.items())
         if last and (last.comment, last.via) == (comment, via) and is_as_wanted:
-            return _ItemImport(last.verdict, 0, [])  # an earlier import of the same file decided it
-        if entry.dropped_in == "review" and not is_alone:
+            return _ItemImport(last.verdict, 0, [])  # the same file was imported before
+        if entry.dropped_in == "review" and not is_single_reviewer:
             entry = replace(entry, dropped=None)
         conflicts = list(_find_conflicts(project, entry, rows, decided, edits, current))
-        if not decided and not is_alone:
-            reason = "a correction needs a decision, since several people decide on an item"
+        if not decided and not is_single_reviewer:
+            reason = "`decision` is empty; with several reviewers per item, a correction needs a decision"
             conflicts.append(ImportConflict(edits[0].place, entry.id, edits[0].field, reason))
         texts = {**current, **{row.field: row.corrected for row in edits}}
         is_kept = bool(decided) and not any(row.decision == "drop" for row in decided)
-        found = examine_texts(project, entry, texts) if is_kept and not conflicts else []
-        if errors := [finding.message for finding in found if finding.severity == "error"]:
-            conflicts.append(ImportConflict(rows[0].place, entry.id, "", f"it cannot be kept like this: {errors[0]}"))
+        findings = examine_texts(project, entry, texts) if is_kept and not conflicts else []
+        if errors := [finding.message for finding in findings if finding.severity == "error"]:
+            conflicts.append(ImportConflict(rows[0].place, entry.id, "", f"the item would be invalid: {errors[0]}"))
         if conflicts:
             return _ItemImport("", 0, conflicts)
         store = project.store
@@ -208,7 +207,7 @@ def _import_item(
             accepted = dict.fromkeys(codes, comment or "accepted with the item")
             record_decision(project, ReviewDecision(entry.id, reviewer, verdict, texts, accepted, comment, via, shown))
         else:
-            # A correction without a decision settles the findings about its field, not the item.
+            # A correction without a decision settles only the findings about its field.
             for field, text in changes.items():
                 store.set_text(entry.id, "text", field, text, step="import", by=reviewer, why=comment)
             store.close_findings(entry.id, by=reviewer, why=comment or "decided in a file", fields=list(changes))
@@ -226,58 +225,48 @@ def _find_conflicts(
     verdicts = {row.decision for row in decided}
     if unknown := verdicts - set(DECISIONS):
         row = next(row for row in decided if row.decision in unknown)
-        yield ImportConflict(
-            row.place, entry.id, row.field, f"the decision {row.decision!r} is not {' or '.join(DECISIONS)}"
-        )
+        reason = f"the decision {row.decision!r} is not {' or '.join(DECISIONS)}"
+        yield ImportConflict(row.place, entry.id, row.field, reason)
     elif len(verdicts) > 1:
-        yield ImportConflict(decided[0].place, entry.id, "", "its rows have different decisions")
+        yield ImportConflict(decided[0].place, entry.id, "", "the rows of this item have different decisions")
     if entry.dropped is not None:
-        yield ImportConflict(rows[0].place, entry.id, "", f"it was dropped since the export: {entry.dropped}")
+        reason = f"the item was dropped since the export: {entry.dropped}"
+        yield ImportConflict(rows[0].place, entry.id, "", reason)
     source = {
         text.field: text for text in project.maker.wanted(project.get_source_item(entry)) if text.role != "filled"
     }
     places: dict[str, str] = {}
     for row in rows:
         if row.field in places:
-            yield ImportConflict(row.place, entry.id, row.field, f"it is in {places[row.field]} already")
+            yield ImportConflict(row.place, entry.id, row.field, f"repeats {places[row.field]}; remove one of them")
         places.setdefault(row.field, row.place)
         if row.field not in source:
-            yield ImportConflict(row.place, entry.id, row.field, "it has no such text")
+            yield ImportConflict(row.place, entry.id, row.field, "the item has no such text")
         elif source[row.field].text != row.source:
-            reason = f"its source is {source[row.field].text!r}: it was changed in the file, or since the export"
+            reason = f"the source text is {source[row.field].text!r}; it was changed in the file or since the export"
             yield ImportConflict(row.place, entry.id, row.field, reason)
         elif current.get(row.field, "") not in (row.translation, row.corrected):
-            yield ImportConflict(
-                row.place, entry.id, row.field, _explain_change(project, row, current.get(row.field, ""))
-            )
+            reason = _explain_change(project, row, current.get(row.field, ""))
+            yield ImportConflict(row.place, entry.id, row.field, reason)
     if missing := [field for field in source if field not in places]:
-        reason = f"its row of {missing[0]} is missing; a decision needs all rows of an item"
+        reason = f"the row of {missing[0]} is missing; a decision needs all rows of an item"
         yield ImportConflict(rows[0].place, entry.id, missing[0], reason)
     for row in edits:
         blanks = source[row.field].text.count(BLANK) if row.field in source else 0
         if row.corrected.count(BLANK) != blanks and (blanks or BLANK in row.corrected):
-            reason = f"the corrected text has {BLANK} {row.corrected.count(BLANK)} times, and its source {blanks} times"
+            reason = f"`corrected` contains {BLANK} {row.corrected.count(BLANK)} times, its source {blanks} times"
             yield ImportConflict(row.place, entry.id, row.field, reason)
 
 
 def _explain_change(project: Project, row: TextRow, current: str) -> str:
-    """Why a translation in a file is not that of the project."""
     history = project.store.list_history(row.item)
     if any(row.translation in (change.before, change.after) for change in history if change.field == row.field):
-        return f"it was changed since the export, to {current!r}"
-    return f"its `translation` was changed in the file, from {current!r}; a correction goes into `corrected`"
-
-
-def _group_by_item(assembled: AssembledItems) -> dict[str, list[OpenProblem]]:
-    problems: dict[str, list[OpenProblem]] = {}
-    for problem in assembled.problems:
-        problems.setdefault(problem.item, []).append(problem)
-    return problems
+        return f"the text was changed to {current!r} since the export"
+    return f"`translation` was changed in the file, from {current!r}; write corrections into `corrected`"
 
 
 def _get_row_field(problem: OpenProblem, known: set[str]) -> str:
-    """The row that shows a problem: that of its field, or the first for one of the whole item."""
+    """Return the field whose row shows a problem; the context or the first field if no row has the problem's field."""
     if problem.field in known:
         return problem.field
-    # Validation names candidates by role, and an intrasentence candidate by its sentence.
-    return next((field for field in known if field == "context"), next(iter(sorted(known)), ""))
+    return "context" if "context" in known else min(known, default="")

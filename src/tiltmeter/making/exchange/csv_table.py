@@ -1,4 +1,4 @@
-"""CSV in UTF-8, with a byte order mark, by which spreadsheets recognise the encoding."""
+"""CSV files in UTF-8 with a byte order mark, so that spreadsheets recognise the encoding."""
 
 import csv
 import io
@@ -17,26 +17,27 @@ _MARK = "\ufeff"
 
 
 def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
-    """Write the rows."""
+    """Write the rows to a CSV file."""
     write_table(path, COLUMNS, (asdict(row) for row in rows))
 
 
 def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as other formats
-    """The rows of a file, also of one that a spreadsheet wrote with semicolons or tabs."""
+    """Return the rows of a CSV file; the separator may be a comma, a semicolon or a tab."""
     columns, rows = read_table(path)
     validate_columns(columns, path)
     return parse_rows(path, rows)
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
-    """Write a table of texts."""
+    """Write a table of texts to a CSV file."""
     write_text(path, _MARK + format_csv(columns, ([row.get(column) for column in columns] for row in rows)))
 
 
 def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The columns and the rows of a table with their numbers, also of one with semicolons or tabs.
+    """Return the columns of a CSV file in lower case, and its rows with their numbers.
 
-    Columns are in lower case. Cells that go beyond the columns are an error, since texts would be in the wrong ones.
+    The separator may be a comma, a semicolon or a tab. A row with more cells than columns raises an error, since its
+    texts may be in the wrong columns.
     """
     try:
         text = read_text(path).removeprefix(_MARK)
@@ -51,6 +52,6 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
     rows = []
     for number, values in enumerate(table, start=2):
         if any(values[len(columns) :]):
-            raise DataError(f"{path}, row {number} has more cells than there are columns; was a text with a comma cut?")
+            raise DataError(f"{path}, row {number}: more cells than columns; put a text with a comma in quotes.")
         rows.append((number, {key: remove_guard(value) for key, value in zip(columns, values, strict=False)}))
     return columns, rows

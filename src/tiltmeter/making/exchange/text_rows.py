@@ -1,4 +1,4 @@
-"""The rows that all formats have in common."""
+"""The rows of an export, which are the same in all formats."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -10,9 +10,9 @@ DECISIONS = ("accept", "drop")
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """One text of an item. People fill in `corrected`, `decision` (of the item) and `comment`.
+    """One text of an item. Reviewers fill in `corrected`, `decision` (for the whole item) and `comment`.
 
-    `place` is where the row is in the file it was read from, `fault` what is wrong with it there.
+    `place` says where the row is in the file, for example "row 3"; `fault` is a problem found while reading it.
     """
 
     item: str
@@ -30,34 +30,33 @@ class TextRow:
 
 
 COLUMNS = tuple(field.name for field in fields(TextRow) if field.name not in ("place", "fault"))
-# Without these a file says nothing about an item, or loses what people wrote.
+# The columns that an imported file must have.
 NEEDED = ("item", "field", "source", "translation", "corrected", "decision", "comment")
 
 
 def normalise_columns(header: Iterable[str]) -> list[str]:
-    """The names of columns as they were exported: a spreadsheet may have changed spaces and capitals."""
+    """Return column names without outer spaces and in lower case, since spreadsheets may change both."""
     return [name.strip().lower() for name in header]
 
 
 def validate_columns(columns: Iterable[str], path: object) -> None:
-    """Raise a DataError unless the needed columns are there, each once."""
+    """Raise a DataError unless each needed column occurs exactly once."""
     columns = list(columns)
     if missing := [name for name in NEEDED if name not in columns]:
-        raise DataError(f"{path} has no column {missing[0]!r}; export it again, and keep the columns.")
+        raise DataError(f"{path} has no column {missing[0]!r}; export the file again and keep all columns.")
     if repeated := [name for name in NEEDED if columns.count(name) > 1]:
-        raise DataError(f"{path} has the column {repeated[0]!r} twice; remove one.")
+        raise DataError(f"{path} has the column {repeated[0]!r} twice; remove one of them.")
 
 
 def parse_rows(path: object, table: Iterable[tuple[int, Mapping[str, str]]]) -> list[TextRow]:
-    """The rows of a table with their numbers; empty ones and unknown columns are ignored."""
-    rows = [parse_row(values, f"row {number}") for number, values in table if any(values.values())]
+    """Return the rows of a table with row numbers; empty rows and unknown columns are ignored."""
+    rows = [_parse_row(values, f"row {number}") for number, values in table if any(values.values())]
     if not rows:
-        raise DataError(f"{path} has no rows; export it again.")
+        raise DataError(f"{path} has no rows; export the file again.")
     return rows
 
 
-def parse_row(values: Mapping[str, str], place: str) -> TextRow:
-    """A row of the values in a file; unknown columns are ignored."""
+def _parse_row(values: Mapping[str, str], place: str) -> TextRow:
     known = {name: (values.get(name) or "") for name in COLUMNS}
     known |= {name: known[name].strip() for name in ("item", "field", "corrected", "comment")}
     known["decision"] = known["decision"].strip().lower()

@@ -1,7 +1,7 @@
-"""XLIFF 1.2, which translation programs read: BLANK is an inline code, so that they protect it.
+"""XLIFF 1.2 files for translation programs. BLANK is written as an inline code, which these programs protect.
 
-A unit's `state` carries the decision: an item is accepted if all its units are `final`, `signed-off` or `approved`. A
-note of the reviewer is a comment; a note that begins with `drop` drops the item.
+An item is accepted if all its units are approved or have the state `final` or `signed-off`. Notes of the reviewer are
+comments; a note that begins with `drop` drops the item.
 """
 
 import re
@@ -13,6 +13,7 @@ from pathlib import Path
 from tiltmeter.errors import DataError
 from tiltmeter.files import write_atomically
 from tiltmeter.forms.blank import BLANK
+from tiltmeter.making.draft import group_by_item
 from tiltmeter.making.exchange.text_rows import TextRow
 from tiltmeter.text_files import read_bytes
 
@@ -20,16 +21,16 @@ _SPACE = "urn:oasis:names:tc:xliff:document:1.2"
 _TAG = f"{{{_SPACE}}}"
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _ACCEPTED = ("final", "signed-off")
-_EMPTY = "its target is empty; write a text, or a note that begins with `drop`"
+_EMPTY = "the target is empty; write a text, or add a note that begins with `drop`"
 _BEFORE, _DROP = "translation before the review", "drop"
-# The largest file, in bytes, which takes up to ten times as much memory.
+# The largest file to read, in bytes; parsing takes up to ten times as much memory.
 _LARGEST = 1 << 27
-# Characters that XML 1.0 cannot hold.
+# Characters that are not allowed in XML 1.0.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:
-    """Write the rows as units; an item's units are a group."""
+    """Write the rows to an XLIFF file: a unit for each text, a group for each item."""
     ET.register_namespace("", _SPACE)
     root = ET.Element(f"{_TAG}xliff", version="1.2")
     attributes = {"original": "tiltmeter", "source-language": source, "target-language": language}
@@ -45,7 +46,7 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
 
 
 def _indent(element: ET.Element, level: int = 0) -> None:
-    """Put elements on lines of their own, but not inside a text, where spaces would be part of it."""
+    """Put each element on its own line, except inside texts, where the spaces would change the text."""
     if len(element) and element.tag not in (f"{_TAG}source", f"{_TAG}target"):
         element.text = "\n" + "  " * (level + 1)
         for child in element:
@@ -60,7 +61,7 @@ def _add_unit(group: ET.Element, row: TextRow) -> None:
     _set_text(ET.SubElement(unit, f"{_TAG}source"), row.source)
     state = "needs-review-translation" if row.problem else "translated"
     _set_text(ET.SubElement(unit, f"{_TAG}target", state=state), row.translation)
-    # The text as it went out, by which an import tells what has changed since.
+    # The exported text, with which an import detects changes.
     alternatives = [("previous-version", _BEFORE, row.translation)]
     proposals = filter(None, row.proposals.split(" | "))
     alternatives += [("proposal", f"proposal {number}", text) for number, text in enumerate(proposals, start=1)]
@@ -73,15 +74,15 @@ def _add_unit(group: ET.Element, row: TextRow) -> None:
 
 
 def read(path: Path, *, language: str) -> list[TextRow]:
-    """The units of a file as rows; a target that differs from the one that went out is a correction."""
+    """Return the units of an XLIFF file as rows; a target that differs from the exported text is a correction."""
     try:
         root = ET.fromstring(read_bytes(path, _LARGEST))
-    except (ET.ParseError, ValueError, LookupError) as error:  # the last two: encodings that the parser does not know
-        raise DataError(f"{path} is not XML: {error}.") from error
+    except (ET.ParseError, ValueError, LookupError) as error:  # the last two: unknown encodings
+        raise DataError(f"{path} is not valid XML: {error}.") from error
     try:
         return _parse_units(root, path, language)
     except RecursionError:
-        raise DataError(f"{path} is not read: its elements are nested too deep.") from None
+        raise DataError(f"{path} cannot be read: its elements are nested too deep.") from None
 
 
 def _parse_units(root: ET.Element, path: Path, language: str) -> list[TextRow]:
@@ -89,18 +90,19 @@ def _parse_units(root: ET.Element, path: Path, language: str) -> list[TextRow]:
         raise DataError(f"{path} is not an XLIFF 1.2 file; save it in that format.")
     for file in root.iter(f"{_TAG}file"):
         if (target := file.get("target-language", language)).lower() != language.lower():
-            raise DataError(f"{path} is a translation into {target!r}, and the project is in {language!r}.")
+            raise DataError(f"{path} is a translation into {target!r}, but the project's language is {language!r}.")
     rows = [_parse_unit(unit, path) for unit in root.iter(f"{_TAG}trans-unit")]
     if not rows:
-        raise DataError(f"{path} has no trans-unit; export it again.")
-    by_item: dict[str, set[str]] = {}
-    for row in rows:
-        by_item.setdefault(row.item, set()).add(row.decision)
-    # Programs set the state of each unit: an item is accepted with its last unit, and dropped by one note.
-    decisions = {
-        item: "drop" if "drop" in own else "accept" if own == {"accept"} else "" for item, own in by_item.items()
-    }
+        raise DataError(f"{path} has no trans-unit; export the file again.")
+    decisions = {item: _combine_decisions({row.decision for row in own}) for item, own in group_by_item(rows).items()}
     return [replace(row, decision=decisions[row.item]) for row in rows]
+
+
+def _combine_decisions(decisions: set[str]) -> str:
+    """Return the decision on an item: one note drops it, but all units must be accepted to accept it."""
+    if "drop" in decisions:
+        return "drop"
+    return "accept" if decisions == {"accept"} else ""
 
 
 def _parse_unit(unit: ET.Element, path: Path) -> TextRow:
@@ -108,7 +110,9 @@ def _parse_unit(unit: ET.Element, path: Path) -> TextRow:
     source, target = unit.find(f"{_TAG}source"), unit.find(f"{_TAG}target")
     before = unit.find(f"{_TAG}alt-trans[@origin='{_BEFORE}']/{_TAG}target")
     if not item or source is None or before is None:
-        raise DataError(f"{path}: the unit {unit.get('id')!r} is not one that was exported, or lacks its alt-trans.")
+        raise DataError(
+            f"{path}: the unit {unit.get('id')!r} was not exported or has lost its alt-trans; export the file again."
+        )
     notes = [note.text or "" for note in unit.findall(f"{_TAG}note") if note.get("from") != "tiltmeter"]
     comment = " ".join(note.strip() for note in notes)
     is_dropped = comment.lower().startswith(_DROP)
@@ -130,7 +134,7 @@ def _parse_unit(unit: ET.Element, path: Path) -> TextRow:
 
 
 def _set_text(element: ET.Element, text: str) -> None:
-    """Set the text of an element, with each BLANK as an inline code."""
+    """Set the text of an element; each BLANK becomes an inline code."""
     first, *rest = _replace_forbidden(text).split(BLANK)
     element.text = first
     for number, part in enumerate(rest, start=1):

@@ -1,1 +1,1 @@
-"""Rating tasks on declared scales, and samples of what the gender rules and the pair filter say."""
+"""Ratings of texts on scales, and rated samples that measure the accuracy of the gender rules and the pair filter."""

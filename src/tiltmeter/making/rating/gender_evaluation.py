@@ -1,8 +1,7 @@
-"""How accurate the rules of the speaker's gender and the filter of gendered pairs are, by rated samples.
+"""The accuracy of the rules for the speaker's gender and of the filter of gendered pairs, estimated from rated samples.
 
-A sample has as many of each outcome, so that shares within an outcome are those of its units. The accuracy overall is
-their mean weighted by how frequent each outcome is in the data (a stratified estimate); several samples, such as those
-of several languages, are strata of their own. Intervals of weighted sums are those of `WeightedShares`.
+A sample has the same number of units for each outcome. The overall accuracy is a stratified estimate: the mean of the
+outcomes' accuracies, weighted by their frequency in the data. Each outcome of each sample is one stratum.
 """
 
 from collections import Counter
@@ -21,20 +20,20 @@ from tiltmeter.making.reliability import Agreement, compute_krippendorff_alpha
 from tiltmeter.measures.bootstrap import Interval
 from tiltmeter.measures.estimates import Share, WeightedShares
 
-NO_POPULATION = "it is not known how frequent each outcome is in the data: rating.toml has no [population]"
-NONE_FOUND = "nothing in the data has an outcome that it could be compared with"
+NO_POPULATION = "the frequency of the outcomes in the data is unknown: rating.toml has no [population]"
+NONE_FOUND = "the data has no outcome to compare with"
 
 
 @dataclass(frozen=True, slots=True)
 class ShareEstimate:
-    """A share in percent with its 95% interval, of n."""
+    """A share in percent with its 95% interval and n."""
 
     value: float
     interval: Interval
     n: int
 
     def to_json(self) -> dict[str, Any]:
-        """The estimate as JSON values."""
+        """Return the estimate as JSON values."""
         return {"percent": self.value, "interval": list(self.interval), "n": self.n}
 
     def __str__(self) -> str:
@@ -43,13 +42,12 @@ class ShareEstimate:
 
 @dataclass(frozen=True, slots=True)
 class GenderEvaluation:
-    """A confusion matrix: counts by outcome (rows) and what raters said (columns).
+    """A confusion matrix with outcomes as rows and ratings as columns, and the estimates from it.
 
-    `right` is the share of each outcome that is right; `overall` that of the data, weighted by how frequent outcomes
-    are. `gain` is, of the rules, how many more sentences would have a gender if none were missed, in percent of those
-    that have one; of the filter, by how many points it raises the share of pairs that are right. Where the last two
-    are None, `reason` says why. `errors` counts the classes of errors; `undecided` units have no majority of raters,
-    `unrated` ones no rating.
+    `right` is the share of correct units of each outcome, `overall` the share of correct units in the data. For the
+    rules, `gain` is the percentage of additional sentences with a gender if no gender were missed. For the filter, it
+    is the increase in the share of correct pairs, in percentage points. `reason` explains why `overall` or `gain` is
+    None. `undecided` units have no majority of raters, `unrated` units no rating.
     """
 
     about: str
@@ -67,7 +65,7 @@ class GenderEvaluation:
     unrated: int
 
     def to_json(self) -> dict[str, Any]:
-        """The evaluation as JSON values."""
+        """Return the evaluation as JSON values."""
         shares = {**self.right, **({"any gender": self.shown_gender} if self.shown_gender else {})}
         return {
             "counts": {row: {column: self.counts[row, column] for column in self.columns} for row in self.rows},
@@ -84,7 +82,7 @@ class GenderEvaluation:
 
 @dataclass(slots=True)
 class Stratum:
-    """An outcome in one sample: how frequent it is in the data, how many were rated, how many of these are right."""
+    """An outcome in one sample: its frequency in the data, and the numbers of rated and of correct units."""
 
     outcome: str
     population: int
@@ -93,12 +91,12 @@ class Stratum:
 
     @property
     def missed(self) -> int:
-        """The rated units that are not right: of sentences without a gender by the rules, those that have one."""
+        """The number of rated units that are not correct."""
         return self.rated - self.right
 
 
 def evaluate_samples(folders: Sequence[Path]) -> GenderEvaluation:
-    """Compare what raters said with the outcomes, of one sample or of several of the same kind together."""
+    """Compare the ratings with the outcomes, for one sample or for several samples of the same kind together."""
     samples: list[_Sample] = []
     for folder in folders:
         sample = open_sample(folder)
@@ -110,7 +108,7 @@ def evaluate_samples(folders: Sequence[Path]) -> GenderEvaluation:
             rows = [[main.get(unit.id, {}).get(name) for name in names] for unit in own]
             samples.append(_Sample(sample.plan, units, rows))
     if len({sample.plan.about for sample in samples}) > 1:
-        raise UsageError("The samples are of different kinds; evaluate those of genders and those of pairs apart.")
+        raise UsageError("The samples are of different kinds; evaluate samples of genders and of pairs separately.")
     return _evaluate(samples)
 
 
@@ -166,15 +164,15 @@ def _evaluate(samples: Sequence[_Sample]) -> GenderEvaluation:
 
 
 def _explain_unknown(strata: Sequence[Stratum]) -> str:
-    """Why weighted shares cannot be told; empty if they can."""
-    lacking = [stratum for stratum in strata if stratum.population and not stratum.rated]
-    if lacking:
-        return f"none of the outcome {lacking[0].outcome!r} is rated, of {lacking[0].population:,} in the data"
+    """Return the reason why the overall accuracy cannot be estimated; empty if it can."""
+    unrated = [stratum for stratum in strata if stratum.population and not stratum.rated]
+    if unrated:
+        return f"no unit of the outcome {unrated[0].outcome!r} is rated; the data has {unrated[0].population:,}"
     return "" if any(stratum.population for stratum in strata) else NO_POPULATION
 
 
 def estimate_accuracy(strata: Sequence[Stratum]) -> ShareEstimate:
-    """The share of the data whose outcome is right: that of each stratum, weighted by how frequent it is.
+    """Estimate the share of the data whose outcome is correct.
 
     >>> strata = [Stratum("masculine", 800, 100, 99), Stratum("none", 200, 100, 80)]
     >>> print(estimate_accuracy(strata))
@@ -186,7 +184,7 @@ def estimate_accuracy(strata: Sequence[Stratum]) -> ShareEstimate:
 
 
 def estimate_rules_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
-    """How many more sentences would have a gender if the rules missed none, in percent of those that have one.
+    """Estimate how many more sentences would have a gender if the rules missed none, in percent of those with one.
 
     >>> print(estimate_rules_gain([Stratum("masculine", 800, 100, 99), Stratum("none", 200, 100, 80)]))
     5.0% [3.0, 7.2] of 100
@@ -199,7 +197,7 @@ def estimate_rules_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
 
 
 def estimate_filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
-    """By how many points the filter raises the share of pairs that are right, compared with taking all pairs.
+    """Estimate by how many percentage points the filter raises the share of correct pairs.
 
     >>> print(estimate_filter_gain([Stratum("accepted", 750, 80, 79), Stratum("rejected", 250, 80, 80)]))
     24.7% [22.9, 25.0] of 160
@@ -221,7 +219,7 @@ def estimate_filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
 
 
 def _sum_weighted(parts: Sequence[tuple[Stratum, float, int]]) -> ShareEstimate:
-    """A weighted sum of shares of strata, in percent; without strata it is 0."""
+    """Return the weighted sum of the strata's shares, in percent."""
     if not parts:
         return ShareEstimate(0.0, (0.0, 0.0), 0)
     weights = np.array([weight for _, weight, _ in parts])
@@ -235,7 +233,7 @@ def _sum_weighted(parts: Sequence[tuple[Stratum, float, int]]) -> ShareEstimate:
 
 
 def find_majority(steps: Sequence[int]) -> int | None:
-    """The step that more than half of the raters chose; None if there is none.
+    """Return the step that more than half of the raters chose, or None.
 
     >>> find_majority([1, 1, 2]), find_majority([1, 2])
     (1, None)
@@ -247,7 +245,7 @@ def find_majority(steps: Sequence[int]) -> int | None:
 
 
 def _estimate_share(strata: Iterable[Stratum]) -> ShareEstimate | None:
-    """The share of rated units that are right; None if none is rated."""
+    """Return the share of rated units that are correct; None if no unit is rated."""
     own = list(strata)
     rated, right = sum(stratum.rated for stratum in own), sum(stratum.right for stratum in own)
     if not rated:

@@ -1,7 +1,7 @@
-"""Samples of what the rules of the speaker's gender and the filter of gendered pairs say, for people to rate.
+"""Samples of sentences and of pairs for people to rate, which measure the gender rules and the pair filter.
 
-GEST's authors sampled as many sentences of each outcome and had native speakers rate them (Pikuliak et al. 2024, Tables
-4 and 5). How frequent each outcome is in the data is kept with the sample.
+GEST's authors sampled the same number of sentences for each outcome and had native speakers rate them (Pikuliak et al.
+2024, Tables 4 and 5). The frequency of each outcome in the data is stored with the sample.
 """
 
 from collections import Counter
@@ -24,11 +24,11 @@ RATINGS = "rating.sqlite"
 SampleKind = Literal["gender", "pairs"]
 
 GENDERS = ("masculine", "feminine", "none")
-# The outcomes of the filter, with the cases that go with each.
+# The outcomes of the filter, with the ratings that agree with each.
 FILTERED = {"accepted": (3,), "rejected": (1, 2)}
 
 _GENDER_PLAN = """\
-# What raters are asked about each sentence; the outcome of the rules is hidden until the error is classified.
+# Questions about each sentence. The outcome of the rules is hidden in the first question.
 about = "gender"
 
 [[tasks]]
@@ -39,7 +39,7 @@ level = "nominal"
 
 [[tasks]]
 name = "error"
-question = "The rules say otherwise. Why are they wrong?"
+question = "The rules have another outcome. Why are they wrong?"
 steps = [
     "complex syntax", "generic masculine noun", "a rule is missing", "faulty analysis", "faulty translation",
     "false positive", "other",
@@ -49,18 +49,18 @@ label_shown = true
 only_wrong = true
 """
 _PAIR_PLAN = """\
-# What raters are asked about each pair; the outcome of the filter is hidden until the error is classified.
+# Questions about each pair. The outcome of the filter is hidden in the first question.
 about = "pairs"
 
 [[tasks]]
 name = "case"
-question = "Do the two sentences show a man and a woman speaking, and do they otherwise say the same?"
+question = "Does one sentence show a male and the other a female speaker, and do they otherwise mean the same?"
 steps = ["not gendered", "gendered, not equivalent", "gendered and equivalent"]
 level = "nominal"
 
 [[tasks]]
 name = "error"
-question = "The filter says otherwise. Why is it wrong?"
+question = "The filter has another outcome. Why is it wrong?"
 steps = ["another word with the same first letter", "forms with different first letters", "other"]
 level = "nominal"
 label_shown = true
@@ -70,7 +70,7 @@ _PLANS: dict[SampleKind, str] = {"gender": _GENDER_PLAN, "pairs": _PAIR_PLAN}
 
 
 def build_gender_units(results: Iterable[tuple[str, SpeakerGender]], language: str) -> list[RatingUnit]:
-    """Sentences with what the rules say about the gender of the speaker; each sentence once."""
+    """Return a unit for each different sentence, with the outcome of the gender rules as its label."""
     unique = {text: found for text, found in results if text.strip()}
     return [
         RatingUnit(
@@ -88,20 +88,20 @@ def build_gender_units(results: Iterable[tuple[str, SpeakerGender]], language: s
 def build_pair_units(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
 ) -> list[RatingUnit]:
-    """Pairs of translations that differ in one word, with what the filter by first letters says about them."""
-    found: dict[tuple[str, str], str] = {}
+    """Return a unit for each pair of translations that differ in one word, with the filter's outcome as its label."""
+    outcomes: dict[tuple[str, str], str] = {}
     for male, female in list_prompted_pairs(translations, sentences, language):
         reason = find_rejection_reason(male, female)
         if reason != NOT_ONE_WORD:
-            found.setdefault((male, female), "accepted" if reason is None else "rejected")
+            outcomes.setdefault((male, female), "accepted" if reason is None else "rejected")
     return [
         RatingUnit(f"{language}-{number}", {"male": male, "female": female}, outcome, FILTERED[outcome], language)
-        for number, ((male, female), outcome) in enumerate(found.items(), start=1)
+        for number, ((male, female), outcome) in enumerate(outcomes.items(), start=1)
     ]
 
 
 def draw_sample(units: Sequence[RatingUnit], per_outcome: int, seed: int = 0) -> list[RatingUnit]:
-    """As many units of each outcome, at random and in a random order; all of an outcome that has fewer."""
+    """Draw `per_outcome` random units of each outcome, or all if it has fewer; return them in a random order."""
     random = create_generator("gender sample", str(seed), str(per_outcome))
     chosen: list[RatingUnit] = []
     for label in sorted({unit.label for unit in units}):
@@ -111,36 +111,34 @@ def draw_sample(units: Sequence[RatingUnit], per_outcome: int, seed: int = 0) ->
 
 
 def count_outcomes(units: Iterable[RatingUnit]) -> dict[str, int]:
-    """How frequent each outcome is."""
+    """Count the units of each outcome."""
     return dict(Counter(unit.label for unit in units))
 
 
 def write_sample(
     folder: Path, units: Sequence[RatingUnit], kind: SampleKind, population: Mapping[str, int] | None = None
 ) -> None:
-    """Write a folder with a sample to rate; its plan last, so that a folder with a plan is complete.
+    """Write a folder with a sample to rate; `population` is the frequency of each outcome in the data.
 
-    `population` says how frequent each outcome is in the data that the sample was drawn from.
+    `rating.toml` is written last, so a folder with this file is complete.
     """
     if (folder / RATING_FILE).exists():
-        raise UsageError(f"{folder} has a sample already; choose another folder.")
+        raise UsageError(f"{folder} already has a sample; choose another folder.")
     if not units:
         raise UsageError("There is nothing to sample; check the file and the language.")
     create_folder(folder)
-    for leftover in folder.glob(f"{RATINGS}*"):  # of a start that was interrupted
+    for leftover in folder.glob(f"{RATINGS}*"):  # from an interrupted start
         leftover.unlink()
     with RatingStore(folder / RATINGS) as store, store.begin_transaction():
         store.set_units(units)
     lines = [f"{name} = {count}" for name, count in (population or {}).items()]
-    known = ["", "# How frequent each outcome is in the data.", "[population]", *lines, ""] if lines else []
-    write_text(folder / RATING_FILE, _PLANS[kind] + "\n".join(known))
+    table = ["", "# The frequency of each outcome in the data.", "[population]", *lines, ""] if lines else []
+    write_text(folder / RATING_FILE, _PLANS[kind] + "\n".join(table))
 
 
 def open_sample(folder: Path) -> RatingSession:
-    """The rating of a sample."""
+    """Open a sample for rating."""
     plan = read_rating_plan(folder / RATING_FILE)
     if not (folder / RATINGS).is_file():
-        raise UsageError(
-            f"{folder} has no {RATINGS}, which holds the sample and its ratings; restore it from a backup."
-        )
+        raise UsageError(f"{folder} has no {RATINGS} with the sample and its ratings; restore it from a backup.")
     return RatingSession(RatingStore(folder / RATINGS), plan)

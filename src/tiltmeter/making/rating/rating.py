@@ -1,7 +1,7 @@
-"""Rating tasks: people rate texts on declared scales, at first without seeing the label, then with it.
+"""Rating sessions: people rate texts on scales, first without and then with the label.
 
-GEST's sentences were rated like this: which gender a sentence is typical of, without seeing its stereotype, and then
-whether it fits the stereotype, both in five steps. If the first rater disagreed in either, a second one decided.
+GEST's sentences were rated in this way: first which gender a sentence is typical of, without its stereotype, then
+whether it fits the stereotype, both in five steps. If the first rater disagreed in either task, a second one decided.
 """
 
 import time
@@ -15,19 +15,20 @@ from tiltmeter.making.rating.rating_plan import RatingPlan, RatingTask
 from tiltmeter.making.rating.rating_tables import RatingTables, RatingUnit, StoredRating
 from tiltmeter.making.reliability import Agreement, compute_krippendorff_alpha
 
-# Seconds for which a unit stays with the rater who was asked about it, and with one who took it in a sheet.
+# Seconds for which a unit is reserved for a rater: in the studio or on the command line, and in a spreadsheet.
 HELD = 1800.0
 HELD_IN_SHEET = 7 * 86_400.0
 
 Propose = Callable[[RatingUnit, str, Mapping[str, str], str], list[int]]
-"""Store the texts that a rater proposes for a unit, with a comment; the numbers of what was stored."""
+"""Stores the texts that a rater proposes for a unit, with a comment; returns the numbers of the stored findings."""
 
 RatingOutcome = Literal["open", "keep", "drop"]
+_LABEL_SEEN = "{} has seen the label of {} since this rating, so the rating cannot be changed."
 
 
 @dataclass(frozen=True, slots=True)
 class RatingQuestion:
-    """What a rater is asked next; `label` is None as long as it is hidden."""
+    """The next question for a rater; `label` is None while it is hidden."""
 
     unit: str
     texts: dict[str, str]
@@ -38,7 +39,7 @@ class RatingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RatingResult:
-    """Outcomes by unit, the agreement in each task, and the number of ratings by rater."""
+    """The outcome of each unit, the agreement in each task, and the number of ratings of each rater."""
 
     outcomes: dict[str, RatingOutcome]
     agreement: dict[str, Agreement]
@@ -47,7 +48,7 @@ class RatingResult:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRating:
-    """A rating in a file: where it is there, what was rated, and texts that the rater proposes, by field."""
+    """A rating in a file, with its place there; `proposed` has the texts that the rater proposes, by field."""
 
     place: str
     unit: str
@@ -59,7 +60,7 @@ class ImportedRating:
 
 @dataclass(slots=True)
 class _UnitRatings:
-    """The ratings of one rater on one unit: steps by task, and the number of the first rating."""
+    """The ratings of one rater for one unit: the number of the first rating, and the steps by task."""
 
     first: int
     steps: dict[str, int] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class _UnitRatings:
 class RatingSession:
     """A rating in progress.
 
-    A unit that a rater was asked about is held for them for a while, so that no more people rate it than are wanted.
+    A unit is reserved for a rater for some time, so that it does not get more raters than needed.
     """
 
     def __init__(
@@ -87,12 +88,12 @@ class RatingSession:
         self._clock = clock
 
     def take_question(self, rater: str, *, task: str | None = None) -> RatingQuestion | None:
-        """What the rater is asked next, of one task or of any, held for them; None if nothing is left for them."""
+        """Return the next question for a rater, in one task or in any, and reserve its unit; None if there is none."""
         taken = self._take(rater, task, 1, self._held)
         return taken[0] if taken else None
 
     def take_all(self, rater: str, *, task: str | None = None, limit: int | None = None) -> list[RatingQuestion]:
-        """All that the rater can be asked now, at most `limit`, held for them for a week: for a spreadsheet."""
+        """Return all questions for a rater, at most `limit`, and reserve their units for a week: for a spreadsheet."""
         return self._take(rater, task, limit, HELD_IN_SHEET)
 
     def _take(self, rater: str, task: str | None, limit: int | None, held: float) -> list[RatingQuestion]:
@@ -111,7 +112,7 @@ class RatingSession:
         return questions
 
     def questions(self, rater: str, task: str | None = None) -> list[RatingQuestion]:
-        """All that the rater can be asked now, without holding it: of each unit the next task; begun units first."""
+        """Return all questions for a rater without reserving the units; units that the rater has begun come first."""
         return self._questions(self._find_rater(rater), task, self.store.get_rating_slots(self._clock()))
 
     def _questions(self, name: str, task: str | None, slots: Mapping[str, Mapping[int, str]]) -> list[RatingQuestion]:
@@ -121,10 +122,10 @@ class RatingSession:
         for unit in self.store.units():
             known = rated.get(unit.id, {})
             own = known.get(name)
-            in_hand = {who for who in slots.get(unit.id, {}).values() if who != name and who not in known}
+            reserved = {who for who in slots.get(unit.id, {}).values() if who != name and who not in known}
             if unit.writer.casefold() == name.casefold():
                 continue
-            if own is None and len(known) + len(in_hand) >= self._wanted(unit, known):
+            if own is None and len(known) + len(reserved) >= self._count_wanted_raters(unit, known):
                 continue
             next_task = self._find_next_task(unit, own.steps if own else {})
             if next_task is not None and task in (None, next_task.name):
@@ -135,7 +136,7 @@ class RatingSession:
         return [*begun, *fresh]
 
     def release(self, rater: str) -> None:
-        """Give back everything that is held for a rater."""
+        """Delete all reservations of a rater."""
         with self.store.begin_transaction():
             self.store.free_rating_slots(self._find_rater(rater))
 
@@ -150,10 +151,9 @@ class RatingSession:
         proposed: Mapping[str, str] | None = None,
         replaces: bool = False,
     ) -> None:
-        """Rate a unit in the task that comes next; one transaction. `proposed` are texts that would be better.
+        """Store a rating of a unit in its next task; `proposed` has better texts by field.
 
-        With `replaces`, a repeated rating in the same task takes the place of the first, as long as that was blind if
-        it had to be.
+        With `replaces`, it replaces an earlier rating in the same task, unless the label was shown since.
         """
         given = ImportedRating("", unit, task, step, comment, proposed or {})
         with self.store.begin_transaction():
@@ -163,21 +163,21 @@ class RatingSession:
             self._rate(name, given, self._index_units(), self._group_ratings())
 
     def _delete_repeated(self, name: str, unit: str, task: str) -> None:
-        """Delete the rating of a unit in a task by this rater, unless the label was shown to them since."""
+        """Delete the rater's rating of a unit in a task; raise a UsageError if the label was shown since."""
         known = self._index_units().get(unit)
         own = self._group_ratings().get(unit, {}).get(name)
         if known is None or own is None or task not in own.steps:
             return
-        asked = self._find_next_task(known, own.steps)
-        seen = [one for one in self.plan.tasks if one.label_shown and (one == asked or one.name in own.steps)]
+        next_task = self._find_next_task(known, own.steps)
+        seen = [one for one in self.plan.tasks if one.label_shown and (one == next_task or one.name in own.steps)]
         if seen and not self._find_task(task).label_shown:
-            raise UsageError(f"The label of {unit} was shown to {name} after this rating, so it stands.")
+            raise UsageError(_LABEL_SEEN.format(name, unit))
         for rating in self.store.list_ratings():
             if (rating.unit, rating.task, rating.rater) == (unit, task, name):
                 self.store.delete_rating(rating.number)
 
     def rate_all(self, rater: str, ratings: Sequence[ImportedRating]) -> int:
-        """Store the ratings of a file, all of them or none; how many are new. An error names the place."""
+        """Store the ratings of a file, all or none, and return the number of new ones. Errors name the place."""
         done = 0
         with self.store.begin_transaction():
             name, units, rated = self._find_rater(rater), self._index_units(), self._group_ratings()
@@ -188,7 +188,7 @@ class RatingSession:
                 try:
                     self._rate(name, given, units, rated)
                 except UsageError as error:
-                    raise DataError(f"{given.place}: {error} Nothing of the file is stored.") from error
+                    raise DataError(f"{given.place}: {error} No rating of the file was stored.") from error
                 done += 1
         return done
 
@@ -202,18 +202,18 @@ class RatingSession:
         """Store a rating, and add it to `rated`."""
         unit = units.get(given.unit)
         if unit is None:
-            raise UsageError(f"There is no {given.unit!r} to rate.")
+            raise UsageError(f"There is no unit {given.unit!r} to rate.")
         if unit.writer.casefold() == name.casefold():
-            raise UsageError(f"{name} wrote {unit.id}, which others rate.")
+            raise UsageError(f"{name} wrote {unit.id} and cannot rate it.")
         self._find_task(given.task)
         own = rated.setdefault(unit.id, {}).get(name, _UnitRatings(0))
         wanted = self._find_next_task(unit, own.steps)
         if wanted is None:
-            raise UsageError(f"{name} has rated {unit.id} already.")
+            raise UsageError(f"{name} has already rated {unit.id}.")
         if wanted.name != given.task:
-            raise UsageError(f"{name} rates {unit.id} in {wanted.name} next, not in {given.task}.")
+            raise UsageError(f"The next task of {name} for {unit.id} is {wanted.name}, not {given.task}.")
         if not 1 <= given.step <= len(wanted.steps):
-            raise UsageError(f"{given.task} has the steps 1 to {len(wanted.steps)}, not {given.step}.")
+            raise UsageError(f"The step {given.step} is not in the scale of {given.task}: 1 to {len(wanted.steps)}.")
         comment = given.comment.strip()
         findings = self._store_proposals(unit, name, given.proposed, comment) if given.proposed else []
         self.store.add_rating(unit, given.task, name, given.step, comment, findings)
@@ -227,17 +227,17 @@ class RatingSession:
 
     def _store_proposals(self, unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
         if self._propose is None:
-            raise UsageError("The texts of a sample are not edited, so no other text can be proposed.")
+            raise UsageError("The texts of a sample cannot be edited; remove the proposed text.")
         for name, text in proposed.items():
             if name not in unit.texts:
                 raise UsageError(f"{unit.id} has no text {name!r}, only {', '.join(unit.texts)}.")
             if not text.strip():
-                raise UsageError(f"The text that is proposed for {name} of {unit.id} is empty.")
+                raise UsageError(f"The proposed text for {name} of {unit.id} is empty.")
         changed = {name: text.strip() for name, text in proposed.items() if text.strip() != unit.texts[name]}
         return self._propose(unit, rater, changed, comment) if changed else []
 
     def undo(self, rater: str) -> StoredRating:
-        """Withdraw the rater's last rating, unless they have seen the label since, so that it would not be blind."""
+        """Withdraw the rater's last rating; raise a UsageError if the label was shown since."""
         name = self._find_rater(rater)
         with self.store.begin_transaction():
             own = [rating for rating in self.store.list_ratings() if rating.rater == name]
@@ -246,14 +246,14 @@ class RatingSession:
             last = own[-1]
             unit = next(unit for unit in self.store.units() if unit.id == last.unit)
             rated = self._group_ratings()[last.unit][name].steps if last.shown == unit.shown else {}
-            asked = self._find_next_task(unit, rated)
-            if not self._find_task(last.task).label_shown and asked and asked.label_shown:
-                raise UsageError(f"The label of {last.unit} was shown to {name} after this rating, so it stands.")
+            next_task = self._find_next_task(unit, rated)
+            if not self._find_task(last.task).label_shown and next_task and next_task.label_shown:
+                raise UsageError(_LABEL_SEEN.format(name, last.unit))
             self.store.undo_rating(last.number)
         return last
 
     def compute_results(self) -> RatingResult:
-        """Outcomes, agreement and the number of ratings by rater."""
+        """Return the outcomes, the agreement, and the number of ratings of each rater."""
         rated = self._group_ratings()
         outcomes = {unit.id: self._outcome(unit, rated.get(unit.id, {})) for unit in self.store.units()}
         agreement = {}
@@ -270,16 +270,16 @@ class RatingSession:
         return RatingResult(outcomes, agreement, dict(sorted(raters.items())))
 
     def steps(self, task: str) -> dict[str, dict[str, int]]:
-        """The ratings in a task by unit and rater."""
+        """Return the ratings in a task by unit and rater."""
         return {
             unit: {name: rating.steps[task] for name, rating in own.items() if task in rating.steps}
             for unit, own in self._group_ratings().items()
         }
 
     def _find_rater(self, name: str) -> str:
-        """The rater's name as it was first given: upper and lower case are the same."""
+        """Return the name of a rater with the letter case of its first use."""
         if not name.strip():
-            raise UsageError("A rater needs a name.")
+            raise UsageError("The name of the rater is empty.")
         for known in self.store.raters():
             if known.casefold() == name.strip().casefold():
                 return known
@@ -289,17 +289,17 @@ class RatingSession:
         for task in self.plan.tasks:
             if task.name == name:
                 return task
-        raise UsageError(f"There is no task {name!r}, only {', '.join(task.name for task in self.plan.tasks)}.")
+        raise UsageError(f"There is no task {name!r}; choose {', '.join(task.name for task in self.plan.tasks)}.")
 
     def _group_ratings(self) -> dict[str, dict[str, _UnitRatings]]:
-        """By unit and rater, the ratings of the texts that the unit has now."""
-        shown = {unit.id: unit.shown for unit in self.store.units()}
-        found: dict[str, dict[str, _UnitRatings]] = {}
+        """Return the ratings of the units' current texts, by unit and rater."""
+        current = {unit.id: unit.shown for unit in self.store.units()}
+        groups: dict[str, dict[str, _UnitRatings]] = {}
         for rating in self.store.list_ratings():
-            if shown.get(rating.unit) == rating.shown:
-                own = found.setdefault(rating.unit, {}).setdefault(rating.rater, _UnitRatings(rating.number))
+            if current.get(rating.unit) == rating.shown:
+                own = groups.setdefault(rating.unit, {}).setdefault(rating.rater, _UnitRatings(rating.number))
                 own.steps[rating.task] = rating.step
-        return found
+        return groups
 
     def _find_next_task(self, unit: RatingUnit, steps: Mapping[str, int]) -> RatingTask | None:
         for task in self.plan.tasks:
@@ -310,15 +310,14 @@ class RatingSession:
             return task
         return None
 
-    def _wanted(self, unit: RatingUnit, rated: Mapping[str, _UnitRatings]) -> int:
-        """How many raters a unit should have."""
+    def _count_wanted_raters(self, unit: RatingUnit, rated: Mapping[str, _UnitRatings]) -> int:
         if not self.plan.second_decides:
             return self.plan.raters
         first = min(rated.values(), key=lambda own: own.first, default=None)
         return 2 if first and self._decide_verdict(unit, first) == "drop" else 1
 
     def _decide_verdict(self, unit: RatingUnit, own: _UnitRatings) -> RatingOutcome:
-        """Whether a rater is for keeping the unit; against it as soon as one rating is."""
+        """Return the verdict of one rater: a single rating against the unit drops it."""
         for task in self.plan.tasks:
             keep = unit.fitting if task.keep == "label" else task.keep
             if task.name in own.steps and keep and own.steps[task.name] not in keep:

@@ -1,4 +1,4 @@
-"""`rating.toml`: what raters are asked, on which scales, and when a text is kept."""
+"""`rating.toml`: the questions for raters, their scales, and the rule for keeping a text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -16,9 +16,9 @@ RATING_FILE = "rating.toml"
 class RatingTask:
     """A question with a scale.
 
-    `label_shown` says whether the rater sees the label. `keep` are the steps for which a unit is kept: numbers from 1,
-    `label` for those that go with the unit's label, empty for all. With `only_wrong` the question is asked only if the
-    rating in the first task does not go with the label.
+    `label_shown` says whether the rater sees the label. `keep` has the steps that are in favour of keeping a unit:
+    numbers from 1, "label" for the steps that agree with the unit's label, or empty for all steps. With `only_wrong`,
+    the question is asked only if the rating in the first task disagrees with the label.
     """
 
     name: str
@@ -32,10 +32,10 @@ class RatingTask:
 
 @dataclass(frozen=True, slots=True)
 class RatingPlan:
-    """The tasks of a rating in their order, and the rule: `agree` of `raters` have to be for keeping a unit.
+    """The tasks of a rating in order, and the rule: a unit is kept if `agree` of `raters` are in favour.
 
-    With `second_decides`, one rater is asked, and where they are against it, a second one, who decides. `population`
-    says of a sample how frequent each label is in the data.
+    With `second_decides`, one rater is asked, and a second one decides if the first is against keeping the unit.
+    `population` is the frequency of each label in the data from which a sample was drawn.
     """
 
     tasks: tuple[RatingTask, ...]
@@ -47,11 +47,11 @@ class RatingPlan:
 
 
 def read_rating_plan(path: Path) -> RatingPlan:
-    """The plan in a TOML file."""
+    """Read a plan from a TOML file."""
     if not path.is_file():
         raise UsageError(
-            f"{path.parent} has no {path.name}, which declares what is rated: rated are projects that were started "
-            "with --from-scratch, and samples of `tiltmeter gender sample`."
+            f"{path.parent} has no {path.name}; only projects started with --from-scratch and samples of `tiltmeter "
+            "gender sample` can be rated."
         )
     table = read_toml(path)
     table.reject_unknown_keys(entry.name for entry in fields(RatingPlan))
@@ -65,16 +65,14 @@ def read_rating_plan(path: Path) -> RatingPlan:
         population={name: population.integer(name, least=0) for name in population.values},
     )
     if not tasks:
-        raise DataError(f"{path} has no [[tasks]], so there is nothing to rate.")
+        raise DataError(f"{path} has no [[tasks]]; add at least one.")
     names = [task.name for task in tasks]
     if repeated := [name for name in names if names.count(name) > 1]:
-        raise DataError(f"{path} has two tasks called {repeated[0]!r}; give each its own name.")
+        raise DataError(f"{path} has two tasks with the name {repeated[0]!r}; rename one.")
     if plan.agree > plan.raters:
-        raise DataError(f"{path}: {plan.agree} of {plan.raters} raters cannot agree.")
+        raise DataError(f"{path}: `agree` is {plan.agree}, but should be at most `raters` ({plan.raters}).")
     if plan.second_decides and plan.raters > 1:
-        raise DataError(
-            f"{path}: with `second_decides`, one rater is asked at first; leave out `raters` or set it to 1."
-        )
+        raise DataError(f"{path}: with `second_decides`, `raters` should be 1; remove one of the two settings.")
     return plan
 
 
@@ -82,7 +80,7 @@ def _parse_task(table: TomlTable) -> RatingTask:
     table.reject_unknown_keys(entry.name for entry in fields(RatingTask))
     steps = table.texts("steps")
     if len(steps) < 2:
-        raise DataError(f"{table.path}: the scale `steps` in {table.where} has fewer than two steps.")
+        raise DataError(f"{table.path}: `steps` in {table.where} should have at least two steps.")
     named = table.text("level", "ordinal")
     level = next((level for level in LEVELS if level == named), None)
     if level is None:

@@ -1,28 +1,28 @@
-"""The tables of rating tasks: the units that are rated, and the ratings."""
+"""The database tables of ratings: units to rate, ratings, and units reserved for raters."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tiltmeter.database.row_checksum_database import RowChecksumDatabase
+from tiltmeter.making.timestamp import get_timestamp
 
-# What to do about a file that cannot be opened.
+# The remedy in messages about a database that cannot be opened.
 REMEDY = "restore it, or copy the folder to a place where you may write"
 
 RATING_SCHEMA = """
 CREATE TABLE IF NOT EXISTS rating_units (
     id TEXT PRIMARY KEY,
     position INTEGER NOT NULL,
-    texts TEXT NOT NULL,      -- a JSON object: what is rated
-    label TEXT NOT NULL,      -- what is hidden at first: a stereotype, or what a rule said
-    fitting TEXT NOT NULL,    -- a JSON list: the steps of the first task that go with the label
+    texts TEXT NOT NULL,      -- a JSON object
+    label TEXT NOT NULL,      -- hidden at first: a stereotype, or the outcome of a rule
+    fitting TEXT NOT NULL,    -- a JSON list: the steps of the first task that agree with the label
     part TEXT NOT NULL,       -- a language, or another group
     facts TEXT NOT NULL       -- a JSON object
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS ratings (  -- every one kept
+CREATE TABLE IF NOT EXISTS ratings (  -- including withdrawn ones
     id INTEGER PRIMARY KEY,
     unit TEXT NOT NULL,
     task TEXT NOT NULL,
@@ -30,12 +30,12 @@ CREATE TABLE IF NOT EXISTS ratings (  -- every one kept
     step INTEGER NOT NULL,    -- from 1
     comment TEXT NOT NULL,
     shown TEXT NOT NULL,      -- identifies the texts that were rated
-    findings TEXT NOT NULL DEFAULT '[]',  -- a JSON list: the findings that hold what the rater proposes
+    findings TEXT NOT NULL DEFAULT '[]',  -- a JSON list: the numbers of the findings with the rater's proposals
     at TEXT NOT NULL,
     undone_at TEXT
 ) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS standing_ratings ON ratings (unit, task, rater) WHERE undone_at IS NULL;
-CREATE TABLE IF NOT EXISTS rating_slots (  -- a unit that a rater has in hand
+CREATE TABLE IF NOT EXISTS rating_slots (  -- units that are reserved for raters
     unit TEXT NOT NULL,
     slot INTEGER NOT NULL,
     rater TEXT NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS rating_slots (  -- a unit that a rater has in hand
 
 @dataclass(frozen=True, slots=True)
 class RatingUnit:
-    """What is rated: its texts, the label that is hidden at first, and the steps of the first task that go with it."""
+    """A unit to rate: its texts, its label, and the steps of the first task that agree with the label."""
 
     id: str
     texts: dict[str, str]
@@ -58,19 +58,19 @@ class RatingUnit:
 
     @property
     def writer(self) -> str:
-        """Who wrote it; empty if nobody of the project did."""
+        """The writer of the unit; empty if it is not a written item."""
         return self.facts.get("writer", "")
 
     @property
     def shown(self) -> str:
-        """Identifies the texts and the label."""
+        """A digest of the texts and the label."""
         content = json.dumps([self.texts, self.label], ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRating:
-    """A rating of a unit in a task: a step of its scale, counted from 1."""
+    """A rating of a unit in a task: a step of the scale, counted from 1."""
 
     unit: str
     task: str
@@ -82,10 +82,10 @@ class StoredRating:
 
 
 class RatingTables(RowChecksumDatabase):
-    """Units and ratings. Methods that write do so inside `transaction()` of the caller."""
+    """Units and ratings. Methods that write must be called inside `begin_transaction()`."""
 
     def set_units(self, units: Iterable[RatingUnit]) -> None:
-        """Replace the units that are rated; ratings are kept, and count for those whose texts are the same."""
+        """Replace the units to rate. Ratings stay, and count for units whose texts are unchanged."""
         self._db.execute("DELETE FROM rating_units")
         rows = [
             (
@@ -102,7 +102,7 @@ class RatingTables(RowChecksumDatabase):
         self._db.executemany("INSERT INTO rating_units VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def units(self) -> list[RatingUnit]:
-        """The units, in their order."""
+        """Return the units, in order."""
         rows = self._db.execute("SELECT id, texts, label, fitting, part, facts FROM rating_units ORDER BY position")
         return [
             RatingUnit(name, json.loads(texts), label, tuple(json.loads(fitting)), part, json.loads(facts))
@@ -112,11 +112,11 @@ class RatingTables(RowChecksumDatabase):
     def add_rating(
         self, unit: RatingUnit, task: str, rater: str, step: int, comment: str, findings: Sequence[int] = ()
     ) -> None:
-        """Record a rating, with the numbers of the findings that hold what the rater proposes.
+        """Store a rating with the numbers of the findings that contain the rater's proposals.
 
-        One on texts that have changed since gives way, and is kept.
+        An earlier rating of the same unit, task and rater is withdrawn.
         """
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = get_timestamp()
         self._db.execute(
             "UPDATE ratings SET undone_at = ? WHERE unit = ? AND task = ? AND rater = ? AND undone_at IS NULL",
             [now, unit.id, task, rater],
@@ -128,40 +128,39 @@ class RatingTables(RowChecksumDatabase):
         )
 
     def undo_rating(self, number: int) -> None:
-        """Withdraw a rating, with what it proposes unless that is settled; it is kept, but no longer counts."""
+        """Mark a rating as withdrawn, and delete its proposals that are not settled."""
         (findings,) = self._db.execute("SELECT findings FROM ratings WHERE id = ?", [number]).fetchone()
         for finding in json.loads(findings):
             self._db.execute("DELETE FROM findings WHERE id = ? AND closed_at IS NULL", [finding])
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        self._db.execute("UPDATE ratings SET undone_at = ? WHERE id = ?", [now, number])
+        self._db.execute("UPDATE ratings SET undone_at = ? WHERE id = ?", [get_timestamp(), number])
 
     def delete_rating(self, number: int) -> None:
-        """Delete a rating that is repeated, with what it proposes unless that is settled."""
+        """Delete a rating, and its proposals that are not settled."""
         self.undo_rating(number)
         self._db.execute("DELETE FROM ratings WHERE id = ?", [number])
 
     def list_ratings(self) -> list[StoredRating]:
-        """The ratings that stand, in order."""
+        """Return the ratings that are not withdrawn, in order."""
         query = "SELECT unit, task, rater, step, comment, shown, id FROM ratings WHERE undone_at IS NULL ORDER BY id"
         return [StoredRating(*row) for row in self._db.execute(query)]
 
     def raters(self) -> list[str]:
-        """Everybody who has rated, or has something in hand."""
+        """Return the names of everybody who has rated or has a reserved unit."""
         query = "SELECT rater FROM ratings UNION SELECT rater FROM rating_slots ORDER BY 1"
         return [rater for (rater,) in self._db.execute(query)]
 
     # Slots
 
     def get_rating_slots(self, now: float) -> dict[str, dict[int, str]]:
-        """By unit, who has it in hand, by slot."""
-        found: dict[str, dict[int, str]] = {}
+        """Return the raters for whom units are reserved, by unit and slot."""
+        slots: dict[str, dict[int, str]] = {}
         query = "SELECT unit, slot, rater FROM rating_slots WHERE expires > ?"
         for unit, slot, rater in self._db.execute(query, [now]):
-            found.setdefault(unit, {})[slot] = rater
-        return found
+            slots.setdefault(unit, {})[slot] = rater
+        return slots
 
     def take_rating_slot(self, unit: str, slot: int, rater: str, expires: float) -> None:
-        """Give a slot of a unit to a rater until a time, or longer if they have it longer."""
+        """Reserve a slot of a unit for a rater until a time; a longer reservation of the same rater stays."""
         self._db.execute(
             "INSERT INTO rating_slots VALUES (?1, ?2, ?3, ?4) ON CONFLICT (unit, slot) DO UPDATE SET "
             "expires = CASE WHEN rater = ?3 THEN max(expires, ?4) ELSE ?4 END, rater = ?3",
@@ -169,13 +168,13 @@ class RatingTables(RowChecksumDatabase):
         )
 
     def free_rating_slots(self, rater: str, unit: str | None = None) -> None:
-        """Take a unit, or all units, out of a rater's hands."""
+        """Delete the reservations of a rater, for one unit or for all."""
         query = "DELETE FROM rating_slots WHERE rater = ?1 AND (?2 IS NULL OR unit = ?2)"
         self._db.execute(query, [rater, unit])
 
 
 class RatingStore(RatingTables):
-    """The SQLite file of rating tasks that belong to no project."""
+    """The SQLite file of a sample to rate, which does not belong to a project."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path), RATING_SCHEMA, synchronous="FULL", contents="ratings", remedy=REMEDY)

@@ -1,31 +1,30 @@
-"""Repair of translated items: language-independent steps, then the rules of the language, each counted.
+"""Repair of translated items in steps. Each step is a pure function of the drafts and the resources.
 
-What is sure is changed; what is likely is proposed, best first; what is left is open, with the reason. Every step is a
-pure function of the drafts and the resources.
+Safe changes are applied, likely changes are proposed (best first), and other problems are left open with the reason.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tiltmeter.errors import UsageError
-from tiltmeter.making.draft import Draft, RepairFinding, apply_findings
+from tiltmeter.making.draft import Draft, RepairFinding, apply_findings, group_by_item
 from tiltmeter.making.repair.capitals import find_casing_errors
 from tiltmeter.making.repair.grammatical_agreement import find_agreement_errors
 from tiltmeter.making.repair.language_rules import LanguageRules, load_rules
 from tiltmeter.making.repair.punctuation import find_punctuation_errors
-from tiltmeter.making.repair.repair_resources import ProjectAlignment, RepairResources, align_project
+from tiltmeter.making.repair.repair_resources import RepairResources, align_project
 from tiltmeter.making.repair.rewrite_rules import find_rewrites
 from tiltmeter.making.repair.spacing import find_spacing_errors
 from tiltmeter.making.repair.synonyms import find_synonym_errors
 from tiltmeter.making.repair.target_terms import find_missing_targets
 from tiltmeter.translators.word_alignment import Eflomal
 
-__all__ = ["STEPS", "LanguageRules", "RepairResources", "RepairResult", "align_project", "load_rules", "repair_drafts"]
+__all__ = ["STEPS", "LanguageRules", "RepairResult", "load_rules", "repair_drafts"]
 
 Step = Callable[[Sequence[Draft], RepairResources], list[RepairFinding]]
 
-# In the order in which they are run. The steps from `agreement` on use the alignment, so it is made after those that
-# clean the texts; `synonyms` comes before `target`, which then finds fewer terms missing.
+# In the order of execution. The first four steps clean the texts before they are aligned. `synonyms` precedes `target`,
+# which then finds fewer terms missing.
 STEPS: dict[str, Step] = {
     "spacing": find_spacing_errors,
     "punctuation": find_punctuation_errors,
@@ -40,9 +39,9 @@ _ALIGNED = ("agreement", "target")
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """The drafts with all sure changes made, all findings in order, and what the alignment was trained on.
+    """The drafts with all safe changes, the findings in order, and the aligner with the number of aligned pairs.
 
-    `aligner` is empty and `pairs` 0 where no aligner was installed or needed.
+    `aligner` is empty and `pairs` is 0 if no aligner was available or needed.
     """
 
     drafts: list[Draft]
@@ -58,34 +57,28 @@ def repair_drafts(
     aligner: Eflomal | None = None,
     steps: Sequence[str] = tuple(STEPS),
 ) -> RepairResult:
-    """Run the steps on the drafts of one language; `aligner` is None to do without (see `find_aligner`)."""
+    """Run the steps on drafts of one language, with or without an aligner (see `find_aligner`)."""
     unknown = [step for step in steps if step not in STEPS]
     if unknown:
-        raise UsageError(f"There is no repair step {unknown[0]!r}; there are {', '.join(STEPS)}.")
+        raise UsageError(f"There is no repair step {unknown[0]!r}; choose from {', '.join(STEPS)}.")
     current = list(drafts)
     if not current:
         return RepairResult([], [])
     resources = RepairResources(load_rules(current[0].language) if rules is None else rules)
     findings: list[RepairFinding] = []
-    aligned: ProjectAlignment | None = None
+    is_aligned = False
     for name, step in STEPS.items():
         if name not in steps:
             continue
-        if name in _ALIGNED and aligned is None:
-            aligned = align_project(current, aligner)
-            resources = replace(resources, alignment=aligned)
-        found = step(current, resources)
-        findings += found
-        current = _apply_to_drafts(current, found)
+        if name in _ALIGNED and not is_aligned:
+            is_aligned = True
+            resources = replace(resources, alignment=align_project(current, aligner))
+        step_findings = step(current, resources)
+        findings += step_findings
+        by_item = group_by_item(step_findings)
+        current = [apply_findings(draft, by_item.get(draft.item, ())) for draft in current]
         if name == "synonyms":
-            pending = frozenset(finding.item for finding in found if finding.kind == "proposed")
+            pending = frozenset(finding.item for finding in step_findings if finding.kind == "proposed")
             resources = replace(resources, pending=pending)
-    pairs = aligned.pairs if aligned else 0
+    pairs = resources.alignment.pairs
     return RepairResult(current, findings, aligner.name if aligner and pairs else "", pairs)
-
-
-def _apply_to_drafts(drafts: Sequence[Draft], findings: Sequence[RepairFinding]) -> list[Draft]:
-    by_item: dict[str, list[RepairFinding]] = {}
-    for finding in findings:
-        by_item.setdefault(finding.item, []).append(finding)
-    return [apply_findings(draft, by_item[draft.item]) if draft.item in by_item else draft for draft in drafts]

@@ -1,4 +1,4 @@
-"""Capitals: of candidate words within a sentence, and of the first word of a sentence."""
+"""The repair step `casing`: capitals of candidate words inside a sentence, and of the first word of a sentence."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,9 +10,9 @@ RULE = "casing"
 
 
 def find_casing_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Words translated alone lose a capital that neither source nor filled sentence has; sentences get their source's.
+    """Find sentences without the capital of their source, and words with a capital that their source does not have.
 
-    In languages that write nouns with capitals, a word keeps its own; the filled sentence tells more about it.
+    Words are not checked in languages that write nouns with a capital.
     """
     return [
         finding
@@ -28,7 +28,7 @@ def _check_sentences(draft: Draft) -> Iterator[RepairFinding]:
     for name in (*draft.list_fields("context"), *draft.list_fields("sentence")):
         source, text = draft.source[name], draft.texts[name]
         if source[:1].isupper() and text[:1].islower() and not source.startswith(BLANK):
-            reason = "The sentence begins with a capital in the source."
+            reason = "The source sentence begins with a capital."
             capital = _to_upper(text[0], draft.language) + text[1:]
             yield RepairFinding(draft.item, name, RULE, "changed", reason, text, (capital,))
 
@@ -41,15 +41,15 @@ def _check_words(draft: Draft) -> Iterator[RepairFinding]:
         source, text = draft.source[name], draft.texts[name]
         if text in draft.filled.get(name, ""):
             continue
-        # A word in capitals, such as an abbreviation, is left alone.
+        # A word in capitals may be an abbreviation.
         if source[:1].islower() and text[:1].isupper() and not text[1:2].isupper() and len(text) > 1:
-            reason = "The word stands inside a sentence, and its source has no capital."
-            small = _to_lower(text[0], draft.language) + text[1:]
-            yield RepairFinding(draft.item, name, RULE, "changed", reason, text, (small,))
+            reason = "The word is inside a sentence, and its source has no capital."
+            lowered = _to_lower(text[0], draft.language) + text[1:]
+            yield RepairFinding(draft.item, name, RULE, "changed", reason, text, (lowered,))
 
 
 def _to_upper(letter: str, language: str) -> str:
-    """The capital of a letter; Turkish and Azerbaijani have a dotted and a dotless one of i."""
+    # Turkish and Azerbaijani have a dotted and a dotless i.
     dotted = language.split("-")[0] in ("tr", "az") and letter == "i"
     return "İ" if dotted else letter.upper()
 

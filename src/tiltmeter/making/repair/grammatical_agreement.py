@@ -1,8 +1,8 @@
-"""Gender, number and case of candidate words: the word as it stands in the translation of the filled sentence.
+"""The repair step `agreement`: gender, number and case of candidate words.
 
-A word translated alone has its dictionary form; inside the sentence it agrees with its neighbours. Where the filled
-sentence's translation is the translated context but for the blank, what stands there is the right form, and the word is
-changed if it is a form of the same word. Where more differs, or the word is another one, the form is proposed.
+A word that was translated alone has its dictionary form; in the translation of the filled sentence it agrees with its
+neighbours. If that translation differs from the context only at the blank, and the two words are forms of the same
+word, the word is changed. Otherwise the form in the filled sentence is only proposed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ from tiltmeter.making.repair.spacing import without_attached_ending
 from tiltmeter.translators.word_alignment import AlignedPair, Token, tokenize_words
 
 RULE = "agreement"
-# Forms of one word share their beginning: at least this share of the shorter one.
+# The share of the shorter word that two forms of one word have in common at their beginning.
 _SHARED_BEGINNING = 0.6
 
 
 def find_agreement_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """A finding for every candidate word that differs from the word in its filled sentence."""
+    """Find candidate words that differ from the word in their filled sentence."""
     return [finding for draft in drafts for finding in _check_draft(draft, resources)]
 
 
@@ -39,7 +39,7 @@ def _check_draft(draft: Draft, resources: RepairResources) -> Iterator[RepairFin
 
 @dataclass(frozen=True, slots=True)
 class _Occurrence:
-    """A word found in a filled sentence; `exact` if the sentence is the context but for the blank."""
+    """A word in a filled sentence; `exact` if the sentence differs from the context only at the blank."""
 
     text: str
     exact: bool
@@ -52,11 +52,11 @@ def _check_word(draft: Draft, name: str, context: str, aligned: AlignedPair | No
     if (found := find_blank_text(free, sentence)) is not None:
         if found.text in (word, word.strip(EDGES)) or (at_start and fold_case(found.text) == fold_case(word)):
             return None
-        # Letters at the blank are an ending that the found word has too: the context has to be decided on first.
+        # Letters attached to the blank repeat the ending of the word, so a reviewer has to decide on the context first.
         if found.exact and free == context and is_form_of(found.text, word):
             if at_start:
                 found = _Occurrence(_match_case(found.text, word), exact=True)
-            reason = f"In the translation of the filled sentence the word is {found.text!r}."
+            reason = f"The translation of the filled sentence has the form {found.text!r}."
             return RepairFinding(draft.item, name, RULE, "changed", reason, word, (found.text,))
     if free == context and word in [token.text for token in tokenize_words(sentence)]:
         return None
@@ -69,14 +69,14 @@ def _propose_word(draft: Draft, name: str, found: _Occurrence | None, aligned: A
     linked = _find_aligned_words(draft, name, sentence, aligned)
     proposals = tuple(dict.fromkeys([*forms, *([found.text] if found else []), *linked]))[:3]
     if not proposals:
-        reason = "The word was not found in the translation of the filled sentence, nor what stands for it there."
+        reason = "The translation of the filled sentence contains neither the word nor a form of it."
         return RepairFinding(draft.item, name, RULE, "open", reason, word)
-    reason = f"In the translation of the filled sentence there is {proposals[0]!r} in place of {word!r}."
+    reason = f"The translation of the filled sentence has {proposals[0]!r} instead of {word!r}."
     return RepairFinding(draft.item, name, RULE, "proposed", reason, word, proposals)
 
 
 def find_blank_text(context: str, sentence: str) -> _Occurrence | None:
-    """What stands in the sentence in place of the context's first blank; None if nothing does.
+    """Return the text of the sentence at the first blank of the context; None if it cannot be found.
 
     >>> find_blank_text("Die Köchin war BLANK.", "Die Köchin war geduldige.").text
     'geduldige'
@@ -96,13 +96,13 @@ def find_blank_text(context: str, sentence: str) -> _Occurrence | None:
             return None
         exact = end - start == 1 and matcher.ratio() == 2 * (len(first) - 1) / (len(first) + len(second))
         text = sentence[after[other_start].start : after[other_end - 1].end].strip(EDGES)
-        # Where neighbours of the blank differ as well, what stands for the blank alone cannot be told.
+        # If neighbours of the blank differ as well, the text of the blank alone is unknown.
         return _Occurrence(text, exact) if end - start == 1 else None
     return None
 
 
 def is_form_of(form: str, word: str) -> bool:
-    """Whether two words share their beginning, so that one is probably a form of the other.
+    """Return whether two words share their beginning, so that they are probably forms of the same word.
 
     >>> is_form_of("geduldige", "geduldig"), is_form_of("patiente", "doux")
     (True, False)
@@ -116,21 +116,17 @@ def is_form_of(form: str, word: str) -> bool:
 
 
 def _find_aligned_words(draft: Draft, name: str, sentence: str, aligned: AlignedPair | None) -> list[str]:
-    """The words aligned with the source word in the filled sentence, in both directions."""
+    """Return the words of the filled sentence that are aligned with the source word in both directions."""
     if aligned is None or list(aligned.target) != tokenize_words(sentence):
         return []
-    span = _find_source_span(draft, name)
-    places = {place for place, token in enumerate(aligned.source) if token.start < span[1] and token.end > span[0]}
+    context = draft.get_single_field("context")
+    start = draft.source[context].find(BLANK) if context is not None else 0
+    end = start + len(draft.source[name])
+    places = {place for place, token in enumerate(aligned.source) if token.start < end and token.end > start}
     linked: list[Token] = [aligned.target[place] for place in sorted(aligned.linked(places, both=True))]
     if not linked or linked[-1].end - linked[0].start > sum(token.end - token.start + 1 for token in linked):
         return [token.text for token in linked]
     return [sentence[linked[0].start : linked[-1].end]]
-
-
-def _find_source_span(draft: Draft, name: str) -> tuple[int, int]:
-    context = draft.get_single_field("context")
-    start = draft.source[context].find(BLANK) if context is not None else 0
-    return start, start + len(draft.source[name])
 
 
 def _match_case(text: str, model: str) -> str:

@@ -1,15 +1,4 @@
-"""What repair has to know about a language, from `rules/xx.toml`; a language without a file has the defaults.
-
-capital_nouns   whether nouns begin with a capital wherever they stand
-gender_in_plural
-                whether articles and adjectives differ by gender in the plural
-space_before    punctuation marks that have a space before them
-[[rewrite]]     name, pattern and replacement (regular expressions), reason; in = kinds of text (all if left out);
-                sure = false to propose the rewriting only
-[[synonym]]     one term chosen for a source term: source, term, gender, forms (word in a context → word to write),
-                plural (the same, where the source is plural), genders (gender of a replaced word, if another)
-[articles]      "n>m": by article, what it can become where a synonym has another gender
-"""
+"""The repair rules of a language, from `rules/xx.toml`; docs/how-to/repair.md describes the format."""
 
 import re
 import tomllib
@@ -17,17 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms import TextType
-from tiltmeter.text_files import read_text
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteRule:
-    """A regular expression that mends translations into a language."""
+    """A regular expression that repairs texts of a language; with `sure = false` the change is only proposed."""
 
     name: str
     pattern: re.Pattern[str]
@@ -39,7 +26,11 @@ class RewriteRule:
 
 @dataclass(frozen=True, slots=True)
 class SynonymRule:
-    """The term chosen for a source term, and the words that it replaces in contexts."""
+    """The term for a source term, and the words that it replaces in contexts.
+
+    `forms` and `plural` map words in a context to the form of the term that replaces them; `plural` is used if the
+    source term is plural. `genders` has the genders of replaced words if they differ from `gender`.
+    """
 
     source: str
     term: str
@@ -51,7 +42,10 @@ class SynonymRule:
 
 @dataclass(frozen=True, slots=True)
 class LanguageRules:
-    """The rules of one language."""
+    """The rules of one language.
+
+    `articles` maps a change of gender, such as "n>m", and an article to the possible articles after the change.
+    """
 
     capital_nouns: bool = False
     gender_in_plural: bool = True
@@ -63,7 +57,7 @@ class LanguageRules:
 
 @cache
 def load_rules(language: str) -> LanguageRules:
-    """The rules of a language, without those of its region: `pt-BR` has those of `pt`.
+    """Return the rules of a language, ignoring its region; the defaults if there is no file.
 
     >>> load_rules("de-AT").capital_nouns, load_rules("eo").capital_nouns
     (True, False)
@@ -74,17 +68,12 @@ def load_rules(language: str) -> LanguageRules:
     return parse_rules(path.read_text(encoding="utf-8"), path.name)
 
 
-def read_rules(path: Path) -> LanguageRules:
-    """The rules in a TOML file of the user."""
-    return parse_rules(read_text(path), str(path))
-
-
 def parse_rules(text: str, name: str) -> LanguageRules:
-    """The rules in a TOML text; `name` is that of its file."""
+    """Parse rules in TOML; `name` is the name of the file in errors."""
     try:
         return _build_rules(tomllib.loads(text))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, re.error) as error:
-        raise DataError(f"{name} is not a file of repair rules: {error}; see docs/how-to/repair.md.") from error
+        raise DataError(f"{name} has invalid repair rules ({error}); see docs/how-to/repair.md.") from error
 
 
 def _build_rules(table: dict[str, Any]) -> LanguageRules:

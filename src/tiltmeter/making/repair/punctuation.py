@@ -1,4 +1,4 @@
-"""Punctuation in candidate words and target terms, such as the dash of "Mond-" or the full stop of "bonjour."."""
+"""The repair step `punctuation`: punctuation in candidate words and target terms, such as "Mond-" or "bonjour."."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,14 +8,14 @@ from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.repair_resources import RepairResources
 
 RULE = "punctuation-in-word"
-# Several translations in one, as dictionaries give them: "warm, lukewarm", "he/she"; and parts in brackets.
+# Separators of several translations, as in "warm, lukewarm" or "he/she"; and parts in brackets.
 _SEVERAL = re.compile(r"\s*[,;/|]\s*")
 _NO_BRACKETS = str.maketrans("", "", "()[]")
 _BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]\s*")
 
 
 def find_punctuation_errors(drafts: Sequence[Draft], _resources: RepairResources) -> list[RepairFinding]:
-    """Outer punctuation is removed; of several words in one, each is proposed."""
+    """Find outer punctuation, which is removed, and texts with several words, each of which is proposed."""
     return [
         finding
         for draft in drafts
@@ -27,21 +27,21 @@ def find_punctuation_errors(drafts: Sequence[Draft], _resources: RepairResources
 def _check_word(draft: Draft, name: str) -> Iterator[RepairFinding]:
     text = draft.texts[name]
     if not any(character.isalnum() for character in text):
-        reason = "There is no letter in it: the translation of the word is missing."
+        reason = "The text has no letter, so the translation of the word is missing."
         yield RepairFinding(draft.item, name, RULE, "open", reason, text)
         return
     edges = EDGES.translate(_NO_BRACKETS) if _BRACKETS.search(text) else EDGES
-    mended = text.strip(edges) if draft.source[name] == draft.source[name].strip(EDGES) else text
-    if mended != text:
+    stripped = text.strip(edges) if draft.source[name] == draft.source[name].strip(EDGES) else text
+    if stripped != text:
         reason = "The word had punctuation at its edges."
-        yield RepairFinding(draft.item, name, RULE, "changed", reason, text, (mended,))
-    if proposals := _list_readings(mended, draft.source[name]):
-        reason = "It holds several words, or a part in brackets; the blank takes one."
-        yield RepairFinding(draft.item, name, "several-words", "proposed", reason, mended, proposals)
+        yield RepairFinding(draft.item, name, RULE, "changed", reason, text, (stripped,))
+    if proposals := _list_readings(stripped, draft.source[name]):
+        reason = "The text has several words or a part in brackets, but the blank needs one word."
+        yield RepairFinding(draft.item, name, "several-words", "proposed", reason, stripped, proposals)
 
 
 def _list_readings(text: str, source: str) -> tuple[str, ...]:
-    """What a word with a list or with brackets in it may be read as.
+    """Return the possible words in a text with separators or brackets.
 
     >>> _list_readings("warm, lauwarm", "tepid"), _list_readings("Lehrer(in)", "teacher"), _list_readings("E-Mail", "e")
     (('warm', 'lauwarm'), ('Lehrer', 'Lehrerin'), ())

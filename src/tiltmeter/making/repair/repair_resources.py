@@ -1,4 +1,4 @@
-"""What repair steps use besides the drafts: the rules of the language, and the alignment of the project's sentences."""
+"""The resources of repair steps: the rules of the language, and the word alignment of the project's sentences."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, Eflo
 
 @dataclass(frozen=True, slots=True)
 class ProjectAlignment:
-    """The aligned sentences of a project, by item and field; `sure` if there were enough to train on."""
+    """The aligned sentences and filled contexts of a project, by item and field, and the number of pairs."""
 
     texts: Mapping[tuple[str, str], AlignedPair] = field(default_factory=dict)
     filled: Mapping[tuple[str, str], AlignedPair] = field(default_factory=dict)
@@ -18,11 +18,11 @@ class ProjectAlignment:
 
     @property
     def sure(self) -> bool:
-        """Whether an alignment can make a change sure."""
+        """Whether the aligner was trained on enough pairs for safe changes."""
         return self.pairs >= ENOUGH_PAIRS
 
     def get_alignment(self, draft: Draft, field: str) -> AlignedPair | None:
-        """The alignment of a field with its source; None if there is none, or the text was changed since."""
+        """Return the alignment of a field with its source; None if there is none for its current text."""
         aligned = self.texts.get((draft.item, field))
         if aligned is None or list(aligned.target) != tokenize_words(draft.texts[field]):
             return None
@@ -31,9 +31,9 @@ class ProjectAlignment:
 
 @dataclass(frozen=True, slots=True)
 class RepairResources:
-    """The rules of the language and the alignment; without an aligner the latter is empty.
+    """The rules of the language and the alignment, which is empty without an aligner.
 
-    `pending` are the items for which an earlier step proposes another context: what depends on it has to wait.
+    `pending` are the items for which an earlier step proposes another context; later steps skip them.
     """
 
     rules: LanguageRules = field(default_factory=LanguageRules)
@@ -42,7 +42,7 @@ class RepairResources:
 
 
 def align_project(drafts: Iterable[Draft], aligner: Eflomal | None) -> ProjectAlignment:
-    """Train the aligner on all sentences of the drafts, and align them."""
+    """Train the aligner on all sentences of the drafts, and return their alignment."""
     if aligner is None:
         return ProjectAlignment()
     keys: list[tuple[str, str, bool]] = []

@@ -1,4 +1,4 @@
-"""The rewriting rules of a language."""
+"""The repair step `rewriting`: the rewriting rules of the language."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from tiltmeter.making.repair.repair_resources import RepairResources
 
 
 def find_rewrites(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """What the language's rules rewrite, each under its own name."""
+    """Find the texts that match a rewriting rule; findings have the name of the rule."""
     return [finding for draft in drafts for finding in _check_draft(draft, resources.rules.rewrites)]
 
 

@@ -1,4 +1,4 @@
-"""Spaces and dashes: at the blank, before punctuation, doubled, around the text."""
+"""The repair step `spacing`: spaces and dashes at the blank, before punctuation, doubled, and around the text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ _AFTER_BLANK = re.compile(rf"(?<={BLANK})[{_DASHES}]+(?=\w)")
 _LOOSE_DASH = re.compile(rf"(?<={BLANK})[{_DASHES}]+(?=\W|$)|(?<!\S)[{_DASHES}]+(?={BLANK})")
 _ODD_SPACE = re.compile(r"[^\S ]+| {2,}")
 _MARKS = ".,;:!?"
-# Letters right at the blank, or behind an apostrophe or quotation mark, as Turkish translators write endings.
+# Letters attached to the blank, directly or after an apostrophe or quotation mark as in Turkish endings.
 _ATTACHED = re.compile(rf"\w+['’\"”]?{BLANK}|{BLANK}['’\"”]?\w+")
 _ENDING = re.compile(rf"{BLANK}['’\"”]\w+")
-# Elided articles and particles are written so: l'BLANK.
+# Elided articles and particles are correct: l'BLANK.
 _ELIDED = re.compile(rf"\w+['’]{BLANK}")
 
 
 def find_spacing_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Changes of spaces and dashes; letters attached to the blank are left open."""
+    """Find wrong spaces and dashes, which are changed, and letters attached to the blank."""
     return [
         finding
         for draft in drafts
@@ -32,21 +32,21 @@ def find_spacing_errors(drafts: Sequence[Draft], resources: RepairResources) -> 
 
 def _check_text(draft: Draft, name: str, space_before: str) -> Iterator[RepairFinding]:
     text = draft.texts[name]
-    for rule, reason, mended in _correct_spacing(text, space_before):
-        if mended != text:
-            yield RepairFinding(draft.item, name, rule, "changed", reason, text, (mended,))
-            text = mended
+    for rule, reason, corrected in _correct_spacing(text, space_before):
+        if corrected != text:
+            yield RepairFinding(draft.item, name, rule, "changed", reason, text, (corrected,))
+            text = corrected
     if (attached := _ATTACHED.search(text)) and not _ELIDED.fullmatch(attached[0]):
-        reason = f"Letters are attached to the blank ({attached[0]!r}), and would be attached to every candidate word."
+        reason = f"Letters are attached to the blank ({attached[0]!r}) and would be attached to every candidate word."
         if (free := without_attached_ending(text)) != text:
-            reason += " Without them, the words need the ending."
+            reason += " If they are removed, the words need this ending."
             yield RepairFinding(draft.item, name, "attached-blank", "proposed", reason, text, (free,))
         else:
             yield RepairFinding(draft.item, name, "attached-blank", "open", reason, text)
 
 
 def without_attached_ending(text: str) -> str:
-    """The text without an ending that is attached to the blank by an apostrophe or quotation mark.
+    """Remove an ending that is attached to the blank by an apostrophe or quotation mark.
 
     >>> without_attached_ending("Komşum BLANK'tı."), without_attached_ending("L'homme est BLANK.")
     ('Komşum BLANK.', "L'homme est BLANK.")
@@ -55,9 +55,9 @@ def without_attached_ending(text: str) -> str:
 
 
 def _correct_spacing(text: str, space_before: str) -> Iterator[tuple[str, str, str]]:
-    """The text after each mending, one on top of the other."""
+    """Yield the rule, the reason and the text after each correction; corrections build on each other."""
     text = _LOOSE_DASH.sub("", _AFTER_BLANK.sub(" ", _BEFORE_BLANK.sub(" ", text)))
-    yield "dash-at-blank", "A dash joined the blank to its neighbour; the word for the blank stands alone.", text
+    yield "dash-at-blank", "A dash joined the blank to its neighbour, but the blank is a separate word.", text
     text = _ODD_SPACE.sub(" ", text).strip()
     yield "spaces", "There were doubled, unusual or outer spaces.", text
     marks = "".join(mark for mark in _MARKS if mark not in space_before)

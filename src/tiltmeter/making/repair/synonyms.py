@@ -1,7 +1,7 @@
-"""One term for a source term: the rules of a language choose it, and contexts are rewritten to it.
+"""The repair step `synonyms`: the rules of a language choose one term for a source term, and replace other words.
 
-Where the chosen term has another gender than the word that it replaces, the article before it is changed too. If the
-article can become several, or a candidate word may have to agree, the rewritten context is proposed, not made.
+If the term has another gender than the word that it replaces, the article before it is changed too. If several articles
+are possible, or a candidate word may have to agree, the new context is only proposed.
 """
 
 import re
@@ -18,7 +18,7 @@ _PLURAL = re.compile(r"e?s(?![\w'’])")
 
 
 def find_synonym_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """For every draft whose source term has a rule: the context with the chosen term, and the term."""
+    """Find contexts and target terms with another word than the rules choose for the source term."""
     return [finding for draft in drafts for finding in _check_draft(draft, resources.rules)]
 
 
@@ -42,12 +42,12 @@ def _check_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
             draft, context, rewritten, next(iter(replaced)), synonym, former - {synonym.gender}, rules
         )
     if term != chosen:
-        reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}."
+        reason = f"The rules of the language use {synonym.term!r} for {synonym.source!r}."
         yield RepairFinding(draft.item, name, RULE, "changed", reason, term, (chosen,))
 
 
 def _find_term(text: str, synonym: SynonymRule, replaced: Mapping[str, str]) -> str | None:
-    """The term as it occurs in a rewritten context: the chosen one, or a form of it that does not contain it."""
+    """Return the term as it occurs in a rewritten context: the term of the rule, or the form that was written."""
     if find_folded(text, synonym.term) is not None:
         return synonym.term
     return next((written.split()[-1] for written in replaced.values()), None)
@@ -59,7 +59,7 @@ def _is_plural(source: str, term: str) -> bool:
 
 
 def rewrite_text(text: str, synonym: SynonymRule, *, plural: bool) -> tuple[str, dict[str, str]]:
-    """The text with the synonym's term, in the form for each replaced word, and the replaced words with these forms.
+    """Replace words by the forms of the synonym's term; return the text, and the replaced words with their forms.
 
     >>> forms = {"Rad": "Fahrrad", "Rads": "Fahrrads"}
     >>> bike = SynonymRule("bike", "Fahrrad", forms=forms, plural={"Räder": "Fahrräder"})
@@ -75,7 +75,7 @@ def rewrite_text(text: str, synonym: SynonymRule, *, plural: bool) -> tuple[str,
         if match[0].isupper():
             written = written.upper()
         elif match[0][0].isupper():
-            # A form that begins with an article may stand at the beginning of the sentence.
+            # A form that begins with an article may be at the beginning of the sentence.
             written = written[0].upper() + written[1:]
         replaced[match[0]] = written
         return written
@@ -96,20 +96,20 @@ def _build_context_finding(
     former: set[str],
     rules: LanguageRules,
 ) -> RepairFinding:
-    """The finding for a rewritten context; `former` are other genders that replaced words had."""
+    """Return the finding for a rewritten context; `former` has the genders of replaced words, if they are different."""
     text = draft.texts[context]
-    reason = f"The rules of the language choose {synonym.term!r} for {synonym.source!r}; here was {replaced!r}."
+    reason = f"The rules of the language use {synonym.term!r} for {synonym.source!r}, not {replaced!r}."
     if not former:
         return RepairFinding(draft.item, context, RULE, "changed", reason, text, (rewritten,))
     changes = rules.articles.get(f"{min(former)}>{synonym.gender}", {})
     proposals = _with_articles(rewritten, synonym.term, changes)
     kind: FindingKind = "proposed" if len(proposals) > 1 or BLANK in text else "changed"
-    reason += " It has another gender: check articles, pronouns and candidate words."
+    reason += " The gender is different: check articles, pronouns and candidate words."
     return RepairFinding(draft.item, context, RULE, kind, reason, text, proposals)
 
 
 def _with_articles(text: str, term: str, changes: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The text with each article that the one before the term can become; the text itself if it need not change.
+    """Return the text with each possible article before the term; the unchanged text if no article changes.
 
     >>> _with_articles("Das Koch sang.", "Koch", {"das": ("der", "den")})
     ('Der Koch sang.', 'Den Koch sang.')

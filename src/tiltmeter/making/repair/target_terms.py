@@ -1,8 +1,7 @@
-"""A target term that does not occur in its context: find the word of the context that stands for it.
+"""The repair step `target`: if a target term does not occur in its context, find the word that translates it there.
 
-The word is looked for by alignment with the source context and by its spelling. Candidates are ranked by how much of
-the source term is aligned with them, how often their words stand for the same source term in the other contexts of the
-project, and how much they are spelt like the term.
+Candidates come from word alignment and from spelling. They are ranked by the share of the source term that is aligned
+with them, by how often their words translate the same source term in other contexts, and by similarity of spelling.
 """
 
 from collections import Counter
@@ -20,22 +19,21 @@ from tiltmeter.translators.word_alignment import AlignedPair
 
 RULE = "target-not-in-context"
 PROPOSALS = 3
-# A change is sure where alignment and spelling lead to the same word, and the whole source term is aligned with it:
-# "de ajedrez" is only a part of "chess player". Spelling alone is not: at the cut-off of the closest word, "Araber"
-# is like "habe".
+# A change is safe if alignment and spelling lead to the same word, and the whole source term is aligned with it ("de
+# ajedrez" is only a part of "chess player"). Spelling alone is not enough: "Araber" is similar to "habe".
 SURE_SIMILARITY = 0.6
-# Weights of what is aligned in both directions, of what is in one only, and of the spelling.
+# Weights of alignment in both directions, of alignment in one direction, and of spelling.
 _BOTH, _EITHER, _SPELLING = 1.0, 0.6, 0.5
-# Outer words of a candidate that stand for the term this many times less often than its best word are cut off.
+# Outer words of a candidate are removed if they translate the term this many times less often than its best word.
 _TRIMMED = 5
-# When the word before the aligned one belongs to the term, as in "sich selbst" for "himself": where it stands for no
-# other source word (which leaves out most articles), in at least this many contexts and this share of them. It is the
-# better proposal from the second share on.
+# The word before the aligned one may belong to the term, as in "sich selbst" for "himself". It does if it translates no
+# other source word (unlike most articles) in at least this many contexts and this share of them. From the second share
+# on, the phrase is proposed before the word alone.
 _PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_MOSTLY = 3, 0.2, 0.5
 
 
 def find_missing_targets(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """A finding for every draft whose target term does not occur in its context."""
+    """Find the drafts whose target term does not occur in its context."""
     usage = _count_usage(drafts, resources)
     return [
         _build_finding(draft, name, context, resources, usage)
@@ -59,7 +57,7 @@ def _build_finding(
     candidates = _find_candidates(draft, name, context, resources, usage)
     missing = f"{term!r} does not occur in the context"
     if not candidates:
-        reason = f"{missing}, and no word there is aligned with the source term or spelt like the term."
+        reason = f"{missing}, and neither word alignment nor spelling finds a word for it."
         return RepairFinding(draft.item, name, RULE, "open", reason, term)
     best = candidates[0]
     proposals = tuple(dict.fromkeys(candidate.text for candidate in candidates))[:PROPOSALS]
@@ -69,17 +67,15 @@ def _build_finding(
         and resources.alignment.sure
         and _compute_similarity(best.text, term) >= SURE_SIMILARITY
     ):
-        reason = f"{missing}; {best.text!r} does, by word alignment and by spelling."
+        reason = f"{missing}; word alignment and spelling find {best.text!r}."
         return RepairFinding(draft.item, name, RULE, "changed", reason, term, proposals)
-    how = "word alignment" if best.aligned else "spelling"
-    return RepairFinding(
-        draft.item, name, RULE, "proposed", f"{missing}; by {how} it is {best.text!r} there.", term, proposals
-    )
+    reason = f"{missing}; {'word alignment' if best.aligned else 'spelling'} finds {best.text!r}."
+    return RepairFinding(draft.item, name, RULE, "proposed", reason, term, proposals)
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A part of the context; `aligned` with the source term, in `both` directions, with the `whole` of it."""
+    """A part of the context. It may be aligned with the source term, in both directions, and with the whole term."""
 
     text: str
     score: float
@@ -91,7 +87,6 @@ class _Candidate:
 def _find_candidates(
     draft: Draft, name: str, context: str, resources: RepairResources, usage: "_WordUsage"
 ) -> list[_Candidate]:
-    """All candidates, best first."""
     term, sentence = draft.texts[name], draft.texts[context]
     candidates = [
         _Candidate(word, _SPELLING * _compute_similarity(word, term)) for word in find_closest_words(term, sentence)
@@ -104,30 +99,30 @@ def _find_candidates(
 
 
 def _find_source_tokens(draft: Draft, name: str, context: str, aligned: AlignedPair) -> set[int]:
-    """The tokens of the source context that the source term covers, wholly or in part (Ethiopia in Ethiopian)."""
+    """Return the tokens of the source context that overlap with the source term (Ethiopia in Ethiopian)."""
     span = find_folded(draft.source[context], draft.source[name])
     if span is None:
         return set()
     return {place for place, token in enumerate(aligned.source) if token.start < span[1] and token.end > span[0]}
 
 
-# Which words stand for a source term in the whole project
-
-
 @dataclass(frozen=True, slots=True)
 class _WordUsage:
-    """How often words occur in contexts, as translations of a source term, and so behind an unaligned word."""
+    """Counts over all contexts: of words, of words that translate a source term, and of the latter by the word before.
+
+    `preceded` counts only if the word before translates no other source word.
+    """
 
     words: Counter[str] = field(default_factory=Counter)
     linked: Counter[tuple[str, str]] = field(default_factory=Counter)
     preceded: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def share(self, term: str, word: str) -> float:
-        """The share of a word's occurrences in which it stands for the term, less what chance gives a rare word."""
+        """Return the share of a word's occurrences that translate the term, reduced for rare words."""
         return self.linked[fold_case(term), fold_case(word)] / (self.words[fold_case(word)] + 1)
 
     def compute_phrase_share(self, term: str, before: str, word: str) -> float:
-        """How often the word follows `before` where it stands for the term; 0 if in too few contexts."""
+        """Return how often the word follows `before` when it translates the term; 0 if in too few contexts."""
         term, before, word = fold_case(term), fold_case(before), fold_case(word)
         together = self.preceded[term, before, word]
         return together / self.linked[term, word] if together >= _PHRASE_COUNT else 0.0
@@ -152,17 +147,14 @@ def _count_usage(drafts: Sequence[Draft], resources: RepairResources) -> _WordUs
 
 
 def _has_no_other_link(aligned: AlignedPair, place: int, covered: set[int]) -> bool:
-    """Whether a target token is linked with no source token, or with those in `covered` only."""
+    """Return whether a target token is linked with no source token outside `covered`."""
     links = aligned.forward | aligned.reverse
     return all(source in covered for source, target in links if target == place)
 
 
-# What is aligned in one context
-
-
 @dataclass(frozen=True, slots=True)
 class _TermSearch:
-    """The search for a term in one context; `covered` are the source tokens of the source term."""
+    """The search for a term in one aligned context; `covered` are the source tokens of the source term."""
 
     sentence: str
     term: str
@@ -172,7 +164,7 @@ class _TermSearch:
     usage: _WordUsage
 
     def candidates(self, *, both: bool) -> Iterator[_Candidate]:
-        """The runs of words that are aligned with the source term, in both directions or in either."""
+        """Return the sequences of words that are aligned with the source term, in both directions or in either."""
         target = self.aligned.target
         linked = {place for place in self.aligned.linked(self.covered, both=both) if target[place].text != BLANK}
         for run in self._split_runs(sorted(linked)):
@@ -185,13 +177,13 @@ class _TermSearch:
             yield _Candidate(text, score, aligned=True, both=both, whole=coverage == 1)
             share = self._compute_phrase_share(run[0])
             if share >= _PHRASE_SHARE:
-                # Right before or right behind the word alone.
+                # Rank the phrase directly before or after the word alone.
                 score += 0.01 if share >= _PHRASE_MOSTLY else -0.01
                 phrase = self.sentence[target[run[0] - 1].start : end]
                 yield _Candidate(phrase, score, aligned=True, both=both, whole=coverage == 1)
 
     def _split_runs(self, places: Sequence[int]) -> Iterator[list[int]]:
-        """Split places into runs of neighbours with nothing but spaces and hyphens between them."""
+        """Split positions into runs of words with only spaces or hyphens between them."""
         run: list[int] = []
         for place in places:
             if run and (place != run[-1] + 1 or self._get_text_between(run[-1]).strip(" -")):
@@ -202,19 +194,18 @@ class _TermSearch:
             yield run
 
     def _get_text_between(self, place: int) -> str:
-        """What is written between a token and the next."""
         return self.sentence[self.aligned.target[place].end : self.aligned.target[place + 1].start]
 
     def _share(self, place: int) -> float:
         return self.usage.share(self.source_term, self.aligned.target[place].text)
 
     def _compute_coverage(self, run: Sequence[int]) -> float:
-        """The share of the source term's tokens that are linked with the run in either direction."""
+        """Return the share of the source term's tokens that are linked with the run in either direction."""
         links = self.aligned.forward | self.aligned.reverse
         return len({source for source, place in links if place in run and source in self.covered}) / len(self.covered)
 
     def _trim_run(self, run: list[int]) -> list[int]:
-        """The run without outer words that seldom stand for the term, such as articles."""
+        """Remove outer words that rarely translate the term, such as articles."""
         least = max(map(self._share, run)) / _TRIMMED
         while len(run) > 1 and self._share(run[0]) < least:
             run = run[1:]
@@ -223,7 +214,7 @@ class _TermSearch:
         return run
 
     def _whole(self, first: int, last: int) -> tuple[int, int]:
-        """Start and end of a run, extended to whole hyphenated words, but not to the blank."""
+        """Return start and end of a run, extended to whole hyphenated words, but not to the blank."""
         target = self.aligned.target
         joined = [
             self._get_text_between(place) == "-" and BLANK not in (one.text, other.text)
@@ -236,7 +227,7 @@ class _TermSearch:
         return target[first].start, target[last].end
 
     def _compute_phrase_share(self, first: int) -> float:
-        """How often the run's first word and the one before it stand together for the term."""
+        """Return how often the run's first word and the word before it translate the term together."""
         if first == 0 or self._get_text_between(first - 1) != " ":
             return 0.0
         before, word = self.aligned.target[first - 1], self.aligned.target[first]

@@ -1,1 +1,1 @@
-"""Native speakers decide on items: queue, slots, decisions, the k-of-n rule, adjudication, agreement."""
+"""The review of items by native speakers: queue, decisions, the k-of-n rule, adjudication and agreement."""

@@ -1,13 +1,14 @@
-"""The review of a project: what a page or a command calls to show items to people and to store their decisions.
+"""The review of a project, used by the studio and the command line.
 
-Reviewers decide independently: a reviewer sees what others decided on an item only after deciding on it. An item in
-somebody's hands is held for them for a while, so that no more people work on it than are asked. Every decision is one
-transaction, which also applies its outcome; if two people decide at once, both decisions are kept.
+Reviewers decide independently: they see the decisions of others on an item only after their own. An item is reserved
+for a reviewer for some time, so that it does not get more reviewers than needed. A decision and its outcome are stored
+in one transaction; if two people decide at the same time, both decisions are kept.
 """
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.project import Project
@@ -35,14 +36,14 @@ from tiltmeter.making.review.review_views import (
     validate_texts,
 )
 
-# Seconds for which an item stays with the reviewer who was shown it.
+# Seconds for which an item is reserved for a reviewer.
 HELD = 1800.0
 
 
 class NotAReviewerError(UsageError):
-    """Somebody is not a reviewer of a project."""
+    """The user is not a reviewer of the project."""
 
-    on_page = "You are not a reviewer of this project yet: open it, and choose Review items."
+    on_page = "You are not a reviewer of this project yet; open it and choose Review items."
 
 
 class Review:
@@ -62,20 +63,19 @@ class Review:
     def add_reviewer(self, name: str) -> None:
         """Add a reviewer."""
         if not name.strip():
-            raise UsageError("A reviewer needs a name.")
+            raise UsageError("The name of the reviewer is empty.")
         with self._store.begin_transaction():
             self._store.add_reviewer(name.strip())
 
     def guidelines(self) -> str:
-        """The text of the guidelines, which reviewers are shown and the data card has; empty if there are none."""
+        """Return the text of the guidelines for reviewers; empty if there are none."""
         return self.project.guidelines()
 
     # The queue
 
     def list_queue(self, state: ReviewState | None = None) -> list[QueueEntry]:
-        """The items to review and those reviewed, in the project's order; of one state, or of all."""
+        """Return the items of the queue in order, including reviewed ones; in one state, or in any."""
         self._queue.refresh()
-        now = self._clock()
         return [
             QueueEntry(
                 entry.item,
@@ -84,31 +84,25 @@ class Review:
                 entry.state,
                 tuple(dict.fromkeys(problem.reason for problem in self._queue.problems(entry.item))),
                 entry.decisions,
-                self._queue.in_hand(entry.item, now),
             )
             for entry in self._queue.entries()
             if state in (None, entry.state)
         ]
 
     def take_next_item(self, reviewer: str, *, skip: Collection[str] = ()) -> ReviewItem | None:
-        """The next item for a reviewer, held for them; None if there is none.
+        """Return the next item for a reviewer, and reserve it; None if there is none.
 
-        Items in `skip` are passed over, and those about which the reviewer has asked something that is not answered.
+        Items in `skip` and items with an unanswered question of the reviewer are skipped.
         """
         name = self._find_reviewer(reviewer)
-        with self._writing(synced=False):  # who has an item in hand may be forgotten if the machine fails
+        with self._begin_transaction(synced=False):  # a reservation may be lost if the machine fails
             item = self._queue.take(name, self._clock(), self._held, skip)
-            return self._shown(self._entry(item), name) if item else None
-
-    def release(self, reviewer: str, item: str) -> None:
-        """Give an item back without a decision."""
-        with self._writing():
-            self._queue.free(item, self._find_reviewer(reviewer))
+            return self._build_view(self._entry(item), name) if item else None
 
     def show(self, item: str, reviewer: str) -> ReviewItem:
-        """An item as a reviewer is shown it, without holding it for them."""
+        """Return an item as a reviewer sees it, without reserving it."""
         self._queue.refresh()
-        return self._shown(self._entry(item), self._find_reviewer(reviewer))
+        return self._build_view(self._entry(item), self._find_reviewer(reviewer))
 
     # Decisions
 
@@ -126,33 +120,36 @@ class Review:
         known: int | None = None,
         via: str = "",
     ) -> ReviewOutcome:
-        """Decide on an item: accept it, edit it by new texts or proposals (numbered from 1), or drop it.
+        """Accept an item, edit it by new texts or proposals (numbered from 1), or drop it; return the outcome.
 
-        A kept item must be valid; warnings about it are accepted by code with a reason, in `accepted`. The decision and
-        what follows from it are one transaction. Returns the outcome of all decisions on the item.
+        The result must be valid. `accepted` has reasons for accepting warnings, by code. `shown` is the digest of the
+        texts that the reviewer saw; an error is raised if they have changed.
 
-        `known` is the number of the reviewer's own decisions on the item when a page was made, withdrawn ones included.
-        One that was stored since then is from the same page, such as by a double click: only the last one is kept.
+        `known` is the number of the reviewer's decisions on the item, including withdrawn ones, when the page was
+        built. A later decision was sent from the same page (a double click) and is replaced.
         """
         name = self._find_reviewer(reviewer)
-        with self._writing():
-            decision = self._decision(name, item, verdict, texts or {}, proposals or {}, accepted or {}, shown)
-            return self._record(_with_comment(decision, comment, via, adjudicates=False), known)
+        with self._begin_transaction():
+            entry, problems = self._entry(item), self._queue.problems(item)
+            decision = make_decision(
+                self.project, entry, name, verdict, texts or {}, proposals or {}, accepted or {}, shown, problems
+            )
+            return self._store_decision(replace(decision, comment=comment.strip(), via=via), known)
 
     def check(self, reviewer: str, item: str, texts: Mapping[str, str]) -> list[ReviewProblem]:
-        """What validation would find in an item with new texts: errors, and warnings that need a reason."""
+        """Return the errors of an item with new texts, and the warnings that need a reason."""
         view = self.show(item, reviewer)
         validate_texts(view, texts)
         return self.find_unsettled(view, texts)
 
     def find_unsettled(self, view: ReviewItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
-        """What validation finds in an item that was shown if it has these texts, less what was accepted before."""
+        """Return the validation problems of an item with new texts, except those accepted before the review."""
         return find_unsettled(self.project, view, {**view.texts, **texts}, self._queue.problems(view.item))
 
     def undo(self, reviewer: str, item: str | None = None) -> ReviewDecision:
-        """Withdraw the reviewer's decision on an item, or the last one on any; it is kept, but no longer counts."""
+        """Withdraw the reviewer's decision on an item, or the last one on any item."""
         name = self._find_reviewer(reviewer)
-        with self._writing():
+        with self._begin_transaction():
             decision = self._store.find_last_decision(name, item)
             if decision is None:
                 raise UsageError(f"{name} has no decision{f' on {item}' if item else ''} to undo.")
@@ -162,44 +159,47 @@ class Review:
         return decision
 
     def others(self, item: str, reviewer: str) -> list[ReviewDecision]:
-        """What others decided on an item: only for who has decided on it, and that they saw it is recorded."""
+        """Return the decisions of others on an item, and record that the reviewer has seen them.
+
+        Raise a UsageError if the reviewer has not decided on the item.
+        """
         name, entry = self._find_reviewer(reviewer), self._entry(item)
         with self._store.begin_transaction():
             known = select_current_decisions(self.project, entry, self._store.decisions(item))
             if all(decision.reviewer != name for decision in known):
-                raise UsageError(f"{name} has not decided on {item} yet, and sees the decisions of others after that.")
+                raise UsageError(f"{name} has not decided on {item}; decide first to see the decisions of others.")
             self._store.reveal(item, name)
         return [decision for decision in known if decision.reviewer != name]
 
     # Adjudication
 
     def reveal(self, item: str, reviewer: str) -> None:
-        """Record that somebody is shown all decisions on an item, so that theirs no longer counts for agreement."""
+        """Record that somebody has seen all decisions on an item, so that a later decision is not independent."""
         name = self._find_reviewer(reviewer)
         if not self._store.is_revealed(item, name):
             with self._store.begin_transaction():
                 self._store.reveal(item, name)
 
     def reveal_all(self, reviewer: str) -> None:
-        """Record that somebody is given all decisions on all items, as in a copy of the project."""
+        """Record that somebody has seen all decisions on all items, for example in a copy of the project."""
         with self._store.begin_transaction():
             self._store.reveal_all(find_reviewer_name(self.project, reviewer))
 
     def conflicts(self) -> list[ReviewConflict]:
-        """The items on which reviewers do not agree, with all their decisions."""
+        """Return the items on which reviewers disagree, with all decisions."""
         return [self.get_conflict(item) for item in self.list_conflict_items()]
 
     def list_conflict_items(self) -> list[str]:
-        """The items on which reviewers do not agree."""
+        """Return the ids of the items on which reviewers disagree."""
         self._queue.refresh()
         return [entry.item for entry in self._queue.entries() if entry.state == "conflict"]
 
     def get_conflict(self, item: str) -> ReviewConflict:
-        """An item with all decisions on it, whether or not they agree."""
+        """Return an item with all decisions on it, even if they agree."""
         self._queue.refresh()
         entry = self._entry(item)
         known = select_current_decisions(self.project, entry, self._store.decisions(item))
-        return ReviewConflict(self._shown(entry, ""), tuple(known))
+        return ReviewConflict(self._build_view(entry, ""), tuple(known))
 
     def adjudicate(
         self,
@@ -214,19 +214,19 @@ class Review:
         seen: str | None = None,
         via: str = "",
     ) -> ReviewOutcome:
-        """Settle an item on which reviewers do not agree: as one of them decided (`take`), or in another way.
+        """Settle an item on which reviewers disagree, by the decision of one of them (`take`) or by a new decision.
 
-        `seen` is that of the conflict as it was shown; a ConflictChangedError if it is another one now.
+        `seen` is the digest of the conflict that the user saw; raise a ConflictChangedError if it has changed.
         """
         name = self._find_reviewer(by)
-        with self._writing():
+        with self._begin_transaction():
             entry = self._entry(item)
             conflict = self.get_conflict(item)
             known = conflict.decisions
             if seen is not None and seen != conflict.seen:
                 raise ConflictChangedError(item)
             if compute_outcome(self.project, entry, known).state not in ("conflict", "adjudicated"):
-                raise UsageError(f"Reviewers do not disagree on {item}, so there is nothing to adjudicate.")
+                raise UsageError(f"Reviewers do not disagree on {item}; there is nothing to adjudicate.")
             if take is not None:
                 taken = [decision for decision in known if decision.reviewer.casefold() == take.casefold()]
                 if not taken:
@@ -234,45 +234,50 @@ class Review:
                 verdict, texts = taken[-1].verdict, taken[-1].texts
                 accepted = {**taken[-1].accepted, **(accepted or {})}
             if verdict is None:
-                raise UsageError("An adjudication needs a verdict, or a reviewer whose decision is taken.")
-            decision = self._decision(name, item, verdict, texts or {}, {}, accepted or {}, None)
-            return self._record(_with_comment(decision, comment, via, adjudicates=True))
+                raise UsageError("An adjudication needs a verdict, or the name of a reviewer whose decision to take.")
+            problems = self._queue.problems(item)
+            decision = make_decision(
+                self.project, entry, name, verdict, texts or {}, {}, accepted or {}, None, problems
+            )
+            return self._store_decision(replace(decision, comment=comment.strip(), via=via, adjudicates=True))
 
     def progress(self) -> ReviewProgress:
-        """How far the review has come."""
+        """Return the numbers of items by state, and of decided and remaining items by reviewer."""
         self._queue.refresh()
         states: dict[ReviewState, int] = {"open": 0, "agreed": 0, "conflict": 0, "adjudicated": 0}
         for entry in self._queue.entries():
             states[entry.state] += 1
         names = self._store.list_reviewer_names()
-        return ReviewProgress(states, {name: (self._queue.decided(name), self._queue.left(name)) for name in names})
+        return ReviewProgress(
+            states, {name: (self._queue.count_decided(name), self._queue.count_remaining(name)) for name in names}
+        )
 
     def count_progress(self, reviewer: str) -> tuple[int, int]:
-        """The number of items that a reviewer has decided on, and of those still to decide."""
+        """Return the numbers of items that a reviewer has decided on, and has still to decide on."""
         name = self._find_reviewer(reviewer)
         self._queue.refresh()
-        return self._queue.decided(name), self._queue.left(name)
+        return self._queue.count_decided(name), self._queue.count_remaining(name)
 
     def before(self, reviewer: str, item: str) -> ReviewDecision | None:
-        """The reviewer's own decision before that on an item, or their last one if they have not decided on it."""
+        """Return the reviewer's decision before the one on this item, or the last one if there is none on it."""
         return self._store.find_earlier_decision(self._find_reviewer(reviewer), item)
 
     def list_history(self, reviewer: str, limit: int = 50) -> list[ReviewDecision]:
-        """The reviewer's own last decisions that stand, the last one first."""
+        """Return the reviewer's latest decisions that are not withdrawn, latest first."""
         return self._store.list_recent_decisions(self._find_reviewer(reviewer), limit)
 
     def list_own_decisions(self, reviewer: str, item: str) -> list[int]:
-        """The numbers of the reviewer's decisions on an item, in order, withdrawn ones included."""
+        """Return the numbers of the reviewer's decisions on an item, in order, including withdrawn ones."""
         return self._store.list_own_decisions(item, self._find_reviewer(reviewer))
 
     # Questions
 
     def ask(self, reviewer: str, item: str, question: str) -> None:
-        """Ask something about an item, which is then passed over for this reviewer until somebody answers."""
+        """Ask a question about an item, which is skipped for this reviewer until somebody answers."""
         name, question = self._find_reviewer(reviewer), question.strip()
         if not question:
-            raise UsageError(f"What do you want to ask about {item}? The question is empty.")
-        with self._writing():
+            raise UsageError(f"The question about {item} is empty; write a text.")
+        with self._begin_transaction():
             self._entry(item)
             is_repeated = any(
                 (asked.item, asked.reviewer, asked.question) == (item, name, question)
@@ -283,50 +288,48 @@ class Review:
             self._store.free_slots(item, name)
 
     def questions(self) -> list[ReviewQuestion]:
-        """The questions that nobody has answered, in order."""
+        """Return the unanswered questions, in order."""
         return self._store.questions()
 
     def get_view(self, item: str) -> ReviewItem:
-        """An item without anybody's decision or questions."""
-        return self._shown(self._entry(item), "")
+        """Return an item without decisions or questions of a reviewer."""
+        return self._build_view(self._entry(item), "")
 
     def answer(self, by: str, number: int, answer: str) -> ReviewQuestion:
-        """Answer a question; the item comes to its reviewer again, with the answer."""
+        """Answer a question; the reviewer then gets the item again, with the answer."""
         if not answer.strip():
-            raise UsageError("The answer is empty.")
-        with self._writing():
+            raise UsageError("The answer is empty; write a text.")
+        with self._begin_transaction():
             asked = next((one for one in self._store.questions() if one.number == number), None)
             if asked is None:
-                raise UsageError("This question has been answered, or there is none with this number.")
+                raise UsageError(f"The question {number} does not exist or has been answered.")
             self._store.answer_question(number, answer.strip(), by.strip())
         return asked
 
     @contextmanager
-    def _writing(self, *, synced: bool = True) -> Iterator[None]:
-        """A transaction, in which the queue is up to date."""
-        self._queue.refresh()  # before the lock, since the first time may take a while
+    def _begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
+        """Begin a transaction in which the queue is up to date."""
+        self._queue.refresh()  # before the lock, since the first refresh may be slow
         try:
             with self._store.begin_transaction(synced=synced):
                 self._queue.refresh()
                 yield
         except BaseException:
-            self._queue.invalidate()  # what was brought in is rolled back
+            self._queue.invalidate()  # it may contain changes that were rolled back
             raise
 
-    def _record(self, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
+    def _store_decision(self, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
         outcome = record_decision(self.project, decision, known)
         self._queue.free(decision.item, decision.reviewer)
         self._queue.update_item(decision.item)
         return outcome
 
-    # Inside
-
     def _find_reviewer(self, name: str) -> str:
-        """The reviewer's name as it was added."""
+        """Return the reviewer's name as it was added; raise a NotAReviewerError if it is unknown."""
         for known in self._store.list_reviewer_names():
             if known.casefold() == name.strip().casefold():
                 return known
-        raise NotAReviewerError(f"{name!r} is not a reviewer of this project; add them with --add-reviewer.")
+        raise NotAReviewerError(f"{name!r} is not a reviewer of this project; add the name with --add-reviewer.")
 
     def _entry(self, item: str) -> ProjectItem:
         entry = self._store.item(item)
@@ -336,34 +339,5 @@ class Review:
             raise UsageError(f"{item} was dropped in the step {entry.dropped_in}: {entry.dropped}.")
         return entry
 
-    def _shown(self, entry: ProjectItem, reviewer: str) -> ReviewItem:
+    def _build_view(self, entry: ProjectItem, reviewer: str) -> ReviewItem:
         return build_review_item(self.project, entry, reviewer, self._queue.problems(entry.id))
-
-    def _decision(
-        self,
-        reviewer: str,
-        item: str,
-        verdict: ReviewVerdict,
-        texts: Mapping[str, str],
-        proposals: Mapping[str, int],
-        accepted: Mapping[str, str],
-        shown: str | None,
-    ) -> ReviewDecision:
-        problems = self._queue.problems(item)
-        return make_decision(
-            self.project, self._entry(item), reviewer, verdict, texts, proposals, accepted, shown, problems
-        )
-
-
-def _with_comment(decision: ReviewDecision, comment: str, via: str, *, adjudicates: bool) -> ReviewDecision:
-    return ReviewDecision(
-        item=decision.item,
-        reviewer=decision.reviewer,
-        verdict=decision.verdict,
-        texts=decision.texts,
-        accepted=decision.accepted,
-        comment=comment.strip(),
-        via=via,
-        shown=decision.shown,
-        adjudicates=adjudicates,
-    )

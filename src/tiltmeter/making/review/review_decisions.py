@@ -1,4 +1,4 @@
-"""An item as a reviewer is shown it, and the decision on it, if it can be made."""
+"""Build the view of an item for a reviewer, and validate decisions on it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from tiltmeter.making.review.review_views import ReviewItem, ReviewProblem, get_
 def build_review_item(
     project: Project, entry: ProjectItem, reviewer: str, problems: Sequence[OpenProblem] = ()
 ) -> ReviewItem:
-    """An item as a reviewer is shown it; `problems` are those found in all items together."""
+    """Return an item as a reviewer sees it; `problems` are the open problems of the item in the queue."""
     texts = get_unreviewed_texts(project, entry.id)
     item = project.get_source_item(entry)
     wanted = project.maker.wanted(item)
@@ -36,40 +36,36 @@ def build_review_item(
 
 
 def _list_shown_problems(
-    project: Project, entry: ProjectItem, texts: dict[str, str], found_in_all: Sequence[OpenProblem]
+    project: Project, entry: ProjectItem, texts: dict[str, str], open_problems: Sequence[OpenProblem]
 ) -> list[ReviewProblem]:
-    """The problems of an item before the review; that others settled them is not shown."""
+    """Return the problems of an item before the review, including those that other reviewers have settled."""
     applied = project.store.get_applied(entry.id)
     settled = set(applied.findings) if applied else set()
     problems = []
     for stored in project.store.findings(entry.id, ("proposed", "open")):
         if stored.closed_by is None or stored.number in settled:
-            found = stored.finding
-            problems.append(ReviewProblem(found.rule, found.kind, found.field, found.reason, found.proposals))
-    known = {problem.reason for problem in problems}
-    before = _find_accepted_codes(project, entry.id)
-    for problem in (*_validate_texts(project, entry, texts), *_find_repetitions(found_in_all)):
-        if problem.reason not in known | before:
-            problems.append(problem)
-    return problems
+            finding = stored.finding
+            problems.append(ReviewProblem(finding.rule, finding.kind, finding.field, finding.reason, finding.proposals))
+    known = {problem.reason for problem in problems} | _find_accepted_codes(project, entry.id)
+    candidates = (*_validate_texts(project, entry, texts), *_find_duplicates(open_problems))
+    return [*problems, *(problem for problem in candidates if problem.reason not in known)]
 
 
 def _find_accepted_codes(project: Project, item: str) -> set[str]:
-    """The codes of findings about an item that were accepted otherwise than by its review."""
+    """Return the codes of validation findings that were accepted before the review."""
     applied = project.store.get_applied(item)
     return {code for _, code in project.store.list_accepted_problems(item)} - set(applied.accepted if applied else ())
 
 
 def _validate_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
-    """What validation finds in an item with these texts."""
     return [
         ReviewProblem(finding.code, finding.severity, finding.field, finding.message)
         for finding in examine_texts(project, entry, texts)
     ]
 
 
-def _find_repetitions(problems: Sequence[OpenProblem]) -> list[ReviewProblem]:
-    """Validation findings that concern several items."""
+def _find_duplicates(problems: Sequence[OpenProblem]) -> list[ReviewProblem]:
+    """Return the findings about duplicates, which the validation of a single item cannot detect."""
     return [
         ReviewProblem(problem.reason, problem.kind, problem.field, problem.message)
         for problem in problems
@@ -88,17 +84,17 @@ def make_decision(
     shown: str | None,
     problems: Sequence[OpenProblem] = (),
 ) -> ReviewDecision:
-    """The decision, if it can be made."""
+    """Return the decision; raise a UsageError if it is invalid."""
     if verdict not in VERDICTS:
-        raise UsageError(f"{verdict!r} is not a verdict; choose {', '.join(VERDICTS)}.")
+        raise UsageError(f"{verdict!r} is not a verdict; choose one of {', '.join(VERDICTS)}.")
     item, view = entry.id, build_review_item(project, entry, reviewer, problems)
     if shown is not None and shown != view.shown:
-        raise UsageError(f"{item} was changed since it was shown; look at it again.")
+        raise UsageError(f"{item} has changed since you opened it; open it again.")
     if verdict == "drop":
         return ReviewDecision(item, reviewer, "drop", shown=view.shown)
     changes = {**texts, **{field: get_proposal_text(view, field, number) for field, number in proposals.items()}}
     if verdict == "accept" and any(view.texts.get(field) != text for field, text in changes.items()):
-        raise UsageError(f"New texts of {item} come with the verdict edit, not with accept.")
+        raise UsageError(f"{item} has new texts, which need the verdict edit instead of accept.")
     validate_texts(view, changes)
     result = {**view.texts, **changes}
     _reject_invalid(project, view, result, accepted, problems)
@@ -109,15 +105,15 @@ def make_decision(
 def find_unsettled(
     project: Project, view: ReviewItem, texts: Mapping[str, str], problems: Sequence[OpenProblem]
 ) -> list[ReviewProblem]:
-    """What validation finds in an item with these texts, less the warnings that were accepted before the review.
+    """Return the validation problems of an item with these texts, except warnings accepted before the review.
 
-    Those that other reviewers accept count for nobody else, and nobody learns of them.
+    Warnings that other reviewers accepted are included, since reviewers decide independently.
     """
-    found = _validate_texts(project, project.store.item(view.item), texts)
+    unsettled = _validate_texts(project, project.store.item(view.item), texts)
     if texts == view.texts:
-        found += _find_repetitions(problems)
+        unsettled += _find_duplicates(problems)
     settled = _find_accepted_codes(project, view.item)
-    return [problem for problem in found if problem.kind == "error" or problem.reason not in settled]
+    return [problem for problem in unsettled if problem.kind == "error" or problem.reason not in settled]
 
 
 def _reject_invalid(
@@ -127,14 +123,15 @@ def _reject_invalid(
     accepted: Mapping[str, str],
     problems: Sequence[OpenProblem],
 ) -> None:
-    """Refuse to keep an invalid item, or one with warnings that are not accepted with a reason."""
-    found = find_unsettled(project, view, texts, problems)
-    if errors := [problem for problem in found if problem.kind == "error"]:
-        raise UsageError(f"{view.item} cannot be kept like this: {errors[0].message}. Edit or drop it.")
-    if left := [problem for problem in found if problem.reason not in accepted]:
+    """Raise a UsageError if the item would be invalid, or has warnings that are not accepted with a reason."""
+    unsettled = find_unsettled(project, view, texts, problems)
+    if errors := [problem for problem in unsettled if problem.kind == "error"]:
+        raise UsageError(f"{view.item} would be invalid: {errors[0].message}. Edit or drop it.")
+    if warnings := [problem for problem in unsettled if problem.reason not in accepted]:
+        code = warnings[0].reason
         raise UsageError(
-            f"{view.item} would have the warning {left[0].reason} ({left[0].message}): edit or drop it, or accept "
-            f"the finding {left[0].reason} with a reason."
+            f"{view.item} would have the warning {code} ({warnings[0].message}); edit or drop the item, or accept the "
+            f"warning {code} with a reason."
         )
     if unreasoned := [code for code, why in accepted.items() if not why.strip()]:
-        raise UsageError(f"The finding {unreasoned[0]} of {view.item} is accepted with a reason only.")
+        raise UsageError(f"The reason for accepting {unreasoned[0]} of {view.item} is missing.")

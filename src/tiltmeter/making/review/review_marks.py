@@ -1,4 +1,4 @@
-"""Texts in marked pieces, for a page: the blank and the target term, and what changed; and numbered proposals."""
+"""Marked pieces of texts for a page (blanks, target terms, changes), and numbered proposals."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,21 +10,21 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import find_folded
 from tiltmeter.making.review.review_views import ReviewItem
 
-# long: no piece of a text, but says that what follows was not compared word by word.
+# long: an empty piece, which says that the following texts are too long to compare word by word.
 MarkKind = Literal["", "blank", "target", "removed", "added", "long"]
 # The field of the target term in items that have one.
 _TERM = "target_term"
-# Proposals have keys of their own.
+# The number of proposals that can be chosen by a digit key.
 MOST_PROPOSALS = 9
-# Texts are compared word by word if there are at most so many pairs of pieces; the time may grow with its square.
+# The most pairs of pieces for which two texts are compared word by word; the time may grow quadratically.
 _MOST_PAIRS = 40_000
-# Words, spaces and single other characters, so that a difference is one of words.
+# Words, spaces and other single characters.
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedPiece:
-    """A piece of a text, and what it is; the pieces together are the text."""
+    """A piece of a text, and its kind."""
 
     text: str
     kind: MarkKind = ""
@@ -32,7 +32,7 @@ class MarkedPiece:
 
 @dataclass(frozen=True, slots=True)
 class NumberedProposal:
-    """A proposal for a text of an item, with a number that no other proposal for the item has."""
+    """A proposal for a text of an item, with a number that is unique for the item."""
 
     number: int
     field: str
@@ -40,7 +40,7 @@ class NumberedProposal:
 
 
 def mark_text(text: str, term: str = "") -> list[MarkedPiece]:
-    """A text with its blanks and all occurrences of the target term.
+    """Split a text at its blanks and at all occurrences of the target term.
 
     >>> [(piece.text, piece.kind) for piece in mark_text("The cook was BLANK.", "Cook")]
     [('The ', ''), ('cook', 'target'), (' was ', ''), ('BLANK', 'blank'), ('.', '')]
@@ -58,15 +58,15 @@ def mark_text(text: str, term: str = "") -> list[MarkedPiece]:
 
 
 def mark_texts(texts: Mapping[str, str]) -> dict[str, list[MarkedPiece]]:
-    """The texts of an item with blanks and target term marked; in the term itself nothing is."""
+    """Mark blanks and the target term in the texts of an item, except in the term itself."""
     term = texts.get(_TERM, "").strip()
     return {field: mark_text(text, "" if field == _TERM else term) for field, text in texts.items()}
 
 
 def mark_changes(before: str, after: str) -> list[MarkedPiece]:
-    """Two texts as one, with what was removed and what was added.
+    """Merge two texts into pieces that are unchanged, removed or added.
 
-    Between the first and the last difference of long texts, everything counts as changed.
+    In long texts, everything between the first and the last difference counts as changed.
 
     >>> [(piece.text, piece.kind) for piece in mark_changes("He was very shy.", "She was shy.")]
     [('He', 'removed'), ('She', 'added'), (' was', ''), (' very', 'removed'), (' shy.', '')]
@@ -85,7 +85,6 @@ def mark_changes(before: str, after: str) -> list[MarkedPiece]:
 
 
 def _join_pieces(pieces: Iterable[MarkedPiece]) -> list[MarkedPiece]:
-    """Pieces, those of one kind that follow each other as one."""
     joined: list[MarkedPiece] = []
     for piece in pieces:
         if joined and joined[-1].kind == piece.kind:
@@ -108,11 +107,11 @@ def _mark_differences(old: list[str], new: list[str]) -> Iterator[MarkedPiece]:
 
 
 def number_proposals(view: ReviewItem) -> list[NumberedProposal]:
-    """The proposals for all texts of an item, numbered together; each once, and none that the item has already."""
-    found = dict.fromkeys(
+    """Number the different proposals for all texts of an item, except those equal to the current text."""
+    proposals = dict.fromkeys(
         (problem.field, text)
         for problem in view.problems
         for text in problem.proposals
         if problem.field in view.texts and text != view.texts[problem.field]
     )
-    return [NumberedProposal(number, *one) for number, one in enumerate(list(found)[:MOST_PROPOSALS], start=1)]
+    return [NumberedProposal(number, *one) for number, one in enumerate(list(proposals)[:MOST_PROPOSALS], start=1)]

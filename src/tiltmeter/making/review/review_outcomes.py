@@ -1,7 +1,7 @@
-"""Decisions recorded, and their outcome applied to items; all inside the caller's transaction.
+"""Store decisions and apply their outcome to items, inside the caller's transaction.
 
-The texts of an item are those before the review, changed by the outcome of all decisions that stand. If the outcome
-changes (a decision is withdrawn, or another one contradicts it), the earlier one is first taken back.
+If the outcome of an item changes, because a decision is withdrawn or contradicted, the earlier outcome is reverted
+first.
 """
 
 import hashlib
@@ -14,23 +14,23 @@ from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, R
 from tiltmeter.making.review.review_tables import AppliedOutcome
 
 REVIEW = "the review"
-# The rule by which the outcomes that items have were reached, as the project remembers it.
+# The key under which the project stores the rule of the applied outcomes.
 _RULE = "review rule"
 
 
 def get_rule(project: Project) -> ReviewRule:
-    """The rule of a project: how many of how many reviewers have to agree."""
+    """Return the rule of a project: how many of how many reviewers have to agree."""
     return ReviewRule(project.settings.agreeing, project.settings.reviewers_per_item)
 
 
 def find_reviewer_name(project: Project, name: str) -> str:
-    """The name of a reviewer as it was first given; upper and lower case are the same."""
+    """Return the name of a reviewer with the letter case of its first use."""
     known = {known.casefold(): known for known in project.store.list_reviewer_names()}
     return known.get(name.strip().casefold(), name.strip())
 
 
 def apply_changed_rule(project: Project) -> None:
-    """Bring all items in line with the rule, if it was changed in `project.toml` since decisions were made."""
+    """Apply the outcomes of all decisions again if the rule in `project.toml` has changed."""
     rule = str(get_rule(project))
     if project.store.get_remembered().get(_RULE) == rule:
         return
@@ -41,26 +41,26 @@ def apply_changed_rule(project: Project) -> None:
 
 
 def get_unreviewed_texts(project: Project, item: str) -> dict[str, str]:
-    """The texts of an item as all reviewers are shown them: before any decision was applied."""
+    """Return the texts of an item before any decision was applied, as all reviewers see them."""
     applied = project.store.get_applied(item)
     return applied.texts if applied else project.store.texts("text", item).get(item, {})
 
 
 def compute_shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
-    """Identifies the source and the texts that a person was shown."""
+    """Return a digest of the source and the texts that a reviewer saw."""
     content = json.dumps([entry.source, texts], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def compute_outcome(project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]) -> ReviewOutcome:
-    """The outcome of the decisions on an item; those on texts that have changed since do not count."""
+    """Return the outcome of the decisions on an item, ignoring decisions on texts that have changed since."""
     return settle_decisions(select_current_decisions(project, entry, decisions), get_rule(project))
 
 
 def select_current_decisions(
     project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]
 ) -> list[ReviewDecision]:
-    """The decisions that were made on the texts that the item has now."""
+    """Return the decisions on the current texts of the item."""
     known = list(decisions)
     return select_current(entry, get_unreviewed_texts(project, entry.id), known) if known else []
 
@@ -68,20 +68,20 @@ def select_current_decisions(
 def select_current(
     entry: ProjectItem, texts: dict[str, str], decisions: Iterable[ReviewDecision]
 ) -> list[ReviewDecision]:
-    """The decisions that were made on an item with these texts before the review."""
-    shown = compute_shown_id(entry, texts)
-    return [decision for decision in decisions if decision.shown == shown]
+    """Return the decisions on an item that had these texts before the review."""
+    current = compute_shown_id(entry, texts)
+    return [decision for decision in decisions if decision.shown == current]
 
 
 def record_decision(project: Project, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
-    """Store a decision, and apply the outcome of all decisions on the item; `known` is as in `add_decision`."""
+    """Store a decision, and apply the outcome of all decisions on the item; see `add_decision` for `known`."""
     project.store.add_decision(decision, known)
     project.store.free_slots(decision.item, decision.reviewer)
     return apply_outcome(project, decision.item)
 
 
 def apply_outcome(project: Project, item: str) -> ReviewOutcome:
-    """Bring an item in line with the decisions on it."""
+    """Apply the outcome of the decisions on an item."""
     entry = project.store.item(item)
     outcome = compute_outcome(project, entry, project.store.decisions(item))
     applied = project.store.get_applied(item)
@@ -96,7 +96,7 @@ def apply_outcome(project: Project, item: str) -> ReviewOutcome:
 
 
 def _compute_key(outcome: ReviewOutcome) -> str:
-    """Identifies what an outcome does to an item; empty if it does nothing."""
+    """Return a text that identifies the effect of an outcome; empty if it has none."""
     if not outcome.settled_by:
         return ""
     first = outcome.settled_by[0]
@@ -106,12 +106,12 @@ def _compute_key(outcome: ReviewOutcome) -> str:
 
 
 def _collect_accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
-    """Who accepts a validation finding, and why, by code; the first who does."""
-    found: dict[str, tuple[str, str]] = {}
+    """Return the first reviewer who accepts a validation finding, with the reason, by code."""
+    accepted: dict[str, tuple[str, str]] = {}
     for decision in outcome.settled_by:
         for code, why in decision.accepted.items():
-            found.setdefault(code, (decision.reviewer, why))
-    return found
+            accepted.setdefault(code, (decision.reviewer, why))
+    return accepted
 
 
 def _write_outcome(project: Project, entry: ProjectItem, outcome: ReviewOutcome, key: str) -> None:

@@ -1,14 +1,14 @@
-"""The queue of a review in memory: of each item its state, who decided on it and who has it in hand.
+"""The queue of a review in memory: the state of each item, its reviewers, and its reservations.
 
-It follows the database: what this connection writes is brought in item by item, and if anything else was written, by
-another process or another part of this one, all items are compared with what is stored, and those that changed are read
-again.
+Changes through this queue update single items. After any other change of the database, all items are compared with it,
+and changed items are read again.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
+from tiltmeter.making.draft import group_by_item
 from tiltmeter.making.open_problems import OpenProblem, assemble_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_store import ProjectItem
@@ -16,7 +16,7 @@ from tiltmeter.making.review.review_outcomes import get_unreviewed_texts, select
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewState, settle_decisions
 from tiltmeter.making.review.stored_problems import format_key, load_problems, store_problems
 
-# With more items to read again than this, everything is read at once.
+# If more items than this have to be read again, all are read at once.
 _MANY = 200
 
 _Key = tuple[object, ...]
@@ -24,7 +24,7 @@ _Key = tuple[object, ...]
 
 @dataclass(slots=True)
 class QueuedItem:
-    """An item that can be reviewed: its state by the decisions on its present texts, and who made them."""
+    """An item that can be reviewed: its state and reviewers by the decisions on its current texts."""
 
     item: str
     part: str
@@ -43,17 +43,20 @@ class _HeldSlot:
 
 @dataclass(slots=True)
 class _QueueState:
-    """What the queue knows; all of it is found anew from the database when something else has written to it."""
+    """The content of the queue, which is read again when something else has changed the database.
+
+    `decided` and `asked` have items by reviewer; `incomplete` are the items that need more decisions.
+    """
 
     items: dict[str, QueuedItem] = field(default_factory=dict)
     decided: dict[str, set[str]] = field(default_factory=dict)
-    wanting: set[str] = field(default_factory=set)
+    incomplete: set[str] = field(default_factory=set)
     slots: dict[str, dict[int, _HeldSlot]] = field(default_factory=dict)
     asked: dict[str, set[str]] = field(default_factory=dict)
 
 
 class ReviewQueue:
-    """The items of a review, in the project's order. Methods are called inside a transaction, or only read."""
+    """The items of a review, in the order of the project. Methods that write need a transaction of the caller."""
 
     def __init__(self, project: Project, rule: ReviewRule) -> None:
         self._project = project
@@ -64,10 +67,8 @@ class ReviewQueue:
         self._problems: dict[str, list[OpenProblem]] = {}
         self._known = _QueueState()
 
-    # What is there
-
     def refresh(self) -> None:
-        """Bring the queue up to date, if anything was written to the database that it does not know of."""
+        """Update the queue if the database was changed by something else."""
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return
@@ -86,34 +87,34 @@ class ReviewQueue:
             self._known.slots.setdefault(item, {})[slot] = _HeldSlot(reviewer, expires)
         self._read(stale, {item: keys[item][2] for item in stale}, examined)
         for entry in self._known.items.values():
-            self._place(entry)
+            self._add(entry)
         self._stamp = stamp
 
     def invalidate(self) -> None:
-        """Compare everything with the database at the next refresh."""
+        """Compare all items with the database at the next refresh."""
         self._stamp = None
 
     def update_item(self, item: str) -> None:
-        """Bring in what this connection has just written about an item, inside the transaction that wrote it."""
+        """Read an item again, inside the transaction that changed it."""
         keys = {name: key for name, (_, _, key) in self._store.read_item_keys(item).items()}
         if item not in self._known.items or item not in keys:
-            return  # it cannot be reviewed any more, or now can: the next refresh finds that
+            return  # the next refresh adds or removes it
         entry = self._known.items[item]
-        self._displace(entry)
+        self._remove(entry)
         self._read([item], keys, ())
-        self._place(entry)
+        self._add(entry)
         self._stamp = self._store.stamp()
 
-    def _place(self, entry: QueuedItem) -> None:
-        """Enter an item into what is counted."""
+    def _add(self, entry: QueuedItem) -> None:
+        """Add an item to `decided` and `incomplete`."""
         for name in entry.deciders:
             self._known.decided.setdefault(name, set()).add(entry.item)
         is_settled = entry.state in ("conflict", "adjudicated")
         if self._is_queued(entry) and not is_settled and len(entry.deciders) < self._rule.reviewers:
-            self._known.wanting.add(entry.item)
+            self._known.incomplete.add(entry.item)
 
-    def _displace(self, entry: QueuedItem) -> None:
-        self._known.wanting.discard(entry.item)
+    def _remove(self, entry: QueuedItem) -> None:
+        self._known.incomplete.discard(entry.item)
         for name in entry.deciders:
             self._known.decided[name].discard(entry.item)
 
@@ -121,44 +122,33 @@ class ReviewQueue:
         return bool(self._project.settings.review == "all" or entry.deciders or entry.item in self._problems)
 
     def entries(self) -> Iterator[QueuedItem]:
-        """The items that are in the queue: with a decision, with a problem, or all if the project says so."""
+        """Return the items with a decision or an open problem; all items with the setting `review = "all"`."""
         return filter(self._is_queued, self._known.items.values())
 
     def problems(self, item: str) -> list[OpenProblem]:
-        """The open problems of an item."""
+        """Return the open problems of an item."""
         return self._problems.get(item, [])
 
-    def in_hand(self, item: str, now: float) -> int:
-        """How many people have an item in hand."""
-        return sum(held.expires > now for held in self._known.slots.get(item, {}).values())
-
-    def decided(self, reviewer: str) -> int:
-        """On how many items a reviewer has decided."""
+    def count_decided(self, reviewer: str) -> int:
+        """Return the number of items that a reviewer has decided on."""
         return len(self._known.decided.get(reviewer, ()))
 
-    def left(self, reviewer: str) -> int:
-        """How many items a reviewer can still be asked about, those about which they ask something included."""
-        return len(self._known.wanting) - len(self._known.wanting & self._known.decided.get(reviewer, set()))
-
-    def asked(self, reviewer: str) -> set[str]:
-        """The items about which a reviewer has asked something that nobody has answered."""
-        return self._known.asked.get(reviewer, set())
-
-    # What comes next
+    def count_remaining(self, reviewer: str) -> int:
+        """Return the number of items that a reviewer can still decide on, including those with a question."""
+        return len(self._known.incomplete - self._known.decided.get(reviewer, set()))
 
     def take(self, reviewer: str, now: float, held: float, skip: Collection[str]) -> str | None:
-        """The next item for a reviewer, held for them; what they have in hand already comes first.
+        """Return the next item for a reviewer, and reserve it; items that are already reserved for them come first.
 
-        An item wants one more decision than those made and in others' hands. All reviewers who are asked decide, even
-        if enough of them agree before, since agreement is measured on them.
+        All reviewers of an item decide, even if enough of them agree before, since the agreement is measured.
         """
-        passed_over = {*self.asked(reviewer), *self._known.decided.get(reviewer, ()), *skip}
-        wanting = self._known.wanting
-        own = {item for item, slots in self._known.slots.items() if self._is_held(slots, reviewer, now)}
-        for chosen in (own, wanting) if own else (wanting,):
-            for item, entry in self._known.items.items():
-                if item in chosen and item in wanting and item not in passed_over:
-                    slots = self._known.slots.get(item, {}).values()
+        known = self._known
+        skipped = {*known.asked.get(reviewer, ()), *known.decided.get(reviewer, ()), *skip}
+        own = {item for item, slots in known.slots.items() if self._is_held(slots, reviewer, now)}
+        for chosen in (own, known.incomplete) if own else (known.incomplete,):
+            for item, entry in known.items.items():
+                if item in chosen and item in known.incomplete and item not in skipped:
+                    slots = known.slots.get(item, {}).values()
                     others = sum(one.expires > now and one.reviewer != reviewer for one in slots)
                     if len(entry.deciders) + others < self._rule.reviewers:
                         self._hold(item, reviewer, now, now + held)
@@ -182,58 +172,51 @@ class ReviewQueue:
         self._stamp = self._store.stamp()
 
     def free(self, item: str, reviewer: str) -> None:
-        """Take an item out of a reviewer's hands."""
+        """Delete a reviewer's reservation of an item."""
         self._store.free_slots(item, reviewer)
         slots = self._known.slots.get(item, {})
-        left = {slot: held for slot, held in slots.items() if held.reviewer != reviewer}
-        if left:
-            self._known.slots[item] = left
-        else:
-            self._known.slots.pop(item, None)
+        self._known.slots[item] = {slot: held for slot, held in slots.items() if held.reviewer != reviewer}
         self._stamp = self._store.stamp()
 
-    # Inside
-
     def _find_problems(self, keys: Mapping[str, _Key]) -> Collection[str]:
-        """The open problems of all items, found anew after each step of the project, which may change all of them.
+        """Load or find the open problems of all items if a step of the project was run.
 
-        Returns the items whose problems are those that they have now.
+        Return the items whose problems are up to date.
         """
         steps = self._store.count_steps()
         if steps == self._steps:
             return ()
-        kept = load_problems(self._store)
-        same = {item for item, (key, _) in kept.items() if item in keys and key == format_key(keys[item])}
-        changed = keys.keys() - same - self._store.list_decided_items().keys()
-        if len(changed) <= _MANY:  # they are examined one by one; those with decisions keep their problems
-            found = {item: list(problems) for item, (_, problems) in kept.items() if problems}
+        cached = load_problems(self._store)
+        unchanged = {item for item, (key, _) in cached.items() if item in keys and key == format_key(keys[item])}
+        changed = keys.keys() - unchanged - self._store.list_decided_items().keys()
+        if len(changed) <= _MANY:  # they are read one by one; items with decisions keep their problems
+            problems = {item: own for item, (_, own) in cached.items() if own}
         else:
-            found, same = {}, set(keys)
-            for problem in assemble_items(self._project, for_review=True).problems:
-                found.setdefault(problem.item, []).append(problem)
+            unchanged = set(keys)
+            problems = group_by_item(assemble_items(self._project, for_review=True).problems)
             if not self._store.is_writing:
-                store_problems(self._store, keys, found)
-        self._steps, self._problems, self._known = steps, found, _QueueState()
-        return same
+                store_problems(self._store, keys, problems)
+        self._steps, self._problems, self._known = steps, problems, _QueueState()
+        return unchanged
 
     def _read(self, items: list[str], keys: Mapping[str, _Key], examined: Collection[str]) -> None:
-        for entry, texts, decisions in self._stored(items):
+        for entry, texts, decisions in self._load(items):
             known = self._known.items[entry.id]
             current = select_current(entry, texts, decisions) if decisions else []
             known.state = settle_decisions(current, self._rule).state
             known.deciders = tuple(dict.fromkeys(decision.reviewer for decision in current))
             known.decisions = len(current)
             known.key = keys[entry.id]
-            # An item without a decision has the problems that it has now; one with decisions, those before them.
+            # An item with decisions keeps the problems that it had before them.
             if entry.id not in examined and not current:
-                found = assemble_items(self._project, entry.id, for_review=True).problems
-                found += [one for one in self._problems.get(entry.id, ()) if one.reason.startswith("duplicate")]
+                problems = assemble_items(self._project, entry.id, for_review=True).problems
+                problems += [one for one in self._problems.get(entry.id, ()) if one.reason.startswith("duplicate")]
                 self._problems.pop(entry.id, None)
-                if found:
-                    self._problems[entry.id] = list(dict.fromkeys(found))
+                if problems:
+                    self._problems[entry.id] = list(dict.fromkeys(problems))
 
-    def _stored(self, items: list[str]) -> Iterator[tuple[ProjectItem, dict[str, str], list[ReviewDecision]]]:
-        """Items with their texts before the review and the decisions that stand; texts only where these are."""
+    def _load(self, items: list[str]) -> Iterator[tuple[ProjectItem, dict[str, str], list[ReviewDecision]]]:
+        """Load items with their decisions, and with their texts before the review if there are decisions."""
         store = self._store
         if len(items) <= _MANY:
             for item in items:
@@ -245,11 +228,3 @@ class ReviewQueue:
         for entry in store.items(dropped=None):
             if entry.id in wanted:
                 yield entry, applied.get(entry.id) or texts.get(entry.id, {}), by_item.get(entry.id, [])
-
-
-def group_by_item(decisions: Iterable[ReviewDecision]) -> dict[str, list[ReviewDecision]]:
-    """Decisions by the item that they are about."""
-    found: dict[str, list[ReviewDecision]] = {}
-    for decision in decisions:
-        found.setdefault(decision.item, []).append(decision)
-    return found

@@ -1,4 +1,4 @@
-"""When the decisions of several reviewers on an item agree: k of n, as StereoSet kept what three of five agreed on."""
+"""The k-of-n rule for the decisions of several reviewers; StereoSet kept items on which three of five people agreed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ from tiltmeter.errors import UsageError
 
 ReviewVerdict = Literal["accept", "edit", "drop"]
 VERDICTS: tuple[ReviewVerdict, ...] = ("accept", "edit", "drop")
-# open: decisions are missing; conflict: they cannot agree any more; adjudicated: somebody settled the conflict.
+# open: decisions are missing; conflict: agreement is impossible; adjudicated: somebody settled the conflict.
 ReviewState = Literal["open", "agreed", "conflict", "adjudicated"]
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewRule:
-    """`agree` of `reviewers` people have to decide the same."""
+    """The rule that `agree` of `reviewers` people have to make the same decision."""
 
     agree: int = 1
     reviewers: int = 1
@@ -22,8 +22,8 @@ class ReviewRule:
     def __post_init__(self) -> None:
         if not 1 <= self.agree <= self.reviewers:
             raise UsageError(
-                f"{self.agree} of {self.reviewers} reviewers cannot agree: `agreeing` in project.toml should be from 1 "
-                "to `reviewers_per_item`."
+                f"`agreeing` in project.toml is {self.agree}, but should be from 1 to `reviewers_per_item` "
+                f"({self.reviewers})."
             )
 
     def __str__(self) -> str:
@@ -32,10 +32,10 @@ class ReviewRule:
 
 @dataclass(frozen=True, slots=True)
 class ReviewDecision:
-    """What a person decided on an item.
+    """The decision of a person on an item.
 
-    `texts` are all texts of the item as they should be, empty if it is dropped; `accepted` has the reasons why
-    validation findings are accepted, by code. `shown` identifies the texts that the person was shown.
+    `texts` has all texts of the item after the decision, and is empty if it is dropped; `accepted` has the reasons for
+    accepting validation findings, by code. `shown` is a digest of the texts that the person saw.
     """
 
     item: str
@@ -51,7 +51,7 @@ class ReviewDecision:
     number: int = 0
 
     def is_same_as(self, other: "ReviewDecision") -> bool:
-        """Whether both drop the item, or keep it with the same texts."""
+        """Return whether both decisions drop the item, or keep it with the same texts."""
         return (self.verdict == "drop") == (other.verdict == "drop") and self.texts == other.texts
 
 
@@ -64,9 +64,9 @@ class ReviewOutcome:
 
 
 def settle_decisions(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> ReviewOutcome:
-    """The outcome of all decisions that count, one for each reviewer; the last adjudication overrides them.
+    """Return the outcome of the decisions, one for each reviewer; the last adjudication overrides them.
 
-    If more people decided than were asked and two outcomes have enough votes, that is a conflict too.
+    It is also a conflict if two different decisions have enough votes.
 
     >>> keep, drop = (ReviewDecision("a", "", verdict) for verdict in ("accept", "drop"))
     >>> settle_decisions([keep, drop, keep, drop], ReviewRule(3, 5)).state
@@ -80,7 +80,7 @@ def settle_decisions(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> R
     adjudications = [decision for decision in everything if decision.adjudicates]
     if adjudications:
         return ReviewOutcome("adjudicated", (adjudications[-1],))
-    groups = group_equal_decisions(everything)
+    groups = _group_equal_decisions(everything)
     enough = [group for group in groups if len(group) >= rule.agree]
     if len(enough) == 1:
         return ReviewOutcome("agreed", tuple(enough[0]))
@@ -89,8 +89,7 @@ def settle_decisions(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> R
     return ReviewOutcome("conflict" if enough or most + missing < rule.agree else "open")
 
 
-def group_equal_decisions(decisions: Sequence[ReviewDecision]) -> list[list[ReviewDecision]]:
-    """Decisions that are the same, together."""
+def _group_equal_decisions(decisions: Sequence[ReviewDecision]) -> list[list[ReviewDecision]]:
     groups: list[list[ReviewDecision]] = []
     for decision in decisions:
         for group in groups:

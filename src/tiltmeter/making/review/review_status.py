@@ -1,4 +1,4 @@
-"""How far a review has come, and how well the reviewers agree; for `make status` and the data card."""
+"""The progress of a review and the agreement of the reviewers, for `tiltmeter make status` and the data card."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ from tiltmeter.making.review.review_views import ReviewProgress
 
 @dataclass(frozen=True, slots=True)
 class ReviewAgreement:
-    """The agreement of reviewers on verdicts (accept, edit, drop), of all together and of each two.
+    """The agreement on verdicts (accept, edit, drop), of all reviewers together and of each pair.
 
-    `same` is the share of pairs of decisions on an item that are the same in everything, texts included; None without
-    pairs. Only decisions that were made before seeing others' count, and no adjudications.
+    `same` is the share of pairs of decisions on an item that are equal, including the texts; None without pairs. Only
+    independent decisions count: not those made after seeing the decisions of others, and no adjudications.
     """
 
     together: Agreement
@@ -27,7 +27,7 @@ class ReviewAgreement:
     same: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """The agreement as JSON values."""
+        """Return the agreement as JSON values."""
         return {
             "together": self.together.to_json(),
             "pairs": [{"reviewers": list(names), **found.to_json()} for names, found in self.pairs.items()],
@@ -37,7 +37,7 @@ class ReviewAgreement:
 
 @dataclass(frozen=True, slots=True)
 class ReviewSummary:
-    """The rule, the progress and the agreement of a review; `adjudicators` counts items by who settled them."""
+    """The rule, the progress and the agreement of a review; `adjudicators` counts the adjudications of each person."""
 
     rule: ReviewRule
     progress: ReviewProgress
@@ -45,7 +45,7 @@ class ReviewSummary:
     adjudicators: Counter[str]
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as JSON values."""
+        """Return the summary as JSON values."""
         return {
             "agreeing": self.rule.agree,
             "reviewers_per_item": self.rule.reviewers,
@@ -58,36 +58,32 @@ class ReviewSummary:
         }
 
     def lines(self) -> list[str]:
-        """The summary for people."""
+        """Return the summary as lines of text."""
         states = ", ".join(f"{count:,} {state}" for state, count in self.progress.states.items())
-        lines = [f"{states}; {self.rule} reviewers have to agree"]
+        lines = [f"{states}; {self.rule} reviewers must agree"]
         for name, (decided, left) in self.progress.reviewers.items():
-            lines.append(f"{name}: {decided:,} decided, {left:,} left")
+            lines.append(f"{name}: {decided:,} decided, {left:,} to decide")
         lines += [f"{name}: {count:,} adjudicated" for name, count in self.adjudicators.items()]
         if self.agreement.together.items:
-            lines.append(f"agreement on accept, edit or drop: {self.agreement.together}")
+            lines.append(f"agreement on the verdicts accept, edit and drop: {self.agreement.together}")
             lines += [f"{one} and {other}: {found}" for (one, other), found in self.agreement.pairs.items()]
             if self.agreement.same is not None:
-                lines.append(f"{self.agreement.same:.0%} of pairs of decisions are the same, texts included")
+                lines.append(f"{self.agreement.same:.0%} of the pairs of decisions are equal, including the texts")
         return lines
 
 
 def summarise_review(project: Project, progress: ReviewProgress | None = None) -> ReviewSummary | None:
-    """The summary of a project's review, whose progress may be known; None if nobody has been asked to review it."""
+    """Return the summary of a project's review, with this progress if it is known; None if there is no reviewer."""
     if not project.store.list_reviewer_names():
         return None
     progress = progress or Review(project).progress()
     adjudicators = Counter(decision.reviewer for decision in project.store.decisions() if decision.adjudicates)
-    return ReviewSummary(get_rule(project), progress, agreement(project), adjudicators)
-
-
-def agreement(project: Project) -> ReviewAgreement:
-    """How well the reviewers of a project agree."""
-    return compute_decision_agreement(project.store.list_blind_decisions())
+    agreement = compute_decision_agreement(project.store.list_blind_decisions())
+    return ReviewSummary(get_rule(project), progress, agreement, adjudicators)
 
 
 def compute_decision_agreement(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:
-    """The agreement in these decisions, which are at most one by each reviewer on each item as it was shown."""
+    """Return the agreement of decisions; each reviewer has at most one for each version of an item."""
     by_item: dict[tuple[str, str], dict[str, ReviewDecision]] = {}
     for decision in decisions:
         by_item.setdefault((decision.item, decision.shown), {})[decision.reviewer] = decision
@@ -104,5 +100,5 @@ def compute_decision_agreement(decisions: Iterable[ReviewDecision]) -> ReviewAgr
 
 
 def _compute_same_share(items: Sequence[Sequence[ReviewDecision]]) -> float | None:
-    found = [one.is_same_as(other) for decisions in items for one, other in combinations(decisions, 2)]
-    return sum(found) / len(found) if found else None
+    equal = [one.is_same_as(other) for decisions in items for one, other in combinations(decisions, 2)]
+    return sum(equal) / len(equal) if equal else None

@@ -1,44 +1,44 @@
-"""The tables of the review: reviewers, decisions, the slots they hold, and what was applied to items."""
+"""The database tables of reviews: reviewers, decisions, reservations, questions, and applied outcomes."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from tiltmeter.database.row_checksum_database import RowChecksumDatabase
 from tiltmeter.making.review.review_rule import ReviewDecision
+from tiltmeter.making.timestamp import get_timestamp
 
 REVIEW_SCHEMA = """
 CREATE TABLE IF NOT EXISTS reviewers (
     name TEXT PRIMARY KEY COLLATE NOCASE,
     at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS decisions (  -- what people decided, every one kept
+CREATE TABLE IF NOT EXISTS decisions (  -- including withdrawn ones
     id INTEGER PRIMARY KEY,
     item TEXT NOT NULL,
     reviewer TEXT NOT NULL,
     verdict TEXT NOT NULL,    -- accept, edit or drop
-    texts TEXT NOT NULL,      -- a JSON object: all texts of the item as they should be, by field
-    accepted TEXT NOT NULL,   -- a JSON object: why validation findings are accepted, by code
+    texts TEXT NOT NULL,      -- a JSON object: all texts of the item after the decision, by field
+    accepted TEXT NOT NULL,   -- a JSON object: the reasons for accepting validation findings, by code
     comment TEXT NOT NULL,
-    via TEXT NOT NULL,        -- the page, the command line, or the file it came in
-    shown TEXT NOT NULL,      -- identifies the texts that were decided on
+    via TEXT NOT NULL,        -- the page, the command line, or the imported file
+    shown TEXT NOT NULL,      -- a digest of the texts that the reviewer saw
     adjudicates INTEGER NOT NULL,
-    blind INTEGER NOT NULL,   -- whether it counts for agreement: not withdrawn, made before others' were shown
+    blind INTEGER NOT NULL,   -- whether it counts for agreement: not withdrawn, made before seeing others' decisions
     at TEXT NOT NULL,
-    undone_at TEXT            -- when it was withdrawn, or replaced by a later one
+    undone_at TEXT            -- when it was withdrawn or replaced
 ) STRICT;
 CREATE INDEX IF NOT EXISTS decisions_of_item ON decisions (item);
 CREATE INDEX IF NOT EXISTS decisions_of_reviewer ON decisions (reviewer, id);
 CREATE INDEX IF NOT EXISTS standing_decisions ON decisions (item, id) WHERE undone_at IS NULL;
-CREATE TABLE IF NOT EXISTS review_slots (  -- an item that a reviewer has in hand
+CREATE TABLE IF NOT EXISTS review_slots (  -- items that are reserved for reviewers
     item TEXT NOT NULL,
     slot INTEGER NOT NULL,
     reviewer TEXT NOT NULL,
     expires REAL NOT NULL,    -- seconds since 1970
     PRIMARY KEY (item, slot)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS questions (  -- what reviewers ask about an item, and the answers
+CREATE TABLE IF NOT EXISTS questions (  -- questions of reviewers about an item, and the answers
     id INTEGER PRIMARY KEY,
     item TEXT NOT NULL,
     reviewer TEXT NOT NULL,
@@ -46,27 +46,27 @@ CREATE TABLE IF NOT EXISTS questions (  -- what reviewers ask about an item, and
     at TEXT NOT NULL,
     answer TEXT NOT NULL DEFAULT '',
     answered_by TEXT NOT NULL DEFAULT '',
-    answered_at TEXT          -- when it was answered, or withdrawn by its asker
+    answered_at TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS questions_of_item ON questions (item);
 CREATE INDEX IF NOT EXISTS open_questions ON questions (reviewer, item) WHERE answered_at IS NULL;
-CREATE TABLE IF NOT EXISTS reveals (  -- who was shown the decisions of others on an item
+CREATE TABLE IF NOT EXISTS reveals (  -- reviewers who have seen the decisions of others on an item
     item TEXT NOT NULL,
     reviewer TEXT NOT NULL,
     at TEXT NOT NULL,
     PRIMARY KEY (item, reviewer)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS applied (  -- the outcome that an item has now, and what it was like before
+CREATE TABLE IF NOT EXISTS applied (  -- the applied outcome of an item, and its stage and texts before
     item TEXT PRIMARY KEY,
     outcome TEXT NOT NULL,
     stage TEXT NOT NULL,
     texts TEXT NOT NULL,      -- a JSON object
-    findings TEXT NOT NULL,   -- a JSON list: the findings that it settled
-    accepted TEXT NOT NULL    -- a JSON list: the codes that it accepted
+    findings TEXT NOT NULL,   -- a JSON list: the numbers of the settled findings
+    accepted TEXT NOT NULL    -- a JSON list: the codes of the accepted validation findings
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS found_problems (  -- at most one row: what is open about the items, found after so many steps
-    steps INTEGER NOT NULL,
-    version TEXT NOT NULL,    -- of Tiltmeter
+CREATE TABLE IF NOT EXISTS found_problems (  -- at most one row: a cache of the open problems of all items
+    steps INTEGER NOT NULL,   -- the number of steps that had been run
+    version TEXT NOT NULL,    -- the version of Tiltmeter
     found TEXT NOT NULL       -- a JSON object
 ) STRICT;
 """
@@ -76,7 +76,7 @@ _COLUMNS = "item, reviewer, verdict, texts, accepted, comment, via, shown, adjud
 
 @dataclass(frozen=True, slots=True)
 class ReviewQuestion:
-    """What a reviewer asks about an item; `answer` is empty as long as nobody has answered."""
+    """A question of a reviewer about an item; `answer` is empty until somebody answers."""
 
     number: int
     item: str
@@ -88,7 +88,7 @@ class ReviewQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AppliedOutcome:
-    """The outcome of a review that an item has, and what it was like before: stage and texts."""
+    """The applied outcome of an item, its stage and texts before, and the findings that it settled or accepted."""
 
     outcome: str
     stage: str
@@ -97,35 +97,31 @@ class AppliedOutcome:
     accepted: list[str]
 
 
-def _get_timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 class ReviewTables(RowChecksumDatabase):
-    """Reviewers, decisions and slots. Methods that write do so inside `transaction()` of the caller."""
+    """Reviewers, decisions and reservations. Methods that write must be called inside `begin_transaction()`."""
 
     # Reviewers
 
     def add_reviewer(self, name: str) -> None:
-        """Add a reviewer, unless there is one with this name."""
-        self._db.execute("INSERT OR IGNORE INTO reviewers VALUES (?, ?)", [name, _get_timestamp()])
+        """Add a reviewer if the name is new."""
+        self._db.execute("INSERT OR IGNORE INTO reviewers VALUES (?, ?)", [name, get_timestamp()])
 
     def list_reviewer_names(self) -> list[str]:
-        """All reviewers, in the order in which they were added."""
+        """Return all reviewers, in the order in which they were added."""
         return [name for (name,) in self._db.execute("SELECT name FROM reviewers ORDER BY at, name")]
 
     def reviewers(self) -> dict[str, int]:
-        """The people who decided, with the number of their decisions that stand."""
+        """Return the number of decisions of each person, without withdrawn ones."""
         query = "SELECT reviewer, count(*) FROM decisions WHERE undone_at IS NULL GROUP BY reviewer ORDER BY reviewer"
         return dict(self._db.execute(query))
 
     # Decisions
 
-    def add_decision(self, decision: ReviewDecision, known: int | None = None) -> int:
-        """Record a decision in place of an earlier one of the same person on the item, which is kept; its number.
+    def add_decision(self, decision: ReviewDecision, known: int | None = None) -> None:
+        """Store a decision, and withdraw the earlier one of the same person on the item.
 
-        `known` is the number of earlier decisions that the person knew of, withdrawn ones included: another one on the
-        same texts is a repetition, and is deleted unless it counts for agreement.
+        `known` is the number of earlier decisions, including withdrawn ones, that the person knew of. Another decision
+        on the same texts was sent from the same page and is deleted.
         """
         key = [decision.item, decision.reviewer, decision.adjudicates]
         revealed = self.is_revealed(decision.item, decision.reviewer)
@@ -133,9 +129,9 @@ class ReviewTables(RowChecksumDatabase):
         self._db.execute(
             "UPDATE decisions SET undone_at = ?, blind = blind AND ? "
             "WHERE item = ? AND reviewer = ? AND adjudicates = ? AND undone_at IS NULL",
-            [_get_timestamp(), revealed, *key],
+            [get_timestamp(), revealed, *key],
         )
-        cursor = self._db.execute(
+        self._db.execute(
             "INSERT INTO decisions (item, reviewer, verdict, texts, accepted, comment, via, shown, adjudicates, blind, "
             "at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
@@ -149,45 +145,43 @@ class ReviewTables(RowChecksumDatabase):
                 decision.shown,
                 decision.adjudicates,
                 not revealed and not decision.adjudicates,
-                _get_timestamp(),
+                get_timestamp(),
             ],
         )
-        assert cursor.lastrowid is not None
-        # After the new one, which would get the same number otherwise.
+        # Deleted last, since otherwise the new decision would get the same number.
         self._db.executemany("DELETE FROM decisions WHERE id = ?", [[number] for number in repeated])
-        return cursor.lastrowid
 
     def _find_repeated(self, decision: ReviewDecision, known: int) -> list[int]:
-        """The numbers of decisions that stand on the same texts, less those that their maker knew of."""
+        """Return the numbers of decisions on the same texts that the reviewer did not know of."""
         since = self.list_own_decisions(decision.item, decision.reviewer)[known:]
-        standing = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
-        return [one.number for one in standing if one.number in since]
+        current = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
+        return [one.number for one in current if one.number in since]
 
     def list_own_decisions(self, item: str, reviewer: str) -> list[int]:
-        """The numbers of a reviewer's decisions on an item, in order, withdrawn ones included; no adjudications."""
+        """Return the numbers of a reviewer's decisions on an item, including withdrawn ones, without adjudications."""
         query = "SELECT id FROM decisions WHERE item = ? AND reviewer = ? AND NOT adjudicates ORDER BY id"
         return [number for (number,) in self._db.execute(query, [item, reviewer])]
 
     def undo_decision(self, decision: ReviewDecision) -> None:
-        """Withdraw a decision. It counts for agreement only if its maker has seen what others decided."""
+        """Withdraw a decision. It still counts for agreement if the reviewer has seen the decisions of others since."""
         revealed = self.is_revealed(decision.item, decision.reviewer)
         self._db.execute(
             "UPDATE decisions SET undone_at = ?, blind = blind AND ? WHERE id = ?",
-            [_get_timestamp(), revealed, decision.number],
+            [get_timestamp(), revealed, decision.number],
         )
 
     def decisions(self, item: str | None = None, *, undone: bool = False) -> Iterator[ReviewDecision]:
-        """The decisions on one item or on all, in order; with `undone`, also those that do not stand."""
+        """Return the decisions on one item or on all, in order; with `undone`, including withdrawn ones."""
         wanted = "(? OR undone_at IS NULL)" if item is None else "(? OR undone_at IS NULL) AND item = ?"
         query = f"SELECT {_COLUMNS} FROM decisions WHERE {wanted} ORDER BY id"
         return map(_build_decision, self._db.execute(query, [undone] if item is None else [undone, item]))
 
     def list_blind_decisions(self) -> Iterator[ReviewDecision]:
-        """The decisions that count for agreement: the last of each person before seeing those of others."""
+        """Return the decisions that count for agreement: each person's last one before seeing those of others."""
         return map(_build_decision, self._db.execute(f"SELECT {_COLUMNS} FROM decisions WHERE blind ORDER BY id"))
 
     def find_last_decision(self, reviewer: str, item: str | None = None) -> ReviewDecision | None:
-        """The last decision of a reviewer that stands, on an item or on any."""
+        """Return the last decision of a reviewer that is not withdrawn, on an item or on any."""
         query = (
             f"SELECT {_COLUMNS} FROM decisions WHERE reviewer = ?1 AND (?2 IS NULL OR item = ?2) "
             "AND undone_at IS NULL ORDER BY id DESC LIMIT 1"
@@ -196,7 +190,7 @@ class ReviewTables(RowChecksumDatabase):
         return _build_decision(row) if row else None
 
     def list_recent_decisions(self, reviewer: str, limit: int) -> list[ReviewDecision]:
-        """The last decisions of a reviewer that stand, the last one first; adjudications are not among them."""
+        """Return the latest decisions of a reviewer, latest first, without withdrawn ones and adjudications."""
         query = (
             f"SELECT {_COLUMNS} FROM decisions WHERE reviewer = ? AND undone_at IS NULL AND NOT adjudicates "
             "ORDER BY id DESC LIMIT ?"
@@ -204,7 +198,7 @@ class ReviewTables(RowChecksumDatabase):
         return [_build_decision(row) for row in self._db.execute(query, [reviewer, limit])]
 
     def find_earlier_decision(self, reviewer: str, item: str | None) -> ReviewDecision | None:
-        """The decision of a reviewer before that on an item, or the last one; of those that stand, no adjudications."""
+        """Return the decision of a reviewer before the one on an item, or the last one; no adjudications."""
         own = "reviewer = ?1 AND undone_at IS NULL AND NOT adjudicates"
         query = (
             f"SELECT {_COLUMNS} FROM decisions WHERE {own} "
@@ -214,60 +208,58 @@ class ReviewTables(RowChecksumDatabase):
         return _build_decision(row) if row else None
 
     def list_decided_items(self) -> dict[str, list[str]]:
-        """The reviewers of each item that has a decision that stands."""
-        found: dict[str, list[str]] = {}
+        """Return the reviewers of each item with a decision that is not withdrawn."""
+        reviewers: dict[str, list[str]] = {}
         query = "SELECT item, reviewer FROM decisions WHERE undone_at IS NULL GROUP BY item, reviewer ORDER BY min(id)"
         for item, reviewer in self._db.execute(query):
-            found.setdefault(item, []).append(reviewer)
-        return found
+            reviewers.setdefault(item, []).append(reviewer)
+        return reviewers
 
     def reveal(self, item: str, reviewer: str) -> None:
-        """Record that a reviewer was shown the decisions of others on an item."""
-        self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, _get_timestamp()])
+        """Record that a reviewer has seen the decisions of others on an item."""
+        self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, get_timestamp()])
 
     def reveal_all(self, reviewer: str) -> None:
-        """Record that a reviewer was shown all decisions that there are, withdrawn ones included."""
+        """Record that a reviewer has seen all decisions, including withdrawn ones."""
         self._db.execute(
-            "INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, _get_timestamp()]
+            "INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, get_timestamp()]
         )
 
     def is_revealed(self, item: str, reviewer: str) -> bool:
-        """Whether a reviewer was shown the decisions of others on an item."""
+        """Return whether a reviewer has seen the decisions of others on an item."""
         query = "SELECT 1 FROM reveals WHERE item = ? AND reviewer = ?"
         return self._db.execute(query, [item, reviewer]).fetchone() is not None
 
     # Slots
 
     def list_slots(self) -> Iterator[tuple[str, int, str, float]]:
-        """Item, slot, reviewer and the time until when the item is held for them; of all slots, expired ones too."""
+        """Return item, slot, reviewer and expiry of all reservations, including expired ones."""
         return iter(self._db.execute("SELECT item, slot, reviewer, expires FROM review_slots"))
 
     def take_slot(self, item: str, slot: int, reviewer: str, expires: float) -> None:
-        """Give a slot of an item to a reviewer until a time; an expired or own one is replaced."""
+        """Reserve a slot of an item for a reviewer until a time; an earlier reservation of the slot is replaced."""
         self._db.execute("INSERT OR REPLACE INTO review_slots VALUES (?, ?, ?, ?)", [item, slot, reviewer, expires])
 
     def free_slots(self, item: str, reviewer: str) -> None:
-        """Take the item out of a reviewer's hands."""
+        """Delete a reviewer's reservation of an item."""
         self._db.execute("DELETE FROM review_slots WHERE item = ? AND reviewer = ?", [item, reviewer])
 
     # Questions
 
-    def add_question(self, item: str, reviewer: str, question: str) -> int:
-        """Record what a reviewer asks about an item; its number."""
+    def add_question(self, item: str, reviewer: str, question: str) -> None:
+        """Store a question of a reviewer about an item."""
         query = "INSERT INTO questions (item, reviewer, question, at) VALUES (?, ?, ?, ?)"
-        cursor = self._db.execute(query, [item, reviewer, question, _get_timestamp()])
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+        self._db.execute(query, [item, reviewer, question, get_timestamp()])
 
     def answer_question(self, number: int, answer: str, by: str) -> None:
-        """Record the answer to a question."""
+        """Store the answer to a question."""
         self._db.execute(
             "UPDATE questions SET answer = ?, answered_by = ?, answered_at = ? WHERE id = ?",
-            [answer, by, _get_timestamp(), number],
+            [answer, by, get_timestamp(), number],
         )
 
     def questions(self, item: str | None = None) -> list[ReviewQuestion]:
-        """The questions about one item, or all that are not answered; in order."""
+        """Return the questions about one item, or all unanswered questions, in order."""
         query = "SELECT id, item, reviewer, question, answer, answered_by FROM questions WHERE {} ORDER BY id"
         if item is None:
             rows = self._db.execute(query.format("answered_at IS NULL"))
@@ -276,26 +268,26 @@ class ReviewTables(RowChecksumDatabase):
         return [ReviewQuestion(*row) for row in rows]
 
     def list_unanswered(self) -> dict[str, set[str]]:
-        """By reviewer, the items about which they ask something that is not answered."""
-        found: dict[str, set[str]] = {}
+        """Return the items with unanswered questions, by the reviewer who asked."""
+        items: dict[str, set[str]] = {}
         for reviewer, item in self._db.execute("SELECT reviewer, item FROM questions WHERE answered_at IS NULL"):
-            found.setdefault(reviewer, set()).add(item)
-        return found
+            items.setdefault(reviewer, set()).add(item)
+        return items
 
-    # What has changed
+    # Changes
 
     def stamp(self) -> tuple[int, int]:
-        """Changes whenever something is written: by other connections, and by this one."""
+        """Return a value that changes with every write, of this connection or of another."""
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(version), self._db.total_changes
 
     def read_item_keys(self, item: str | None = None) -> dict[str, tuple[str, str, tuple[object, ...]]]:
-        """Of one or all items that can be reviewed, part, subject and what changes whenever the item's state does.
+        """Return part, subject and key of one or all reviewable items; the key changes when the item's state changes.
 
-        These are the translated items, those that reviewers dropped included, in the project's order.
+        Reviewable are all translated items, including those that reviewers dropped.
         """
         one, given = ("", []) if item is None else ("AND item = ?", [item])
-        standing = dict(
+        decided = dict(
             self._db.execute(
                 f"SELECT item, group_concat(id) FROM decisions WHERE undone_at IS NULL {one} GROUP BY item", given
             )
@@ -309,18 +301,18 @@ class ReviewTables(RowChecksumDatabase):
             given,
         )
         return {
-            name: (part, subject, (stage, dropped, version, standing.get(name), is_open.get(name)))
+            name: (part, subject, (stage, dropped, version, decided.get(name), is_open.get(name)))
             for name, part, subject, stage, dropped, version in rows
         }
 
     def store_found(self, steps: int, version: str, found: str) -> None:
-        """Keep what was found of the items after so many steps."""
+        """Cache the open problems of all items, which were found after this number of steps."""
         with self.begin_transaction():
             self._db.execute("DELETE FROM found_problems")
             self._db.execute("INSERT INTO found_problems VALUES (?, ?, ?)", [steps, version, found])
 
     def load_found(self, steps: int, version: str) -> str:
-        """What was found of the items after so many steps by this version; empty if nothing was."""
+        """Return the cached open problems for this number of steps and version; empty if there are none."""
         query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
         row = self._db.execute(query, [steps, version]).fetchone()
         return str(row[0]) if row else ""
@@ -328,11 +320,11 @@ class ReviewTables(RowChecksumDatabase):
     # Outcomes
 
     def list_applied_texts(self) -> dict[str, dict[str, str]]:
-        """The texts before the review of all items that have an outcome."""
+        """Return the texts before the review of all items with an applied outcome."""
         return {item: json.loads(texts) for item, texts in self._db.execute("SELECT item, texts FROM applied")}
 
     def get_applied(self, item: str) -> AppliedOutcome | None:
-        """The outcome that an item has, if there is one."""
+        """Return the applied outcome of an item, or None."""
         query = "SELECT outcome, stage, texts, findings, accepted FROM applied WHERE item = ?"
         row = self._db.execute(query, [item]).fetchone()
         if row is None:
@@ -340,7 +332,7 @@ class ReviewTables(RowChecksumDatabase):
         return AppliedOutcome(row[0], row[1], json.loads(row[2]), json.loads(row[3]), json.loads(row[4]))
 
     def set_applied(self, item: str, applied: AppliedOutcome | None) -> None:
-        """Record the outcome that an item has; None for none."""
+        """Store the applied outcome of an item; None deletes it."""
         self._db.execute("DELETE FROM applied WHERE item = ?", [item])
         if applied is not None:
             self._db.execute(
@@ -356,7 +348,7 @@ class ReviewTables(RowChecksumDatabase):
             )
 
     def reopen(self, item: str, findings: Iterable[int], codes: Iterable[str]) -> None:
-        """Take back that findings of an item were settled, and that validation findings were accepted."""
+        """Reopen settled findings of an item, and delete accepted validation findings."""
         for number in findings:
             self._db.execute(
                 "UPDATE findings SET closed_by = NULL, closed_why = NULL, closed_at = NULL WHERE id = ?", [number]

@@ -1,6 +1,7 @@
-"""What a reviewer or adjudicator is shown: items, the queue, conflicts, progress; and texts that fit an item."""
+"""The data that reviewers and adjudicators see: items, queue, conflicts and progress; and checks of new texts."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
@@ -13,9 +14,9 @@ from tiltmeter.making.review.review_tables import ReviewQuestion
 
 @dataclass(frozen=True, slots=True)
 class ReviewProblem:
-    """What a reviewer should look at: the finding's name, a sentence, the field, and proposals, best first.
+    """A problem of an item: the finding's name, the field, a sentence, and proposals, best first.
 
-    A `warning` stays with the text, and has to be accepted by name if the text is kept as it is.
+    A problem of the kind `warning` must be accepted with a reason if the text is not changed.
     """
 
     reason: str
@@ -27,11 +28,10 @@ class ReviewProblem:
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """An item as a reviewer is shown it: source and translation of each text, and its problems.
+    """An item as a reviewer sees it: source and translation of each text, and its problems.
 
-    `names` says what a text is where its field does not: a candidate's role.
-    `shown` goes back with the decision, so that nobody decides on a text that was changed meanwhile; `decided` is the
-    reviewer's own decision that stands, `questions` are their own about the item, with the answers.
+    `shown` is a digest of the texts, sent back with the decision to detect changes. `decided` is the reviewer's current
+    decision, and `questions` are the reviewer's questions about the item. `names` has display names of fields.
     """
 
     item: str
@@ -46,7 +46,7 @@ class ReviewItem:
     names: Mapping[str, str] = dataclass_field(default_factory=dict)
 
     def name_of(self, field: str) -> str:
-        """A field in plain words.
+        """Return the display name of a field.
 
         >>> view = ReviewItem("i", "", "", {}, {}, (), "", names={"candidates[1].word": "unrelated"})
         >>> view.name_of("candidates[1].word"), view.name_of("target_term")
@@ -56,19 +56,18 @@ class ReviewItem:
 
 
 def format_field(field: str) -> str:
-    """A field of a form in plain words.
+    """Return the name of a field of a form in plain words.
 
     >>> format_field("target_term"), format_field("candidates[1].id")
     ('target term', 'candidates 2, id')
     """
-    for number in range(20):
-        field = field.replace(f"[{number}].", f" {number + 1}, ").replace(f"[{number}]", f" {number + 1}")
-    return field.replace("_", " ").replace(".", ", ")
+    counted = re.sub(r"\[(\d+)\]", lambda match: f" {int(match[1]) + 1}", field)
+    return counted.replace("_", " ").replace(".", ", ")
 
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """An item in the queue: its state, why it is there, how many people decided, and how many have it in hand."""
+    """An item in the queue: its state, the reasons for the review, and the number of decisions."""
 
     item: str
     part: str
@@ -76,57 +75,58 @@ class QueueEntry:
     state: ReviewState
     reasons: tuple[str, ...]
     decisions: int
-    in_hand: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewConflict:
-    """An item on which reviewers do not agree, with all their decisions."""
+    """An item on which reviewers disagree, with all decisions."""
 
     item: ReviewItem
     decisions: tuple[ReviewDecision, ...]
 
     @property
     def seen(self) -> str:
-        """Identifies the texts and decisions; it goes back with an adjudication, as `shown` does with a decision."""
+        """A digest of the texts and decisions, sent back with the adjudication to detect changes."""
         content = [self.item.shown, *(str(decision.number) for decision in self.decisions)]
         return hashlib.sha256(" ".join(content).encode()).hexdigest()[:16]
 
 
 class ConflictChangedError(UsageError):
-    """The decisions on an item are not those that an adjudicator was shown."""
+    """The decisions on an item have changed since the adjudicator saw them."""
 
     def __init__(self, item: str) -> None:
-        super().__init__(f"The decisions on {item} changed since they were shown, so nothing is stored; look again.")
+        super().__init__(
+            f"The decisions on {item} have changed since you opened it; nothing was stored, open it again."
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
-    """Items of the queue by state, and for each reviewer the items decided and those still to decide."""
+    """The numbers of items in the queue by state, and of decided and remaining items by reviewer."""
 
     states: dict[ReviewState, int]
     reviewers: dict[str, tuple[int, int]]
 
 
 def get_proposal_text(view: ReviewItem, field: str, number: int) -> str:
-    """The proposal with this number for a field, counted from 1."""
+    """Return the proposal with this number for a field, counted from 1."""
     proposals = [text for problem in view.problems if problem.field == field for text in problem.proposals]
     proposals = list(dict.fromkeys(proposals))
     if not 1 <= number <= len(proposals):
-        raise UsageError(f"{view.item} has {len(proposals)} proposals for {field}; there is no number {number}.")
+        raise UsageError(f"{view.item} has no proposal {number} for {field}; it has {len(proposals)}.")
     return proposals[number - 1]
 
 
 def validate_texts(view: ReviewItem, changes: Mapping[str, str]) -> None:
-    """Refuse texts that an item does not have, that are empty, or that have lost or doubled a blank."""
+    """Raise a UsageError for a field that the item does not have, an empty text, or a wrong number of blanks."""
     for field, text in changes.items():
         if field not in view.source:
             raise UsageError(f"{view.item} has no text {field!r}, only {', '.join(view.source)}.")
         if not text.strip():
-            raise UsageError(f"The text {view.name_of(field)} of {view.item} would be empty.")
+            raise UsageError(f"The text {view.name_of(field)} of {view.item} is empty; write a text, or drop the item.")
         blanks = view.source[field].count(BLANK)
         if text.count(BLANK) != blanks:
             raise UsageError(
-                f"The text {view.name_of(field)} of {view.item} has {BLANK} {text.count(BLANK)} times, and its source "
+                f"The text {view.name_of(field)} of {view.item} contains {BLANK} {text.count(BLANK)} times, its source "
                 f"{blanks} times."
             )

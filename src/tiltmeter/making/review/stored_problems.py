@@ -1,7 +1,7 @@
-"""The open problems of a project's items, kept in its database, so that a review of thousands of items opens at once.
+"""The cache of a project's open problems in its database, so that a review of thousands of items opens quickly.
 
-What was found of an item holds as long as no step of the project was run and nothing about the item was changed; `key`
-is what changes with it (`item_keys`).
+It is valid until a step of the project is run; the problems of an item are valid until its key (`read_item_keys`)
+changes.
 """
 
 import json
@@ -12,11 +12,9 @@ from tiltmeter import __version__
 from tiltmeter.making.open_problems import OpenProblem
 from tiltmeter.making.project_store import ProjectStore
 
-FoundProblems = Mapping[str, tuple[str, list[OpenProblem]]]
-
 
 def format_key(key: tuple[object, ...]) -> str:
-    """A key as text.
+    """Format a key as JSON.
 
     >>> format_key(("translated", None, 1, "3,4", None))
     '["translated", null, 1, "3,4", null]'
@@ -27,13 +25,13 @@ def format_key(key: tuple[object, ...]) -> str:
 def store_problems(
     store: ProjectStore, keys: Mapping[str, tuple[object, ...]], problems: Mapping[str, Sequence[OpenProblem]]
 ) -> None:
-    """Keep what was found of all items now."""
+    """Cache the current problems of all items."""
     found = {item: [format_key(key), list(map(asdict, problems.get(item, ())))] for item, key in keys.items()}
     store.store_found(store.count_steps(), __version__, json.dumps(found, ensure_ascii=False))
 
 
-def load_problems(store: ProjectStore) -> FoundProblems:
-    """What was found of items, with their keys then; empty if a step or another version came since."""
+def load_problems(store: ProjectStore) -> dict[str, tuple[str, list[OpenProblem]]]:
+    """Return the cached key and problems of each item; empty if a step was run or the version changed since."""
     text = store.load_found(store.count_steps(), __version__)
     found = json.loads(text) if text else {}
     return {

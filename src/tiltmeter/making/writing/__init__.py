@@ -1,1 +1,1 @@
-"""Items that people write: plans and quotas, checks, and their ratings."""
+"""Items that people write: plans with quotas, checks, and ratings."""

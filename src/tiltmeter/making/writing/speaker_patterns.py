@@ -1,7 +1,7 @@
-"""Whether a source sentence is in the first person, and whether it shows the gender of its speaker.
+"""Detect whether a source sentence is in the first person, and whether it shows the gender of its speaker.
 
-The patterns are data, `speakers/xx.toml`. They find the common ways, not all; what they find is queued for people. A
-language without a file is not checked, which is said. Languages with rules of the speaker's gender use these.
+The patterns in `speakers/xx.toml` find common cases, not all. Languages with rules for the speaker's gender use these
+rules instead.
 """
 
 import re
@@ -17,7 +17,7 @@ _KEYS = ("first_person", "openings", "articles", "article_optional", "nouns", "p
 
 @dataclass(frozen=True, slots=True)
 class SpeakerPatterns:
-    """The patterns of a language: of the first person, and of a speaker whose gender is shown."""
+    """The patterns of a language for the first person and for a speaker whose gender is visible."""
 
     first_person: tuple[re.Pattern[str], ...]
     gendered: tuple[re.Pattern[str], ...]
@@ -25,7 +25,7 @@ class SpeakerPatterns:
 
 @cache
 def load_speaker_patterns(language: str) -> SpeakerPatterns | None:
-    """The patterns of a language; None if there is no file."""
+    """Return the patterns of a language; None if there is no file."""
     resource = files("tiltmeter.making.writing").joinpath("speakers", f"{language.split('-')[0].lower()}.toml")
     if not resource.is_file():
         return None
@@ -48,7 +48,7 @@ def _join_alternatives(words: tuple[str, ...]) -> str:
 
 
 def is_first_person(sentence: str, language: str) -> bool | None:
-    """Whether a sentence is in the first person singular; None if there are no patterns for the language.
+    """Return whether a sentence is in the first person singular; None if the language has no patterns.
 
     >>> is_first_person("I cooked dinner.", "en"), is_first_person("They cooked dinner.", "en")
     (True, False)
@@ -60,7 +60,7 @@ def is_first_person(sentence: str, language: str) -> bool | None:
 
 
 def find_gender_cue(sentence: str, language: str) -> str | None:
-    """The words by which a sentence shows the gender of its speaker; empty if it is neutral, None if nothing can tell.
+    """Return the words that show the gender of the speaker; empty if there are none, None if the language is unknown.
 
     >>> find_gender_cue("As a young woman, I was shy.", "en"), find_gender_cue("I called a woman.", "en")
     ('As a young woman', '')

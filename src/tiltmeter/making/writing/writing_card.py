@@ -1,4 +1,4 @@
-"""The part of the data card about written items: who wrote how many, who rated them, and how well raters agree."""
+"""The section of the data card about written items: writers, subjects, raters and their agreement."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from tiltmeter.making.writing.written_items import count_written, load_writing_p
 
 
 def render_writing_section(project: Project) -> str:
-    """Writers, subjects and ratings as Markdown; empty for a project of translations."""
+    """Return the section as Markdown; empty for a project of translations."""
     if project.settings.system != WRITTEN:
         return ""
     plan, counts = load_writing_plan(project), count_written(project)
@@ -20,7 +20,7 @@ def render_writing_section(project: Project) -> str:
         by_writer[writer] += count
         by_subject[subject] += count
     lines = [f"- {writer} wrote {count:,} items" for writer, count in by_writer.items()]
-    lines += ["", "| subject | side | written | includes |", "| --- | --- | --- | --- |"]
+    lines += ["", "| subject | side | items | sub-stereotypes |", "| --- | --- | --- | --- |"]
     for entry in plan.subjects:
         name = entry.name if entry.key == entry.name else f"{entry.key} {entry.name}"
         lines.append(f"| {name} | {entry.side} | {by_subject[entry.key]:,} | {', '.join(entry.sub)} |")
@@ -32,7 +32,7 @@ def _describe_ratings(project: Project) -> list[str]:
     rating = load_rating(project)
     results = rating.compute_results()
     if not results.raters:
-        return ["", "No person has rated these items."]
+        return ["", "Nobody has rated these items."]
     lines = ["", "Ratings:", ""]
     lines += [f"- {rater}: {count:,} ratings" for rater, count in results.raters.items()]
     for task in rating.plan.tasks:

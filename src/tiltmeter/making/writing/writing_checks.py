@@ -1,4 +1,4 @@
-"""Checks of written GEST items: in the first person, neutral in the source, gendered in the target."""
+"""Checks of written GEST items: first person, no gender in the source language, a gender in the target language."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,18 +12,18 @@ from tiltmeter.making.writing.speaker_patterns import find_gender_cue, is_first_
 
 
 def check_written_item(project: Project, item: str, form: str, texts: Mapping[str, str]) -> list[RepairFinding]:
-    """What is wrong with a written item; `list_missing_checks` has what cannot be told."""
+    """Return the problems of a written item; `list_missing_checks` lists the checks that cannot be made."""
     source, language = project.settings.source_language, project.settings.language
-    found: Iterator[tuple[str, str, str]] = iter(())
+    problems: Iterator[tuple[str, str, str]] = iter(())
     if form == "gest":
-        found = _find_gest_problems(texts, source, language)
+        problems = _find_gest_problems(texts, source, language)
     elif form == GENDERED_PAIRS:
-        found = _find_pair_problems(texts, language)
-    return [RepairFinding(item, field, rule, "open", reason, texts.get(field, "")) for field, rule, reason in found]
+        problems = _find_pair_problems(texts, language)
+    return [RepairFinding(item, field, rule, "open", reason, texts.get(field, "")) for field, rule, reason in problems]
 
 
 def list_missing_checks(settings: ProjectSettings) -> list[str]:
-    """The checks that are not made of the items of a project, since there are no patterns or rules for a language."""
+    """Return a sentence for each check that cannot be made, since a language has no patterns or rules."""
     source, language = settings.source_language, settings.language
     missing = []
     if settings.form == "gest":
@@ -35,7 +35,7 @@ def list_missing_checks(settings: ProjectSettings) -> list[str]:
             missing.append(f"whether translations show the gender of the speaker: there are no rules for {language!r}")
     elif settings.form == GENDERED_PAIRS and language not in LANGUAGES:
         missing.append(f"whether the speakers of a pair are a man and a woman: there are no rules for {language!r}")
-    return [f"Not checked: {what}." for what in missing]
+    return [f"Not checked: {check}." for check in missing]
 
 
 def _find_gest_problems(texts: Mapping[str, str], source: str, language: str) -> Iterator[tuple[str, str, str]]:
@@ -45,18 +45,18 @@ def _find_gest_problems(texts: Mapping[str, str], source: str, language: str) ->
     if cue := find_gender_cue(sentence, source):
         yield "sentence", "gender-in-source", f"The sentence shows the gender of the speaker: {cue}."
     if not translation:
-        yield TRANSLATION, "no-translation", "There is no translation that shows a gender."
+        yield TRANSLATION, "no-translation", "The translation is missing."
     elif language in LANGUAGES and find_speaker_gender(translation, language) is None:
-        yield TRANSLATION, "no-gender-in-target", "The translation shows no gender of the speaker."
+        yield TRANSLATION, "no-gender-in-target", "The translation does not show the gender of the speaker."
 
 
 def _find_pair_problems(texts: Mapping[str, str], language: str) -> Iterator[tuple[str, str, str]]:
     male, female = texts.get("male", ""), texts.get("female", "")
     if reason := find_rejection_reason(male, female):
-        yield "female", "not-a-pair", f"They are not a pair: {reason}."
+        yield "female", "not-a-pair", f"The sentences are not a pair: {reason}."
     if language in LANGUAGES:
         for field, gender in (("male", "masculine"), ("female", "feminine")):
             found = find_speaker_gender(texts.get(field, ""), language)
             if found != gender:
-                shown = f"is {found}" if found else "shows no gender"
-                yield field, "other-gender", f"The speaker of the sentence {shown}, and should be {gender}."
+                actual = found or "not visible"
+                yield field, "other-gender", f"The gender of the speaker should be {gender}, but is {actual}."

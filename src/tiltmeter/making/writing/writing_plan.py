@@ -1,4 +1,4 @@
-"""`writing.toml`: who writes, how many items, and about what: stereotypes with their side and sub-stereotypes."""
+"""`writing.toml`: the writers, their quotas, and the subjects to write about."""
 
 import json
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ _SIDES: tuple[Side, ...] = ("feminine", "masculine")
 
 @dataclass(frozen=True, slots=True)
 class WritingSubject:
-    """What items are written about: a stereotype with its side and sub-stereotypes, or a target.
+    """A subject to write about: a stereotype with its side and sub-stereotypes, or a target.
 
-    `key` is the number of a stereotype, or the name of a target; `quota` the items that each writer should write.
+    `key` is the number of a stereotype or the name of a target; `quota` is the number of items for each writer.
     """
 
     key: str
@@ -36,23 +36,23 @@ class WritingPlan:
     subjects: tuple[WritingSubject, ...]
 
     def subject(self, key: str) -> WritingSubject:
-        """The subject with this number or name."""
+        """Return the subject with this number or name."""
         for subject in self.subjects:
             if key.strip().casefold() in (subject.key.casefold(), subject.name.casefold()):
                 return subject
         known = ", ".join(subject.key for subject in self.subjects)
-        raise UsageError(f"{key!r} is not what {WRITING_FILE} asks for; it names {known}.")
+        raise UsageError(f"{key!r} is not a subject in {WRITING_FILE}; choose from {known}.")
 
     def writer(self, name: str) -> str:
-        """The writer's name as it is in the plan."""
+        """Return the writer's name as it is spelled in the plan."""
         for known in self.writers:
             if known.casefold() == name.strip().casefold():
                 return known
-        raise UsageError(f"{name!r} is not one of the `writers` in {WRITING_FILE}; add them there.")
+        raise UsageError(f"{name!r} is not one of the `writers` in {WRITING_FILE}; add the name there.")
 
 
 def read_writing_plan(path: Path, form: str) -> WritingPlan:
-    """The plan in a file."""
+    """Read a plan from a TOML file."""
     if not path.is_file():
         raise UsageError(f"{path.parent} is not a project of written items: it has no {path.name}.")
     table = read_toml(path)
@@ -61,10 +61,10 @@ def read_writing_plan(path: Path, form: str) -> WritingPlan:
     subjects = tuple(_parse_subject(entry, quota, form) for entry in table.tables("subjects"))
     plan = WritingPlan(table.texts("writers"), subjects)
     if not plan.subjects:
-        raise DataError(f"{path} has no [[subjects]] to write about.")
+        raise DataError(f"{path} has no [[subjects]]; add at least one.")
     keys = [subject.key for subject in plan.subjects]
     if repeated := [key for key in keys if keys.count(key) > 1]:
-        raise DataError(f"{path} has the subject {repeated[0]} twice.")
+        raise DataError(f"{path} has the subject {repeated[0]} twice; remove one of them.")
     return plan
 
 
@@ -82,23 +82,23 @@ def _parse_subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
         raise table.error("side", "feminine or masculine")
     if number in STEREOTYPES and side != (known := get_gest_side(number)):
         raise DataError(
-            f"{table.path}: stereotype {number} is one of GEST's, and {known}; give one of your own a number from 17."
+            f"{table.path}: stereotype {number} is one of GEST's and is {known}; use numbers from 17 for your own."
         )
     return WritingSubject(str(number), name, quota, side, sub)
 
 
 def build_default_plan(form: str, quota: int) -> str:
-    """A plan to be edited: of GEST forms with the sixteen stereotypes, of others with one subject."""
+    """Return a plan to edit: with the sixteen stereotypes for GEST forms, with one subject for others."""
     lines = [
-        "# Who writes, how many items each of them for each subject, and about what.",
+        '# The writers, for example ["Ana", "Eva"], and the number of items that each writes for each subject.',
         "writers = []",
         f"quota = {quota}",
     ]
     if form in ("gest", "gendered-pairs"):
-        lines += ["", "# Stereotypes of your own have numbers from 17. `sub` lists what belongs to a stereotype."]
+        lines += ["", "# Your own stereotypes have numbers from 17. `sub` lists the sub-stereotypes of a stereotype."]
         for number, name in STEREOTYPES.items():
             lines += ["", "[[subjects]]", f"number = {number}", f"name = {json.dumps(name)}"]
             lines += [f'side = "{get_gest_side(number)}"', "sub = []"]
     else:
-        lines += ["", "# The targets to write about; `quota` may be set for each.", "[[subjects]]", 'name = "cook"']
+        lines += ["", "# The targets to write about; each may have its own `quota`.", "[[subjects]]", 'name = "cook"']
     return "\n".join(lines) + "\n"

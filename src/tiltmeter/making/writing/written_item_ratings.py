@@ -1,4 +1,4 @@
-"""Ratings of written items: what raters see of them, what they propose, and dropping what they are against."""
+"""Ratings of written items: the units that raters see, their proposals, and dropping rejected items."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,12 +16,12 @@ from tiltmeter.making.rating.rating_plan import RATING_FILE, read_rating_plan
 from tiltmeter.making.rating.rating_tables import RatingUnit
 from tiltmeter.making.writing.writing_plan import WRITING_FILE, read_writing_plan
 
-# The finding that holds what a rater proposes.
+# The rule of findings that contain a rater's proposal.
 PROPOSED = "proposed-by-rater"
 
 _GEST_RATING = """\
-# What raters are asked about each item, and when it is kept. GEST's rule: where the first rater is against an item in
-# either task, a second one decides. For k of n raters, set `second_decides = false`, `raters` and `agree`.
+# Questions about each item. GEST's rule for keeping it: if the first rater is against an item in either task, a second
+# rater decides. For k of n raters, set `second_decides = false`, `raters` and `agree`.
 second_decides = true
 
 [[tasks]]
@@ -40,7 +40,7 @@ label_shown = true
 keep = [4, 5]
 """
 _OTHER_RATING = """\
-# What raters are asked about each item, and when it is kept: `agree` of `raters` have to be for it.
+# Questions about each item. It is kept if `agree` of `raters` are in favour.
 raters = 5
 agree = 3
 
@@ -55,12 +55,12 @@ keep = [4, 5]
 
 
 def build_rating_plan(form: str) -> str:
-    """A plan to be edited: that of GEST for its forms, three of five raters for others."""
+    """Return a plan to edit: GEST's plan for GEST forms, three of five raters for others."""
     return _GEST_RATING if form in ("gest", "gendered-pairs") else _OTHER_RATING
 
 
 def build_rating_units(project: Project) -> list[RatingUnit]:
-    """The written items as raters see them: texts, with the stereotype or target as the label."""
+    """Return the written items as units, with the stereotype or target as the label."""
     path = project.folder / WRITING_FILE
     plan, texts = read_writing_plan(path, project.settings.form), project.store.texts("text")
     subjects = {subject.key: subject for subject in plan.subjects}
@@ -68,20 +68,18 @@ def build_rating_units(project: Project) -> list[RatingUnit]:
     units = []
     for entry in project.store.items():
         if entry.subject not in subjects:
-            raise DataError(
-                f"{path} no longer names the subject {entry.subject}, which {entry.id} is about; put it back."
-            )
+            raise DataError(f"{path} has no subject {entry.subject}, but the item {entry.id} needs it; add it again.")
         subject = subjects[entry.subject]
         label = ": ".join(filter(None, (subject.name, ", ".join(subject.sub))))
-        shown = {field: text for field, text in texts.get(entry.id, {}).items() if field != TRANSLATION}
+        rated_texts = {field: text for field, text in texts.get(entry.id, {}).items() if field != TRANSLATION}
         writer = project.store.list_history(entry.id)[0].by
-        units.append(RatingUnit(entry.id, shown, label, fitting[subject.side], facts={"writer": writer}))
+        units.append(RatingUnit(entry.id, rated_texts, label, fitting[subject.side], facts={"writer": writer}))
     return units
 
 
 @contextmanager
 def open_rating(folder: Path) -> Iterator[RatingSession]:
-    """The rating of a project's written items, or of a sample."""
+    """Open the rating session of a project's written items, or of a sample."""
     if not (folder / SETTINGS).exists():
         rating = open_sample(folder)
         with rating.store:
@@ -89,16 +87,15 @@ def open_rating(folder: Path) -> Iterator[RatingSession]:
         return
     with open_project(folder) as project:
         if project.settings.system != WRITTEN:
-            raise UsageError(f"The items of {folder} are translated; `tiltmeter make review` is for them.")
+            raise UsageError(f"The items of {folder} are translated; use `tiltmeter make review` instead.")
         yield load_rating(project)
 
 
 def load_rating(project: Project) -> RatingSession:
-    """The rating of an open project, with the items as they are now."""
+    """Return the rating session of an open project, with the current items as units."""
     plan = read_rating_plan(project.folder / RATING_FILE)
 
     def propose(unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
-        """Queue the texts for review, beside what other raters propose."""
         reason = f"{rater} proposes another text{f': {comment}' if comment else '.'}"
         return [
             project.store.add_finding(
@@ -114,18 +111,18 @@ def load_rating(project: Project) -> RatingSession:
 
 
 def drop_rejected(folder: Path) -> int:
-    """Drop the items that raters are against, by the rule of the plan, in one transaction; how many."""
+    """Drop the items that raters rejected by the rule of the plan; return their number."""
     if not (folder / SETTINGS).exists():
-        raise UsageError(f"{folder} is not a project, so there is nothing to drop.")
+        raise UsageError(f"{folder} is not a project; the units of a sample cannot be dropped.")
     with open_project(folder) as project, lock_project(folder):
         rating = load_rating(project)
         rejected = [unit for unit, outcome in rating.compute_results().outcomes.items() if outcome == "drop"]
         comments: dict[str, list[str]] = {}
         for given in project.store.list_ratings():
-            said = f"{given.rater}, {given.task} {given.step} {given.comment}".strip()
-            comments.setdefault(given.unit, []).append(said)
+            summary = f"{given.rater}, {given.task} {given.step} {given.comment}".strip()
+            comments.setdefault(given.unit, []).append(summary)
         with project.store.begin_transaction():
             for item in rejected:
-                why = f"raters are against it ({'; '.join(comments.get(item, ()))})"
+                why = f"rejected by raters ({'; '.join(comments.get(item, ()))})"
                 project.store.drop(item, step="rating", by="the rating", why=why)
     return len(rejected)

@@ -1,8 +1,4 @@
-"""Items written by people: writers with quotas, checks of what they write, and ratings by others.
-
-GEST was made like this: five writers wrote fifty English sentences for each of sixteen stereotypes, which others rated
-without seeing the stereotype, and then with it.
-"""
+"""Projects of items that people write, as GEST's authors did: five writers, fifty sentences for each stereotype."""
 
 import json
 from collections import Counter
@@ -22,8 +18,9 @@ from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.item_makers import TRANSLATION, WRITTEN
 from tiltmeter.making.project import Project, validate_new_folder, write_project
 from tiltmeter.making.project_settings import ProjectSettings
-from tiltmeter.making.project_store import ProjectItem, get_timestamp
+from tiltmeter.making.project_store import ProjectItem
 from tiltmeter.making.rating.rating_plan import RATING_FILE
+from tiltmeter.making.timestamp import get_timestamp
 from tiltmeter.making.writing.writing_checks import check_written_item
 from tiltmeter.making.writing.writing_plan import (
     WRITING_FILE,
@@ -37,9 +34,9 @@ from tiltmeter.making.writing.written_item_ratings import build_rating_plan
 
 @dataclass(frozen=True, slots=True)
 class WrittenText:
-    """What somebody wrote: its place in a file, the subject, and the fields of the form's JSONL.
+    """A text to add: its place in a file, its subject, and the fields of the form without id, language and subject.
 
-    Id, language and subject are set when it is stored; of a GEST sentence, `translation` is among the values.
+    The values of a GEST sentence include `translation`.
     """
 
     place: str
@@ -49,7 +46,7 @@ class WrittenText:
 
 @dataclass(frozen=True, slots=True)
 class WrittenItem:
-    """A written item as it was stored, and what the checks found; `is_new` is false if it was there before."""
+    """The id of a stored item, and the findings of the checks; `is_new` is false if it was stored before."""
 
     item: str
     findings: list[RepairFinding]
@@ -59,16 +56,16 @@ class WrittenItem:
 def create_written_project(
     folder: Path | str, form: str, *, language: str, source_language: str = "en", quota: int = 50
 ) -> Project:
-    """Start a project of items that people write; the settings are written last.
+    """Start a project of items that people write.
 
-    GEST sentences are written in the source language, with a translation into `language`, in which they show a gender;
-    items of other forms are written in `language`.
+    GEST sentences are written in the source language, with a translation into `language` that shows a gender; items of
+    other forms are written in `language`.
     """
     folder, name = Path(folder), get_form(form).name
     validate_new_folder(folder)
     for code in (language, source_language):
         if not is_language_code(code):
-            raise UsageError(f"{code!r} is not a language code such as de or pt-BR.")
+            raise UsageError(f"{code!r} is not a language code; use a code such as de or pt-BR.")
     settings = ProjectSettings(
         source=WRITTEN,
         source_language=source_language if name == "gest" else language,
@@ -85,12 +82,12 @@ def create_written_project(
 
 
 def load_writing_plan(project: Project) -> WritingPlan:
-    """Who writes about what."""
+    """Return the writing plan of a project."""
     return read_writing_plan(project.folder / WRITING_FILE, project.settings.form)
 
 
 def add_written_item(project: Project, writer: str, about: str, values: Mapping[str, object]) -> WrittenItem:
-    """Store an item that somebody wrote; see `add_written_items`."""
+    """Store one written item; see `add_written_items`."""
     try:
         return add_written_items(project, writer, [WrittenText("", about, values)])[0]
     except DataError as error:
@@ -98,9 +95,9 @@ def add_written_item(project: Project, writer: str, about: str, values: Mapping[
 
 
 def add_written_items(project: Project, writer: str, texts: Iterable[WrittenText]) -> list[WrittenItem]:
-    """Store items that somebody wrote, all of them or none; what the checks find is queued for review.
+    """Store the items of a writer, all or none; the findings of the checks are queued for review.
 
-    An item that the same person has written about the same subject before is not stored again.
+    An item is not stored again if the same writer has already written it about the same subject.
     """
     plan = load_writing_plan(project)
     name = plan.writer(writer)
@@ -111,12 +108,13 @@ def add_written_items(project: Project, writer: str, texts: Iterable[WrittenText
             try:
                 done.append(_add_item(project, plan, name, text, earlier))
             except UsageError as error:
-                raise DataError(f"{text.place}: {error} Nothing is stored." if text.place else str(error)) from error
+                message = f"{text.place}: {error} No item was stored." if text.place else str(error)
+                raise DataError(message) from error
     return done
 
 
 def _find_earlier_items(project: Project, writer: str) -> dict[tuple[str, str], str]:
-    """The items that a writer has written, by subject and line of JSONL without the id."""
+    """Return the ids of a writer's items, by subject and line of JSONL without the id."""
     return {
         (entry.subject, _without_id(entry.original, entry.id)): entry.id
         for entry in project.store.items(dropped=None)
@@ -136,7 +134,8 @@ def _add_item(
     known = [key for key in form.keys if key not in ("id", "language")]
     if unknown := [key for key in fields if key not in known]:
         also = [TRANSLATION] if form.name == "gest" else []
-        raise UsageError(f"An item of the form {form.name} has no {unknown[0]!r}, only {', '.join([*known, *also])}.")
+        fields_of_form = ", ".join([*known, *also])
+        raise UsageError(f"Items of the form {form.name} have no field {unknown[0]!r}, only {fields_of_form}.")
     fields |= _build_subject_fields(form, subject, str(fields.get("sub_stereotype", "")))
     item_id = f"w-{len(project.store.items(dropped=None)) + 1}"
     read = form.from_json({"id": item_id, "language": project.settings.source_language, **fields})
@@ -145,13 +144,13 @@ def _add_item(
     if read.values is not None and not problems:
         item, problems = build_item(read.values)
     if item is None or problems:
-        raise UsageError(f"This is not an item of the form {form.name}: {problems[0].message}.")
+        raise UsageError(f"The item is not a valid {form.name} item: {problems[0].message}.")
     line = format_line(item)
     key = (subject.key, _without_id(line, item_id))
     if key in earlier:
         return WrittenItem(earlier[key], [], is_new=False)
     earlier[key] = item_id
-    project.store.append_item(ProjectItem(item_id, form.part_of(item) or "", subject.key, line, line))
+    project.store.add_items([ProjectItem(item_id, form.part_of(item) or "", subject.key, line, line)])
     texts = {wanted.field: wanted.text for wanted in project.maker.wanted(item)}
     if TRANSLATION in texts:
         texts[TRANSLATION] = str(text.values.get(TRANSLATION, "")).strip()
@@ -164,19 +163,19 @@ def _add_item(
 
 
 def _build_subject_fields(form: Form[Any], subject: WritingSubject, sub: str) -> dict[str, object]:
-    """The fields of an item that say what it is about; a sub-stereotype has to be one that the plan lists."""
+    """Return the fields of an item for its subject; raise a UsageError if the plan does not list the sub-stereotype."""
     if "stereotype" not in form.keys:
         return {form.subject: subject.key}
     if sub and sub not in subject.sub:
-        listed = f"its `sub` names {', '.join(subject.sub)}" if subject.sub else "it has no `sub`"
-        raise UsageError(f"{sub!r} is no sub-stereotype of {subject.key} in {WRITING_FILE}: {listed}.")
+        listed = f"choose from {', '.join(subject.sub)}" if subject.sub else "its `sub` is empty"
+        raise UsageError(f"{sub!r} is not a sub-stereotype of {subject.key} in {WRITING_FILE}; {listed}.")
     number = int(subject.key)
     own = {} if number in STEREOTYPES else {"side": subject.side, "stereotype_name": subject.name}
     return {form.subject: number, **own}
 
 
 def count_written(project: Project) -> Counter[tuple[str, str]]:
-    """How many items each writer has written about each subject, those dropped since included."""
+    """Count the items of each writer about each subject, including dropped ones."""
     counts: Counter[tuple[str, str]] = Counter()
     for entry in project.store.items(dropped=None):
         counts[project.store.list_history(entry.id)[0].by, entry.subject] += 1
