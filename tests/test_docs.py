@@ -144,6 +144,7 @@ def test_public_names_exist(page: Path) -> None:
         "comparing",
         "forms",
         "training",
+        "options",
         "testing",
     }
 
@@ -184,7 +185,7 @@ def test_folders_and_modules_of_the_architecture_page_exist() -> None:
     paths = {
         path
         for path in re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", text)
-        if (path.count("/") > 1 or ".py" in path) and path != "models/myserver.py"  # a name for a new module
+        if (path.count("/") > 1 or ".py" in path) and path not in ("models/myserver.py", "gender/xx.py")  # names for new modules
     }
     assert len(paths) > 15
     assert {path for path in paths if not any((ROOT / base / path).exists() for base in ("", "src/tiltmeter"))} == set()

@@ -9,9 +9,8 @@ from tiltmeter.runs.manifest import ModelEntry
 def describe_models(entries: Iterable[ModelEntry]) -> list[str]:
     """Return the notes on models, from their entries in the manifest.
 
-    >>> from tiltmeter.runs.manifest import ModelEntry >>> describe_models([ModelEntry(name="m", kind="causal",
-    chat_template=True)])[0] 'm is an instruct model, measured as a plain language model; to use its chat template, add
-    `chat:` or --chat-template.'
+    >>> describe_models([ModelEntry(name="m", kind="causal", chat_template=True)])[0].partition(",")[0]
+    'm is an instruct model'
     """
     return [note for entry in entries for note in _list_notes(entry)]
 
