@@ -344,7 +344,7 @@ def test_a_limit_at_the_ideal_is_passed_by_chance_alone() -> None:
 def test_rules_that_are_not_about_bias_have_no_such_probability() -> None:
     (verdict,) = check(RUN, [rule("min", "stereoset.LMS 10")])
     assert (verdict.even, verdict.needed, list_notes([verdict])) == (None, None, [])
-    assert "even passes" in printed([verdict])
+    assert "unbiased passes" in printed([verdict])
 
 
 def test_an_equally_biased_model_passes_a_baseline_with_a_probability() -> None:
