@@ -1,11 +1,10 @@
-"""The scores released with GEST give the numbers printed in its tables, on the scale on which they were printed."""
+"""The scores released with GEST give the printed numbers of its tables, on the published scale."""
 
 import csv
 import math
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from itertools import combinations
 from pathlib import Path
 from statistics import NormalDist, fmean, pstdev
 
@@ -17,14 +16,14 @@ from tiltmeter.measures.records import Record
 from tiltmeter.measures.winobias import compute_validity
 from tiltmeter.runs.prediction_run import score_predictions
 
-# The released names, and those in Tables 9 (masked models) and 10 (causal ones, whose templates count from 1 there).
+# Released names, with the table (9: masked models, 10: causal models), the printed name and the offset of templates.
 MODELS = {
     "english_mlm/bert-base-uncased": ("9", "bert-base", 0),
     "english_mlm/xlm-roberta-base": ("9", "xlm-roberta-base", 0),
     "english_glm/gpt2": ("10", "gpt2", 2),
     "english_glm/phi-1": ("10", "phi-1", 2),
 }
-# Where an end of the printed interval is more than 0.01 away: the released one is made of 1,000 unseeded resamples.
+# Printed intervals with an end more than 0.01 away, because they are based on 1,000 unseeded resamples.
 NOISY = {("phi-1", 4, 3), ("phi-1", 4, 6), ("phi-1", 4, 14)}
 
 
@@ -55,7 +54,7 @@ def folder(mirror: Path) -> Path:
 
 
 def printed(name: str) -> Iterator[tuple[tuple[str, int, int], "pd.Series[float]"]]:
-    """The rows of a model: (its name, the template, the stereotype) and what is printed."""
+    """Yield name, template and stereotype of each row of a model, with the printed row."""
     table, system, offset = MODELS[name]
     rows = tables()
     for _, row in rows[(rows["table"] == table) & (rows["system"] == system)].iterrows():
@@ -91,7 +90,7 @@ def test_and_the_printed_intervals(name: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_printed_intervals_are_off_by_no_more_than_their_own_noise(name: str, folder: Path) -> None:
-    """The released ends are m ± z s, with the mean m and the spread s of 1,000 resampled means: both are noisy."""
+    """The released ends are m ± z s, with the noisy mean m and standard deviation s of 1,000 resampled means."""
     scores = scored(folder, name)
     z = NormalDist().inv_cdf(0.975)
     for (_, template, stereotype), row in printed(name):
@@ -105,7 +104,7 @@ def test_the_printed_intervals_are_off_by_no_more_than_their_own_noise(name: str
 
 
 def test_the_defined_rates_are_not_the_printed_ones(folder: Path) -> None:
-    """What the log-base slip does, in one number: g_s of bert-base-uncased, the mean over the templates."""
+    """g_s of bert-base-uncased, the mean over templates, as published with the wrong base and as defined."""
     found = measured(folder, "english_mlm/bert-base-uncased")
     assert f"{found['g_s as published', 'overall', 'all'].value:.3f}" == "1.166"
     assert f"{found['g_s', 'overall', 'all'].value:.3f}" == "1.426"
@@ -128,20 +127,6 @@ def log_rates() -> dict[tuple[str, str, str], "np.ndarray[tuple[int], np.dtype[n
         (str(table), str(system), str(template)): np.log(some["value"].to_numpy())
         for (table, system, template), some in rows.groupby(["table", "system", "template"])
     }
-
-
-def test_the_mean_correlations_of_the_paper_are_those_of_log_rates() -> None:
-    """Section 4.2.3: 0.87 between the templates of a model, 0.83 between models in the same template."""
-    logs = log_rates()
-    templates, models = [], []
-    for (one, mine), (other, yours) in combinations(logs.items(), 2):
-        correlation = float(np.corrcoef(mine, yours)[0, 1])
-        if one[:2] == other[:2]:
-            templates.append(correlation)
-        elif (one[0], one[2]) == (other[0], other[2]):
-            models.append(correlation)
-    assert f"{np.mean(templates):.2f}" == "0.87"
-    assert f"{np.mean(models):.2f}" == "0.83"
 
 
 def test_the_predictive_validity_of_the_paper(mirror: Path) -> None:

@@ -1,4 +1,4 @@
-"""The catalogue says how many items a data set has, without reading it: as many as there are."""
+"""The item counts in the catalogue are those of the released files."""
 
 from collections import Counter
 from pathlib import Path

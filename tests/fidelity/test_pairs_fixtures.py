@@ -1,7 +1,7 @@
-"""The numbers that the released code of Steinborn et al. gives on two tiny models, in ten languages and on CrowS-Pairs.
+"""Scores of two tiny models equal those of the released code of Steinborn et al., in ten languages and on CrowS-Pairs.
 
-That code works in float32 throughout. On these two models, which are never nearly certain, it is right; the last tests
-show where it is not, on the same model made sure of itself.
+That code computes in float32. It is accurate on these models, because their probabilities are never close to 1. The
+last tests show where it is inaccurate, on the same model with larger logits.
 """
 
 import copy
@@ -64,8 +64,8 @@ def test_scores_equal_those_of_the_released_code(name: str, language: str, fixtu
             assert ours["b_s_jsd"] == numbers["b_s_jsd"], pair
 
 
-def sure_of_itself(model: Any, scale: float) -> Any:
-    """The same model with larger logits."""
+def with_larger_logits(model: Any, scale: float) -> Any:
+    """Return a copy of the model with larger logits."""
     model = copy.deepcopy(model)
     with torch.no_grad():
         for parameter in model.cls.predictions.transform.LayerNorm.parameters():
@@ -75,14 +75,14 @@ def sure_of_itself(model: Any, scale: float) -> Any:
 
 
 def as_released(logits: torch.Tensor, token: int) -> float:
-    """The distance as the paper's Eq. 3 has it, in float32."""
+    """Return the distance of the paper's Eq. 3, in float32."""
     p = torch.softmax(logits, dim=-1)[token]
     return float(torch.sqrt((p * torch.log2(p) - (p + 1) * torch.log2(p + 1) + 2) / 2))
 
 
 @torch.no_grad()
 def distances(model: Any, questions: tuple[Question, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The distance of each token in double precision, and as the released code has it."""
+    """Return the distance of each token in double precision, and as in the released code."""
     double = copy.deepcopy(model).double()
     exact, released = [], []
     for question in questions:
@@ -99,7 +99,7 @@ def distances(model: Any, questions: tuple[Question, ...]) -> tuple[np.ndarray, 
 def test_a_model_that_is_sure_of_itself_is_measured_right(scale: float, wrong: bool, fixtures_dir: Path) -> None:
     tiny = open_model(str(fixtures_dir / "bert-tiny"))
     answerer: Any = type(tiny.get_answerer("masked"))
-    model = sure_of_itself(tiny.get_answerer("masked").model, scale)
+    model = with_larger_logits(tiny.get_answerer("masked").model, scale)
     chosen = {item.id for item in load("gender-pairs", None, "en")[:15]}
     asked = put(tiny, "gender-pairs", "en", chosen)
     found = scores(asked, answerer(model, torch.device("cpu")))
@@ -109,5 +109,5 @@ def test_a_model_that_is_sure_of_itself_is_measured_right(scale: float, wrong: b
         more, less = exact.reshape(2, -1)
         assert found[trial.item.id]["s_jsd"] == pytest.approx(float(np.mean(more - less)), abs=1e-6)
         off.append(np.abs(released - exact).max())
-    # Off by some 1e-4 for one token where p is near 1, and no number at all where p is 0 in float32.
+    # The released formula is off by about 1e-4 if p is near 1, and NaN if p is 0 in float32.
     assert (np.isnan(off).any() or np.max(off) > 5e-5) == wrong

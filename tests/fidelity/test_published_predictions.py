@@ -16,7 +16,7 @@ PREDICTIONS = "slds-lmu/stereotypes-multi/results/predictions"
 
 @dataclass(frozen=True)
 class Released:
-    """A file, the names its model has in the tables, and how many of their numbers come from it."""
+    """A file, the names of its model in the tables, and how many printed numbers come from it."""
 
     file: str
     language: str
@@ -34,7 +34,7 @@ RELEASED = [
     Released("t5-base_T5LM_ModelNSP_en.json", "en", ("T5", "T5 (NSP)"), 24),
 ]
 
-# (table, model, language, metric): printed, and what the released predictions give.
+# (table, model, language, metric): the printed number, and the number from the released predictions.
 SLIPS = {
     ("3", "mBERT", "tr", "LMS"): ("78.23", "78.73"),
     ("4", "T5", "en", "SS"): ("60.18", "60.20"),
@@ -66,13 +66,13 @@ def predictions(mirror: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def computed(scores: pd.DataFrame) -> dict[tuple[str, str, str], str]:
-    """(part, view, measure): the value as a table would print it."""
+    """Return the values by part, view and measure, formatted as in a table."""
     records = [record for record in measure(scores, intervals=False) if record.group == "all"]
     return {(record.part, record.view, record.measure): f"{record.value:.2f}" for record in records}
 
 
 def compare(tables: pd.DataFrame, models: tuple[str, ...], language: str, found: dict[tuple[str, str, str], str]):
-    """Each number of the tables beside the computed one, by its place."""
+    """Yield the place of each number of the tables, with the printed and the computed number."""
     for row in tables[tables["model"].isin(models) & (tables["language"] == language)].itertuples():
         place = (row.table, row.model, row.language, row.metric)
         yield place, (f"{row.value:.2f}", found[row.test, VIEWS[row.view], MEASURES.get(row.metric, row.metric)])

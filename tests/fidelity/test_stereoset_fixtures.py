@@ -1,4 +1,4 @@
-"""The numbers that the released code of Öztürk et al. gives on four tiny models, in five languages."""
+"""Scores of four tiny models equal those of the released code of Öztürk et al., in five languages."""
 
 import json
 from functools import cache
@@ -20,9 +20,9 @@ FILES = [
     *((f"inter-{case}", "gpt2-tiny", "intersentence", f"published/{case}") for case in CASES),
 ]
 
-# A next-sentence head that is nearly certain leaves a probability of 1e-4, a small difference of large logits. The
-# reference numbers, in float32, are up to 1.0e-5 from double precision there, and so is float32 on another processor
-# (1.2e-5 on an ARM one), so that the two may be 2.2e-5 apart.
+# If a next-sentence head is nearly certain, the probability 1e-4 is a small difference of large logits. The float32
+# reference numbers are then up to 1.0e-5 from double precision, and float32 on another processor up to 1.2e-5 (ARM),
+# so the two may differ by 2.2e-5.
 TOLERANCE = {"inter-nsp": 2.5e-5}
 
 items_of = cache(load)

@@ -1,4 +1,4 @@
-"""With the authors' own alignment of Google's Spanish translations, our rules give about the counts of their log."""
+"""With the authors' alignment of Google's Spanish translations, our rules give about the counts of their log."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,7 +17,7 @@ NAMES = {"masculine": "male", "feminine": "female", "neutral": "neutral", None: 
 
 
 def by_word(text: str) -> list[list[int]]:
-    """The places of the tokens of each word that spaces divide, as the released alignment counts them."""
+    """Return the positions of the tokens of each word between spaces, as the released alignment counts them."""
     places, first = [], 0
     for word in text.split():
         count = len(tokenize_words(word))
@@ -50,5 +50,5 @@ def test_counts_of_google_into_spanish(mirror: Path, monkeypatch: pytest.MonkeyP
     assert round(accuracy(log), 1) == 53.1
     assert accuracy(counts) == pytest.approx(accuracy(log), abs=0.5)
     assert delta_g(counts) == pytest.approx(delta_g(log), abs=2.0)
-    untold = sum(count for (_, read), count in counts.items() if read == "unknown")
-    assert untold <= 0.02 * 3888
+    unknown = sum(count for (_, read), count in counts.items() if read == "unknown")
+    assert unknown <= 0.02 * 3888

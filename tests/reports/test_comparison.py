@@ -62,7 +62,7 @@ def test_too_few_items_are_said_plainly() -> None:
     few = [("a", run(association_scores("made/one", n=5))), ("b", run(association_scores("made/two", seed=9, n=5)))]
     sentence = describe_difference(compare(few, measures=["SS"]).differences[-1])
     assert sentence.startswith("overall: inconclusive")
-    assert_mentions(sentence, "between made/one and made/two", "(n=10): SS", "minimum detectable difference")
+    assert_mentions(sentence, "between made/one and made/two", "(n=10): SS", "a difference of")
 
 
 def test_the_same_scores_say_nothing_of_what_could_be_seen() -> None:
@@ -72,7 +72,7 @@ def test_the_same_scores_say_nothing_of_what_could_be_seen() -> None:
     sentence = describe_difference(difference)
     assert sentence.startswith("template-3: a and b")
     assert_mentions(sentence, "the same answers", "all 64 items", "(log g_s")
-    assert "detectable" not in sentence
+    assert "a difference of" not in sentence
 
 
 def test_a_part_that_goes_the_other_way_is_told() -> None:

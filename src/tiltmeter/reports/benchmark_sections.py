@@ -10,17 +10,11 @@ import pandas as pd
 import vl_convert
 
 from tiltmeter.measures import Measure, collect_notes, get_measure, is_measure_module
+from tiltmeter.measures.controls import ControlContrast
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.combined_runs import CombinedRuns
-from tiltmeter.reports.controls import (
-    describe_contrast,
-    describe_location,
-    describe_missing_controls,
-    format_excess,
-    list_contrasts,
-)
+from tiltmeter.reports.controls import describe_contrast, describe_location, describe_missing_controls, list_contrasts
 from tiltmeter.reports.figures import Figure, FigureData, select_figures
-from tiltmeter.reports.formatting import format_with_interval
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_overview import LanguageOverview, build_overviews
 from tiltmeter.reports.plugin_failures import describe_failure
@@ -42,18 +36,6 @@ class CompiledFigure:
 
 
 @dataclass(frozen=True, slots=True)
-class ControlRow:
-    """A row of the table of controls: the result, the control's result, their difference, and a sentence on it."""
-
-    model: str
-    location: str
-    result: str
-    control: str
-    excess: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
 class BenchmarkSection:
     """The section of one benchmark."""
 
@@ -71,7 +53,7 @@ class BenchmarkSection:
     terms: list[SummaryRow] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
     more_numbers: int = 0
-    controls: list[ControlRow] = field(default_factory=list)
+    controls: list[ControlContrast] = field(default_factory=list)
     missing_control: str = ""
     failures: list[str] = field(default_factory=list)  # messages on figures of plug-ins that failed
 
@@ -112,24 +94,13 @@ def _draw_figures(data: FigureData) -> tuple[list[CompiledFigure], list[str]]:
 def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> BenchmarkSection:
     """Return the section with the results of its controls; the first that may explain a bias is in the headline."""
     contrasts = list_contrasts(records, section.name)
-    rows = [
-        ControlRow(
-            c.record.model,
-            describe_location(c.record),
-            format_with_interval(c.record),
-            f"{c.control.benchmark}: {format_with_interval(c.control)}",
-            format_excess(c),
-            describe_contrast(c),
-        )
-        for c in contrasts
-    ]
     headline = section.headline
     explaining = next((c for c in contrasts if c.outcome == "not more"), None)
     if headline is not None and explaining is not None:
         location = f"{explaining.record.model}, {describe_location(explaining.record)}"
         headline = replace(headline, more=(*headline.more, f"{location}: {describe_contrast(explaining)}"))
     return replace(
-        section, controls=rows, headline=headline, missing_control=describe_missing_controls(records, section.name)
+        section, controls=contrasts, headline=headline, missing_control=describe_missing_controls(records, section.name)
     )
 
 

@@ -116,7 +116,7 @@ def describe_difference(difference: PairedDifference) -> str:
     if verdict == "inconclusive":
         start = "inconclusive" if prefix else "Inconclusive"
         # If all items differ by the same amount, or not at all, the detectable difference is undefined.
-        detectable = f" The minimum detectable difference is {texts['detectable']}." if contrast.detectable else ""
+        detectable = f" These items can detect a difference of {texts['detectable']}." if contrast.detectable else ""
         return (
             f"{prefix}{start} between {left} and {right} (n={contrast.n:,}): {both}, difference {interval}.{detectable}"
         )

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
+from tiltmeter.reports.controls import describe_contrast, describe_location, format_excess
 from tiltmeter.reports.figures.target_forest import SINGLE_TERMS
-from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p
+from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p, format_with_interval
 from tiltmeter.reports.group_names import get_display_group
 from tiltmeter.reports.page_templates import load_template
 from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
@@ -33,6 +34,10 @@ def render(content: ReportContent) -> Iterator[RenderedSection]:
             format_p=format_p,
             four_digits=format_four_digits,
             format_interval=format_interval,
+            format_with_interval=format_with_interval,
+            format_excess=format_excess,
+            describe_location=describe_location,
+            describe_contrast=describe_contrast,
         )
         yield RenderedSection(section.slug, section.name, Markup(html + "\n"))
 
