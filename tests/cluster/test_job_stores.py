@@ -100,6 +100,10 @@ def test_a_damaged_store_is_set_aside_and_the_cache_stays(tmp_path: Path) -> Non
     with AnswerStore(get_cache_folder() / ANSWERS) as cache:
         assert list(cache.get("m", [A])[A]) == [1]
     merge_stores(tmp_path, remove=True)
+    assert not (tmp_path / ANSWERS).exists()
+    assert (tmp_path / f"{ANSWERS}.damaged-1").is_file()
+    with AnswerStore(get_cache_folder() / ANSWERS) as cache:
+        assert cache.get("m", [index.to_bytes(16) for index in range(2000)]) == {}
 
 
 def test_replies_are_copied_and_merged(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Helpers for reviewing a small project over HTTP."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,9 @@ from starlette.testclient import TestClient
 from perf.kills_review import REVIEWERS
 from perf.reviewed_project import make_project
 from tests.studio.client import client_of, htmx
+from tiltmeter.making.draft import RepairFinding
+from tiltmeter.making.project import open_project
+from tiltmeter.making.writing.written_items import create_written_project
 from tiltmeter.studio.app import Studio
 
 P = "project=project"
@@ -24,6 +27,21 @@ def small_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TILTMETER_CACHE", str(folder / ".cache"))
     make_project(folder, 3, REVIEWERS, agreeing=2, per_item=2)
     return folder
+
+
+def create_projects(
+    folder: Path, items: int, reviewers: Sequence[str], proposals: tuple[str, str], *, per_item: int
+) -> None:
+    """Create a translated project with two proposals for item i0, and a project of items that Ana writes."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TILTMETER_CACHE", str(folder / ".cache"))
+        make_project(folder, items, reviewers, agreeing=2, per_item=per_item)
+    with open_project(folder / "project") as project, project.store.begin_transaction():
+        finding = RepairFinding("i0", "context", "verb", "proposed", "Another verb?", "", proposals)
+        project.store.add_finding(finding, "repair")
+    create_written_project(folder / "written", "gest", language="sk", quota=2).close()
+    plan = folder / "written" / "writing.toml"
+    plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
 
 
 @contextmanager

@@ -76,8 +76,8 @@ class ModelCells:
         try:
             if not all((folder / name).is_file() for name in (MANIFEST, MEASURES, SCORES)):
                 return False
-            made = read_json(folder / MANIFEST).get("request")
-            if made != json.loads(json.dumps(self.request(cell))):
+            request = read_json(folder / MANIFEST).get("request")
+            if request != json.loads(json.dumps(self.request(cell))):
                 return False
             return not any(has_changed_since(folder / MANIFEST, path) for path in self.list_local_files(cell))
         except (TiltmeterError, OSError, AttributeError):
@@ -259,11 +259,11 @@ def list_forms(specs: Iterable[str]) -> list[str]:
     return sorted(forms)
 
 
-def has_changed_since(made: Path, path: Path) -> bool:
-    """Return whether a file, or a file in a folder, was written, copied or moved there after the file `made`.
+def has_changed_since(reference: Path, path: Path) -> bool:
+    """Return whether a file, or a file in a folder, was written, copied or moved there after the file `reference`.
 
     This uses the change time (ctime), which programs such as `cp -p` cannot set back.
     """
-    made_at = made.stat().st_mtime
+    made_at = reference.stat().st_mtime
     files = path.iterdir() if path.is_dir() else (path,)
     return any(max(file.stat().st_ctime, file.lstat().st_ctime) > made_at for file in files if file.is_file())

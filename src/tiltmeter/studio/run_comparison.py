@@ -68,7 +68,7 @@ class RunComparisons:
         self._kept: OrderedDict[ComparisonRequest, ComparedRuns] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, request: ComparisonRequest) -> ComparedRuns:
+    def get(self, request: ComparisonRequest) -> ComparedRuns:
         """Return the result of a comparison; only one is computed at a time."""
         with self._lock:
             if request not in self._kept:

@@ -17,7 +17,7 @@ class RunReports:
         self._making: dict[Path, Future[None]] = {}
         self._lock = threading.Lock()
 
-    def of(self, folder: Path) -> Path | None:
+    def get(self, folder: Path) -> Path | None:
         """Return the report of a run; start to create it and return None if it is missing or outdated.
 
         An error is raised once; the next call tries again.
@@ -35,9 +35,9 @@ class RunReports:
             self._making[folder] = self._thread.submit(_make_report, folder)
             return None
 
-    def made(self, folder: Path) -> Path:
+    def wait_for(self, folder: Path) -> Path:
         """Wait for the report of a run, and return it."""
-        while (path := self.of(folder)) is None:
+        while (path := self.get(folder)) is None:
             with self._lock:
                 making = self._making.get(folder)
             if making is not None:

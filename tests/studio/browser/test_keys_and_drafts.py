@@ -5,13 +5,10 @@ from typing import Any
 
 import pytest
 
-from perf.reviewed_project import make_project
 from tests.studio.browser.conftest import NARROW, Served, serving_here, violations, visiting
-from tiltmeter.making.draft import RepairFinding
-from tiltmeter.making.project import open_project
-from tiltmeter.making.writing.written_items import create_written_project
+from tests.studio.reviewing import create_projects
 
-# Each test is another person, who has all items before them.
+# Each test uses another person, who has not decided on any item yet.
 PEOPLE = ("Ana", "Eva", "Ida", "Noa", "Uma", "Zoe")
 ITEM = "/review/item?project=project"
 
@@ -19,17 +16,8 @@ ITEM = "/review/item?project=project"
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("work")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TILTMETER_CACHE", str(folder / ".cache"))
-        make_project(folder, 3, PEOPLE, agreeing=2, per_item=len(PEOPLE))
-    with open_project(folder / "project") as project, project.store.begin_transaction():
-        texts = ("el cocinero fue muy BLANK.", "el cocinero estaba BLANK.")
-        project.store.add_finding(
-            RepairFinding("i0", "context", "verb", "proposed", "Another verb?", "", texts), "repair"
-        )
-    create_written_project(folder / "written", "gest", language="sk", quota=2).close()
-    plan = folder / "written" / "writing.toml"
-    plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
+    proposals = ("el cocinero fue muy BLANK.", "el cocinero estaba BLANK.")
+    create_projects(folder, 3, PEOPLE, proposals, per_item=len(PEOPLE))
     with serving_here(folder) as found:
         yield found
 

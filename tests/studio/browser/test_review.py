@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from perf.kills_review import REVIEWERS
-from perf.reviewed_project import make_project
 from tests.studio.browser.conftest import NARROW, WIDE, Held, Served, serving_here, violations, visiting
-from tiltmeter.making.draft import RepairFinding
+from tests.studio.reviewing import create_projects
 from tiltmeter.making.project import open_project
-from tiltmeter.making.writing.written_items import create_written_project
 
 ARABIC = "كان الطباخ BLANK جدا اليوم."
 
@@ -18,19 +16,11 @@ ARABIC = "كان الطباخ BLANK جدا اليوم."
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("work")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TILTMETER_CACHE", str(folder / ".cache"))
-        make_project(folder, 4, REVIEWERS, agreeing=2, per_item=2)
+    proposals = ("el cocinero fue muy BLANK.", "ella era BLANK, la cocinera.")
+    create_projects(folder, 4, REVIEWERS, proposals, per_item=2)
     with open_project(folder / "project") as project, project.store.begin_transaction():
-        texts = ("el cocinero fue muy BLANK.", "ella era BLANK, la cocinera.")
-        project.store.add_finding(
-            RepairFinding("i0", "context", "verb", "proposed", "Another verb?", "", texts), "repair"
-        )
         project.store.set_text("i2", "text", "context", ARABIC, step="repair", by="x", why="")
         project.store.set_text("i2", "text", "target_term", "الطباخ", step="repair", by="x", why="")
-    create_written_project(folder / "written", "gest", language="sk", quota=2).close()
-    plan = folder / "written" / "writing.toml"
-    plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
     with serving_here(folder) as found:
         yield found
 

@@ -145,7 +145,7 @@ def _get_report_state(state: _RunsState, run: ListedRun) -> dict[str, Any]:
     if not run.is_whole:
         return {"ready": False, "problem": ""}
     try:
-        path = state.reports.of(state.index.workspace.path(run.path))
+        path = state.reports.get(state.index.workspace.path(run.path))
     except TiltmeterError as error:
         return {"ready": False, "problem": str(error)}
     return {"ready": path is not None, "problem": ""}
@@ -155,7 +155,7 @@ def _serve_report(request: Request) -> Response:
     """Send the report for the frame, or with `save` as a download."""
     state = _get_state(request)
     run = state.index.whole(_get_run_name(request))
-    path = state.reports.made(state.index.workspace.path(run.path))
+    path = state.reports.wait_for(state.index.workspace.path(run.path))
     response = FileResponse(path, media_type="text/html")
     response.headers["Content-Security-Policy"] = FRAMED_POLICY
     if "save" in request.query_params:
@@ -216,13 +216,13 @@ def _render_compare(request: Request) -> Response:
 
 def _render_comparison(request: Request) -> Response:
     """Render the result of the comparison."""
-    result = _get_state(request).comparisons.of(_parse_comparison(request))
+    result = _get_state(request).comparisons.get(_parse_comparison(request))
     return responses.render_fragment(request, "runs_compared.html.jinja", result=result, query=_build_query(request))
 
 
 def _serve_comparison(request: Request) -> Response:
     """Send the page of the comparison for the frame, or with `save` as a download."""
-    result = _get_state(request).comparisons.of(_parse_comparison(request))
+    result = _get_state(request).comparisons.get(_parse_comparison(request))
     if result.problem:
         raise UsageError(result.problem)
     response = HTMLResponse(result.page, headers={"Content-Security-Policy": FRAMED_POLICY})
