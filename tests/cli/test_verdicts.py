@@ -207,10 +207,10 @@ def test_a_margin_is_given_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("SS", ["--margin SS ", "MEASURE=NUMBER"]),
         ("SS=wide", ["--margin SS=wide", "MEASURE=NUMBER"]),
         ("SSS=3", ["'SSS'", "did you mean SS?"]),
-        ("SS=0", ["margin 0 of SS", "more than 0"]),
+        ("SS=0", ["margin 0 of SS", "greater than 0"]),
         ("SS=nan", ["margin nan of SS"]),
         ("SS=inf", ["SS", "less than 50"]),
-        ("g_s=0.9", ["margin 0.9 of g_s", "more than 1"]),
+        ("g_s=0.9", ["margin 0.9 of g_s", "greater than 1"]),
     ],
 )
 @pytest.mark.parametrize(
