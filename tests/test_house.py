@@ -257,7 +257,7 @@ def pins_wording(name: str, call: ast.Call) -> bool:
         for part in call.args[1:]
         if isinstance(part, ast.Constant | ast.JoinedStr)
     ]
-    return any(len(text.split()) > 6 for text in texts)
+    return any(len(re.findall(r"[^\W\d_]+", text)) > 6 for text in texts)
 
 
 def test_checks_of_wording_are_found() -> None:

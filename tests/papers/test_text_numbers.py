@@ -170,7 +170,7 @@ def test_all_outputs_have_them(thesis: Reproduction) -> None:
     place = "Section 3.1.4, paragraph 4"
     term = "items whose target term is not in the context"
     file = "create_dataset/data/intrasentence/df_intrasentence_de_v2_0.pkl"
-    assert_mentions(page, f"| {place} |", f"before repair, {term} | 562 | 562 | agrees; {file} |")
+    assert_mentions(page, f"| {place} |", f"{term} | 562 | 562 |", f"agrees; {file}")
     assert "- oeztuerk2022, Tables 2.1 to 2.3: " in page
     assert_mentions(page, "oeztuerk2022, text: 1 number.")
     content = json.loads(to_json(thesis))
