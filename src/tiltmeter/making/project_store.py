@@ -347,7 +347,7 @@ class ProjectStore(ReviewTables, RatingTables):
         )
         wanted = set(kinds)
         for number, step, closed_by, proposals, *values in self._db.execute(query, [] if item is None else [item]):
-            finding = RepairFinding(*values, tuple(json.loads(proposals)))
+            finding = RepairFinding(*[*values, tuple(json.loads(proposals))])
             if not wanted or finding.kind in wanted:
                 yield StoredFinding(number, step, finding, closed_by)
 
