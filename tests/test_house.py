@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
