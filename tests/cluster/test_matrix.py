@@ -189,7 +189,7 @@ def test_prefetched_models_run_without_a_network(
         (("--time", "10"), ("--time", "--engine slurm")),
         (("--engine", "slurm", "--time", "soon"), ("--time soon",)),
         (("--engine", "slurm", "--slurm", "account"), ("--slurm account", "KEY=VALUE")),
-        (("--engine", "ray", "--jobs", "3"), ("Ray", "--jobs")),
+        (("--engine", "ray", "--jobs", "3"), ("ray", "--jobs")),
         (("--dry-run", "--status"), ("--dry-run", "--status", "--prefetch")),
     ],
 )

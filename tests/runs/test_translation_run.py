@@ -269,9 +269,9 @@ def test_the_command_scores_a_file(
     [
         (["--on", "gest-mt:sk"], "--translator"),
         (["--translations", "x.csv", "--on", "gest-mt:sk"], "--system"),
-        (["--translator", "deepl", "--translations", "x.csv", "--on", "gest-mt:sk"], "but not both"),
+        (["--translator", "deepl", "--translations", "x.csv", "--on", "gest-mt:sk"], "cannot be combined"),
         (["gpt2", "--translator", "deepl", "--on", "gest-mt:sk"], "gpt2"),
-        (["--translator", "deepl"], "on one benchmark"),
+        (["--translator", "deepl"], "exactly one benchmark"),
         (["--translator", "bing", "--on", "gest-mt:sk"], "not a translation system"),
         (["--translator", "fake", "--on", "starter-gest-mt:sk"], "--yes"),
     ],

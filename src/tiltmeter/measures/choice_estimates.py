@@ -60,5 +60,6 @@ def estimate_random_gap(values: Floats, stereotypes: Labels, sides: Labels | Non
     means = pd.Series(values).groupby(stereotypes).mean()
     known = find_stereotype_sides(stereotypes, sides)
     is_male = np.array([known[int(number)] == MASCULINE for number in means.index])
-    error = compute_random_error(means.to_numpy(dtype=float), is_male)
-    return Mean(float(means.to_numpy(dtype=float) @ weigh_sides(is_male, 1.0, -1.0)), error) if error else None
+    rates = np.asarray(means, dtype=np.float64)
+    error = compute_random_error(rates, is_male)
+    return Mean(float(rates @ weigh_sides(is_male, 1.0, -1.0)), error) if error else None

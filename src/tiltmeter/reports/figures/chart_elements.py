@@ -59,7 +59,7 @@ def draw_error_bars(base: alt.Chart, x: str, y: str) -> list[alt.Chart]:
 
 def draw_intervals(
     base: alt.Chart, build_x: Callable[[str], alt.X], ideal: float | None, **more: Any
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     """Draw the ideal, intervals and values; `build_x` builds the horizontal axis for a column of the data frame."""
     return alt.layer(
         alt.Chart(pd.DataFrame({"value": [ideal]})).mark_rule(style="ideal").encode(x=build_x("value:Q")),
