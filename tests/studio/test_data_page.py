@@ -78,7 +78,7 @@ def test_data_sets_are_described_and_examples_shown_on_request(tmp_path: Path) -
         assert client.get("/data/sets/starter/count").text.strip().isdigit()
         missing = client.get("/data/sets/nothing")
         assert missing.status_code == 400
-        assert_mentions(missing.text, "nonsense")
+        assert_mentions(missing.text, "nothing")
 
 
 @pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1e"])
