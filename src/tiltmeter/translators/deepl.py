@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.retries import TransientError, call_with_retries, is_transient, parse_retry_after
@@ -31,7 +31,7 @@ class DeepLTranslator(ServiceTranslator):
         self._retry_after: str | None = None
         self._record_retry_after()
 
-    def with_source_language(self, language: str) -> "DeepLTranslator":
+    def with_source_language(self, language: str) -> Self:
         """Return the same service with another source language."""
         other = super().with_source_language(language)
         other._record_retry_after()
