@@ -26,6 +26,11 @@ def read_rows(
         raise BrokenFileError("bad-csv", f"is not CSV: {error} (line {reader.line_num})") from error
 
 
+def read_header(rows: Iterator[tuple[str, list[str]]]) -> list[str]:
+    """Return the next row; an empty list at the end of the file."""
+    return next((row for _, row in rows), [])
+
+
 def check_length(row: list[str], header: list[str]) -> list[Problem]:
     """Return a problem if a row does not have as many values as the header."""
     if len(row) == len(header):
@@ -43,7 +48,7 @@ def read_records(
 ) -> Iterator[RawRecord]:
     """Yield a record for each row; `names` maps fields to columns, `decode` returns the text of a file."""
     rows = read_rows(path, delimiter=delimiter, decode=decode)
-    _, header = next(rows, ("", []))
+    header = read_header(rows)
     require_columns(header, names.values())
     for number, (location, row) in enumerate(rows):
         if problems := check_length(row, header):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tiltmeter.datasets.language_facts import get_language_facts
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.csv_records import check_length, read_rows, require_columns
+from tiltmeter.datasets.readers.csv_records import check_length, read_header, read_rows, require_columns
 from tiltmeter.datasets.readers.decoded_text import find_companion
 from tiltmeter.forms.frames import SENTENCE, find_frame_problem
 
@@ -49,7 +49,7 @@ def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
     male, female = _select_frames(path, language)
     column = "GEST_sentence" if language == "en" else _get_language_name(language)
     rows = read_rows(path)
-    _, header = next(rows, ("", []))
+    header = read_header(rows)
     names = {"sentence": column, "original": "GEST_sentence", "stereotype": "stereotype_number"}
     require_columns(header, names.values())
     for location, values in rows:
@@ -64,7 +64,7 @@ def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the pairs of a language."""
     rows = read_rows(path)
-    (_, header), _second_header = next(rows, ("", [])), next(rows, None)
+    header, _second_header = read_header(rows), read_header(rows)
     name = _get_language_name(language)
     require_columns(header, ("GEST_sentence", "stereotype_number"))
     columns = [index for index, column in enumerate(header) if column == name]
@@ -92,7 +92,7 @@ def _select_frames(path: Path, language: str) -> tuple[str, str]:
     """Return the frames of a language with pronouns, or with nouns if the frames with pronouns have a problem."""
     name = _get_language_name(language)
     rows = read_rows(find_companion(path, SCAFFOLDS, "missing-field"))
-    _, header = next(rows, ("", []))
+    header = read_header(rows)
     if language == "en":
         translated = {phrase: phrase for phrase in (*_PRONOUNS, *_NOUNS)}
     else:
