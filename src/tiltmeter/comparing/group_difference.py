@@ -104,7 +104,7 @@ def correct_member_tests(differences: Sequence[GroupDifference]) -> list[GroupDi
 
 
 def describe_related_members(differences: Sequence[GroupDifference], families: Mapping[str, str]) -> Iterator[str]:
-    """Yield a note if members of a group belong to the same family; intervals over members assume independent members."""
+    """Yield a note if members of a group belong to one family, because intervals over members assume independence."""
     most: Counter[str] = Counter()
     for difference in differences:
         if difference.over_members is not None:

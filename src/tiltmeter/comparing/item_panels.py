@@ -52,7 +52,7 @@ class ItemPanel:
         return self.quantity.measure.ideal_at_bound
 
     def values(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]] | None" = None) -> Floats:
-        """Return the value of the measure for each model on the chosen items; `chosen` is a mask, or None for all items.
+        """Return the value of the measure for each model on the items of the mask `chosen`, or on all items.
 
         The value is NaN if the measure is not defined on the chosen items.
         """

@@ -162,7 +162,7 @@ def _assess_panel(panel: ItemPanel) -> PanelQuality:
 
 
 def _describe_mixed_protocols(panels: Sequence[ItemPanel]) -> list[str]:
-    """Return notes on panels whose models were measured with different protocols, so that models may differ."""
+    """Return notes on panels whose models differ in kind or protocol, because this may explain different results."""
     notes = {}
     for panel in panels:
         ways = sorted({f"{cell.conditions.kind or 'unknown'} {cell.protocol}" for cell in panel.cells})
