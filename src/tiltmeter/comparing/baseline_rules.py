@@ -85,7 +85,7 @@ def _select_cells(rule: Rule, cells: Sequence[Cell], unpooled: AbstractSet[tuple
 
 
 def _select_same_location(cell: Cell, others: Sequence[Cell]) -> list[Cell]:
-    """Return those of `others` that have the same benchmark, part and language as `cell`."""
+    """From `others`, return the cells with the same benchmark, part and language as `cell`."""
     return [other for other in others if other.location == cell.location]
 
 

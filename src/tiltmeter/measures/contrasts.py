@@ -214,8 +214,9 @@ def _compare_minima(
     Return the two ends of the interval of min(left) - min(right), its p-value, and the standard error of the difference
     of the smallest pieces. The method uses the identity
     min(left) - min(right) = min over left of max over right of (left piece - right piece).
-    The lower end of the interval is this min-max of the lower ends of the differences, the upper end that of the upper
-    ends. Intervals from a percentile bootstrap would be too narrow (see `Minimum`).
+    Each difference of two pieces has an interval. The lower end of the result is the min-max of the lower ends of these
+    intervals, and the upper end is the min-max of the upper ends. Intervals from a percentile bootstrap would be too
+    narrow (see `Minimum`).
     """
     left_pieces, right_pieces = (
         [

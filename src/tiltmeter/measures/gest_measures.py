@@ -1,4 +1,4 @@
-"""The measures of GEST and WinoBias for language models."""
+"""Definitions of the measures of GEST and WinoBias for language models; `gest` and `winobias` compute them."""
 
 import math
 

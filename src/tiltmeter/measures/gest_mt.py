@@ -206,7 +206,7 @@ def compute_share_interval(groups: Sequence[Floats]) -> Interval:
 
 
 def compute_rates(masculine_rates: Mapping[int, float], about_men: Collection[int] = MALE) -> dict[str, float]:
-    """Compute those of f_s, f_m, p_m and p_f that are defined, from the masculine rate of each stereotype.
+    """Compute f_s, f_m, p_m and p_f from the masculine rate of each stereotype; undefined rates are left out.
 
     `about_men` are the numbers of the stereotypes about men, by default 8 to 16. All others are about women.
 
