@@ -1,12 +1,12 @@
-"""Attributes of models and languages for grouping results: from a file, and from the manifests of runs.
+"""Attributes of models and languages, by which results can be grouped.
 
-Attributes are not part of a run, so that they can be corrected later. They are in the plan of a matrix, or in any TOML
-file with the same tables:
+Attributes of models come from a file and from the manifests of runs. The file is not part of a run, so it can be
+corrected later. It is the plan of a matrix, or any other TOML file with [[models]] tables like these:
 
     [[models]]
     name = "EleutherAI/pythia-160m"
-    revision = "step1000"                # for runs of EleutherAI/pythia-160m@step1000
-    series = "pythia-160m"               # with step: a point of a trend
+    revision = "step1000"                # the table applies to runs of EleutherAI/pythia-160m@step1000
+    series = "pythia-160m"               # series and step: the position of the model in a trend
     step = 1000
     attributes = { family = "pythia", instruct = false }
 """
@@ -26,16 +26,18 @@ from tiltmeter.text_files import read_toml
 AttributeValue = str | bool | int | float
 
 PLAN = "plan.toml"
-# The maximum number of folders between a plan and a run: a matrix has its runs in OUT/MODEL/CELL and its plan in OUT.
+# A plan is searched in the folder of a run and in this many folders above it. A matrix has its runs in OUT/MODEL/CELL
+# and its plan in OUT.
 _LEVELS = 3
 _KEYS = ("name", "revision", "series", "step", "attributes")
-# Other keys belong to plans, which check them; a key with this similarity to one of ours is a misspelling.
+# Minimum similarity at which an unknown key counts as a misspelling of a known key. Other unknown keys are allowed,
+# because plans have more keys; they are checked when a plan is read.
 _CLOSE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedModel:
-    """A model with its attributes. `series` and `step` are its position in a trend; both or neither are given."""
+    """A model with its attributes. `series` and `step` are its position in a trend, if it has one."""
 
     name: str
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
@@ -53,20 +55,26 @@ class DescribedModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelAttributes:
-    """The models described in files, by their names in runs; `sources` are the files."""
+    """The attributes of models, read from files.
+
+    `models` maps the name of a model, as it appears in runs, to its attributes. `sources` are the files.
+    """
 
     models: Mapping[str, DescribedModel]
     sources: tuple[Path, ...] = ()
 
     def of(self, model: str, measured: ModelEntry | None = None) -> DescribedModel:
-        """Return a model with its given attributes and those of its manifest entry; given ones have priority."""
+        """Return a model with its attributes from the files and from its manifest entry (`measured`).
+
+        If both have an attribute, the value in the files is used.
+        """
         given = self.models.get(model) or DescribedModel(model)
         return DescribedModel(
             model, {**_get_manifest_attributes(measured), **given.attributes}, series=given.series, step=given.step
         )
 
     def list_unmeasured(self, models: Iterable[str]) -> list[str]:
-        """Return the described models that are not among the measured ones; their names may be misspelt."""
+        """Return the names of models in the files that are not in `models`, the measured ones; they may be misspelt."""
         measured = set(models)
         return [name for name in self.models if name not in measured]
 
@@ -87,7 +95,7 @@ def read_attributes(path: Path) -> ModelAttributes:
 
 
 def find_run_attributes(folders: Iterable[Path], given: Path | None = None) -> ModelAttributes:
-    """Return the attributes of models: from a given file, or from the plans in or above the folders of runs."""
+    """Return the attributes of models from the file `given`, or else from the plans in or above the folders of runs."""
     if given is not None:
         return read_attributes(given)
     known: dict[Path, bool] = {}
@@ -125,7 +133,7 @@ def format_attribute(value: AttributeValue) -> str:
 
 
 def _find_plan(folder: Path, known: dict[Path, bool]) -> Path | None:
-    """Return the nearest plan in the folder of a run or above it; `known` caches whether a file is a plan."""
+    """Return the nearest plan in the folder of a run or above it; `known` caches for each file whether it is a plan."""
     folder = folder.resolve()
     for parent in (folder, *folder.parents[:_LEVELS]):
         path = parent / PLAN
@@ -175,7 +183,7 @@ def _validate_attributes(where: str, attributes: Any) -> dict[str, AttributeValu
 
 
 def _get_manifest_attributes(entry: ModelEntry | None) -> dict[str, AttributeValue]:
-    """Return the attributes of a model in its manifest entry."""
+    """Return the attributes of a model that its manifest entry contains."""
     if entry is None:
         return {}
     attributes = {

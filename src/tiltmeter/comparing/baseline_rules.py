@@ -1,4 +1,4 @@
-"""Rules about a baseline: the run may be at most a margin farther from the ideal than the baseline."""
+"""Rules about a baseline: the run must not be farther from the ideal than the baseline by more than a margin."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -23,7 +23,7 @@ _RUN, _BASELINE = "the run", "the baseline"
 def judge_against_baseline(
     rule: Rule, result: Result, baseline: Result, lenient: bool, across: Sequence[Across] = ()
 ) -> Iterator[RuleVerdict]:
-    """Yield verdicts on how much farther from the ideal the run is than the baseline, paired by item."""
+    """Yield the verdicts of a rule on a run: whether it is farther from the ideal than the baseline, paired by item."""
     runs = ((_RUN, result), (_BASELINE, baseline))
     ours, theirs = build_cells(*runs[0]), build_cells(*runs[1])
     unpooled = {
@@ -61,7 +61,11 @@ def judge_against_baseline(
 
 
 def _select_cells(rule: Rule, cells: Sequence[Cell], unpooled: AbstractSet[tuple[str, str, str]]) -> list[Cell]:
-    """Return the cells of a rule; for a rule without a part, the pooled parts, unless they contradict each other."""
+    """Return the cells to which a rule applies.
+
+    A rule without a part applies to the pooled parts. If the parts contradict each other (`unpooled`), it applies to
+    the single parts.
+    """
     kept = list(cells)
     for field, values in (("benchmark", (rule.benchmark,)), ("part", (rule.part,)), ("language", rule.languages)):
         if not any(values) or values == (EVERY,):
@@ -81,14 +85,14 @@ def _select_cells(rule: Rule, cells: Sequence[Cell], unpooled: AbstractSet[tuple
 
 
 def _select_same_location(cell: Cell, others: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with the same benchmark, part and language."""
+    """From `others`, return the cells with the same benchmark, part and language as `cell`."""
     return [other for other in others if other.location == cell.location]
 
 
 def _find_counterpart(
     cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule: Rule, across: Sequence[Across]
 ) -> Cell:
-    """Return the cell of the same model in the baseline, or of its only model if both runs have one model."""
+    """Return the cell of the baseline with the same model; if both runs have a single model, the models may differ."""
     location = f"{cell.benchmark}/{cell.part}:{cell.language}"
     if not others:
         raise UsageError(
@@ -112,7 +116,7 @@ def _find_counterpart(
 
 
 def _reject_other_tokenizers(cell: Cell, other: Cell, measures: Sequence[str], across: Sequence[Across]) -> None:
-    """Raise an error for a mean over tokens if the tokenizers differ."""
+    """Raise an error if the tokenizers of two cells differ and one of the measures is a mean over tokens."""
     for quantity in cell.list_quantities():
         if quantity.name in measures and set(list_differing_conditions(cell, other, quantity.measure)) - set(across):
             raise UsageError(explain_incomparable(cell, other, across, quantity.measure))
@@ -137,11 +141,11 @@ def _list_groups(rule: Rule, cell: Cell) -> list[dict[str, str]]:
 
 
 def _list_rule_measures(rule: Rule, cell: Cell) -> list[str]:
-    """Return the measure of a rule; for a rule without a measure, all percentages of preferences."""
+    """Return the name of a rule's measure; without a measure, the names of all percentages of preferences."""
     quantities = cell.list_quantities()
     names = [quantity.name for quantity in quantities]
     if not rule.measure:
-        # An empty list would mean all measures; no measure has the name "-".
+        # An empty list would mean all measures, so "-" is returned, which is not the name of a measure.
         return [q.name for q in quantities if q.values.preference and not q.measure.ideal_at_bound] or ["-"]
     measure = complete_name(rule.measure, names)
     if measure is None:
@@ -156,7 +160,8 @@ def _judge_difference(
     rule: Rule, difference: Difference, where: dict[str, str], lenient: bool, sample: str
 ) -> RuleVerdict:
     contrast, cell, quantity = difference.contrast, difference.left.cell, difference.quantity
-    # The error of an equally biased model: with the same number of items on which the two disagree.
+    # This is also the standard error for a model as biased as the baseline, if it disagrees with the baseline on as
+    # many items as this model does.
     error = 0.0 if contrast.test == "identical" else contrast.standard_error
     tolerance = RuleTolerance(None, rule.limit, error, (contrast.clusters or contrast.n) - 1)
     group = "".join(f", {name} {value}" for name, value in where.items())

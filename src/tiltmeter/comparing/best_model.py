@@ -1,4 +1,4 @@
-"""The best of several models in a measure, if it differs significantly from all others."""
+"""The best of several models in a measure, if its difference from every other model is significant."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,12 @@ from tiltmeter.measures.verdict_rule import ALPHA
 
 
 def find_best_model(cells: Sequence[Cell], measure: str) -> Cell | None:
-    """Return the cell that is significantly closer to the ideal of a measure than all others, or None.
+    """Return the cell that is significantly closer to the ideal of a measure than all other cells, or None.
 
-    Tests use the items that two cells share; p-values are multiplied by the number of other models. This correction is
-    sufficient although the same data select the best model: a wrong selection requires a false positive in the test
-    against the truly best model. Incomparable cells, and measures without contributions of items, have no best model.
+    The test of two cells uses the items that both have. P-values are multiplied by the number of other models. This
+    correction is sufficient although the best model is selected with the same data: a wrong model is returned only if
+    its test against the truly best model is a false positive. Return None if the cells are not comparable, or if items
+    have no contributions to the measure.
     """
     quantities = [_get_quantity(cell, measure) for cell in cells]
     first = quantities[0] if quantities else None
@@ -26,7 +27,7 @@ def find_best_model(cells: Sequence[Cell], measure: str) -> Cell | None:
 
 
 def _get_quantity(cell: Cell, measure: str) -> Quantity | None:
-    """Return the quantity in which a measure is compared; for the ratio g_s, it is the logarithm."""
+    """Return the quantity in which models are compared for a measure; for the ratio g_s, it is the logarithm of g_s."""
     quantities = {quantity.name: quantity for quantity in cell.list_quantities()}
     return quantities.get(measure) or quantities.get(f"log {measure}")
 

@@ -1,4 +1,4 @@
-"""Cells: the scores of one model, benchmark part, language and protocol as tables."""
+"""Cells: tables with the scores of one model on one part of a benchmark in one language, under one protocol."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from tiltmeter.runs.manifest import DataSetFiles
 from tiltmeter.runs.measurement import find_measure_modules, reject_missing_packages
 from tiltmeter.runs.result import Result
 
-# The attribute with the translation of an item by the measured system.
+# The name of the attribute that contains the translation of an item by the measured system.
 ITEM_TRANSLATION = "translation"
 
 _SCORE_COLUMNS = {*KEY_COLUMNS, "item", "candidate", "role", "score"}
@@ -30,9 +30,10 @@ _SCORE_COLUMNS = {*KEY_COLUMNS, "item", "candidate", "role", "score"}
 class Cell:
     """The scores of one model on one part of a benchmark in one language, under one protocol.
 
-    `scores` has a row for each item, indexed by part and id, and a column for each role; `attributes` has the same rows
-    with the attributes of items (bias type, target, stereotype). `data` are the files of the data set. `module` is the
-    name of the module of measures, or empty. `texts` is the table of items for this benchmark and language, if any.
+    `scores` has a row for each item, indexed by part and id, and a column for each role. `attributes` has a row for
+    each item and a column for each attribute (bias type, target, stereotype). `data` are the files of the data set.
+    `module` is the name of the measure module; it may be empty. `texts` is the table with the texts of the items, if
+    the run has one.
     """
 
     run: str
@@ -65,7 +66,7 @@ class Cell:
         return self.run, self.model, self.benchmark, self.part, self.language, self.protocol
 
     def list_quantities(self) -> list[Quantity]:
-        """Return the measures in which the cell can be compared."""
+        """Return the measures in which the cell can be compared with other cells."""
         if not self.module:
             return []
         return list_comparable_quantities(self.module, self.scores.columns, self.attributes.columns)
@@ -77,13 +78,13 @@ class Cell:
         return self.scores.index[self.scores[list(quantity.values.roles)].notna().all(axis=1)]
 
     def values(self, quantity: Quantity, items: pd.Index) -> Floats:
-        """Return the contributions of items to a measure: a row for each of its means, a column for each item."""
+        """Return the contributions of items to a measure: a row for each mean in it, a column for each item."""
         return quantity.values.contributions(
             self._get_role_scores(quantity, items) | self._get_numbers(quantity, items)
         )
 
     def _get_role_scores(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
-        """Return the scores of items by role; raise an error if a score is not finite."""
+        """Return an array with the scores of items for each role; raise an error if a score is not finite."""
         roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in quantity.values.roles}
         for role, scores in roles.items():
             bad = ~np.isfinite(scores)
@@ -96,7 +97,7 @@ class Cell:
         return roles
 
     def _get_numbers(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
-        """Return the numeric attributes of items that a measure needs; raise an error if one is not a number."""
+        """Return the numeric attributes of items that a measure needs; raise an error if a value is not a number."""
         columns = {}
         for name in quantity.values.number_columns:
             numbers = pd.to_numeric(self.attributes[name].loc[items], errors="coerce")
@@ -126,34 +127,34 @@ class Cell:
         return scale.compute(roles, {**columns, **self._get_numbers(scale.quantity, items)})
 
     def compute_directions(self, quantity: Quantity, items: pd.Index) -> Floats:
-        """Return 1 for each item whose higher contributions are towards stereotypes, -1 for the others."""
+        """Return 1 for each item whose higher contributions are more stereotypical, -1 for the other items."""
         names = [name for name in (*quantity.values.columns, quantity.values.sides) if name in self.attributes.columns]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in names}
         return quantity.compute_directions(columns, len(items))
 
     def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Return the strata of items, if the measure weights items by stratum."""
+        """Return the stratum of each item; None if the measure does not weight items by stratum."""
         if quantity.values.weigh is None:
             return None
         return self.attributes[quantity.values.columns[0]].loc[items].to_numpy(dtype=object)
 
     def sides(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Return the sides of the strata of items, if the measure has sides and the items have them."""
+        """Return the side of each item's stratum; None if the measure or the items have no sides."""
         name = quantity.values.sides
         return self.attributes[name].loc[items].to_numpy(dtype=object) if name in self.attributes.columns else None
 
     def supports_quantity(self, quantity: Quantity, items: pd.Index) -> bool:
-        """Return whether a measure is defined on these items; a measure that compares two sides needs items of both."""
+        """Return whether a measure is defined on these items; a two-sided measure needs items of both sides."""
         return quantity.values.is_defined(self.labels(quantity, items), self.sides(quantity, items))
 
     def clusters(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Return the clusters of items, if the measure clusters items by an attribute."""
+        """Return the cluster of each item; None if the items are not clustered for this measure."""
         known = [name for name in quantity.values.clusters if name in self.attributes.columns]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in known}
         return select_clusters(quantity.values, columns)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
-        """Return the attributes of an item, such as bias type and target, without the translation."""
+        """Return the attributes of an item, such as bias type and target, except its translation."""
         row = self._find_row(item)
         names = [name for name in self.attributes.columns if name != ITEM_TRANSLATION]
         values: dict[str, Any] = {name: self.attributes[name].iat[row] for name in names}
@@ -166,7 +167,7 @@ class Cell:
         return str(self.attributes[ITEM_TRANSLATION].iat[self._find_row(item)])
 
     def score(self, item: tuple[str, str], role: str) -> float | None:
-        """Return the score of an item for a role, or None."""
+        """Return the score of an item for a role; None if there is no score."""
         if role not in self.scores.columns:
             return None
         return float(self.scores[role].to_numpy()[self._find_row(item)])
@@ -175,7 +176,7 @@ class Cell:
         return cast(int, self.scores.index.get_loc(item))
 
     def restrict(self, where: Mapping[str, str]) -> "Cell":
-        """Return the cell with only the items that have these attributes."""
+        """Return a copy of the cell with only the items that have these values of attributes."""
         keep = np.ones(len(self.attributes), dtype=bool)
         for column, value in where.items():
             if column not in self.attributes.columns:
@@ -186,7 +187,7 @@ class Cell:
 
 
 def format_location(benchmark: str, part: str, language: str) -> str:
-    """Return a benchmark with part and language; a single part is omitted.
+    """Return a text with the benchmark, part and language; the part is omitted if the benchmark has only one.
 
     >>> format_location("stereoset", "intrasentence", "de"), format_location("crows-pairs", "all", "en")
     ('stereoset/intrasentence:de', 'crows-pairs:en')
@@ -195,12 +196,12 @@ def format_location(benchmark: str, part: str, language: str) -> str:
 
 
 def list_attribute_columns(rows: pd.DataFrame) -> list[str]:
-    """Return the columns of a score table with attributes of items."""
+    """Return the names of the columns of a score table that contain attributes of items."""
     return [str(name) for name in rows.columns if name not in _SCORE_COLUMNS and rows[name].notna().any()]
 
 
 def build_cells(run: str, result: Result) -> list[Cell]:
-    """Return the cells of a run, followed by those of its pooled parts."""
+    """Return the cells of a run, followed by the cells of its pooled parts."""
     cells = []
     reject_missing_packages(result.manifest)
     modules = find_measure_modules(result.scores, result.manifest)
@@ -220,7 +221,7 @@ def build_cells(run: str, result: Result) -> list[Cell]:
 
 
 def _group_texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
-    """Return the table of items by benchmark and language."""
+    """Return a table of items for each pair of benchmark and language."""
     if result.texts is None:
         return {}
     groups = result.texts.groupby(["benchmark", "language"], sort=False)
@@ -228,7 +229,10 @@ def _group_texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
 
 
 def restrict_cells(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:
-    """Return the cells with only the items that have these attributes; raise an error for unknown attributes."""
+    """Return copies of the cells with only the items that have these values of attributes.
+
+    Raise an error for unknown attributes.
+    """
     columns = list(dict.fromkeys(column for cell in cells for column in cell.attributes.columns))
     for column, value in where.items():
         if column not in columns:
@@ -247,7 +251,7 @@ def restrict_cells(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell
 
 
 def shorten_names(names: Sequence[str], limit: int = 12) -> str:
-    """Return the first names of a list, separated by commas.
+    """Return at most `limit` names of a list, separated by commas.
 
     >>> shorten_names(["a", "b", "c"], 2)
     'a, b …'
@@ -264,17 +268,17 @@ def _build_tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame
         )
     scores = rows.pivot(index="item", columns="role", values="score").sort_index()
     attributes = rows.drop_duplicates("item").set_index("item")[list_attribute_columns(rows)].loc[scores.index]
-    # In a table with items without a stereotype, the stereotypes of GEST are floats: 8.0 for 8.
+    # If some items have no stereotype, pandas stores the numbers of GEST stereotypes as floats: 8.0 instead of 8.
     attributes = attributes.convert_dtypes()
     index = pd.MultiIndex.from_arrays([[part] * len(scores), scores.index], names=["part", "item"])
     return scores.set_axis(index), attributes.set_axis(index)
 
 
 def _build_pooled_cells(cells: Sequence[Cell], records: Iterable[Record]) -> Iterator[Cell]:
-    """Yield a cell for each group of parts that the measures of the run pooled.
+    """Yield a cell with the items of all parts, for each group of parts that the measures of the run pooled.
 
-    Parts are pooled if the run has a record over all parts in a measure with contributions of items. g_s of GEST is not
-    such a measure: over all templates it is the mean of their g_s.
+    Parts are pooled if the run has a record over all parts, for a measure to which single items contribute. Templates
+    of GEST are not pooled, because g_s over all templates is a mean of the templates' g_s, not a mean over items.
     """
     overall: dict[tuple[str, ...], dict[str, Record]] = {}
     for record in records:
@@ -284,7 +288,7 @@ def _build_pooled_cells(cells: Sequence[Cell], records: Iterable[Record]) -> Ite
             overall.setdefault(overall_key, {})[record.measure] = record
     groups: dict[tuple[str, ...], dict[str, Cell]] = {}
     for cell in cells:
-        # "published" is pooled with "published" and with "published/d", as in the measures.
+        # The protocols "published" and "published/d" can be pooled with each other, as in the measures.
         cell_key = (cell.model, cell.benchmark, cell.language, get_base_protocol(cell.protocol))
         groups.setdefault(cell_key, {})[cell.part] = cell
     for key, parts in groups.items():

@@ -1,4 +1,4 @@
-"""Results of chat models by wording of the instruction; the answers of the run are sufficient."""
+"""Results of chat models for each wording of the instruction, computed from the stored answers of a run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ _REFUSAL = "refusal"
 
 
 def split_by_wording(result: Result) -> Iterator[tuple[str, Result]]:
-    """Yield, for each wording, the run as if it were the only wording."""
+    """Yield each wording with the result of the run as if all instructions had this wording."""
     answers = result.answers
     if answers is None or answers["wording"].nunique() < 2:
         return
@@ -26,7 +26,7 @@ def split_by_wording(result: Result) -> Iterator[tuple[str, Result]]:
 
 
 def _build_scores(answers: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Build the score table of answers; the attributes of items are taken from a known score table."""
+    """Build the score table of answers; the attributes of items are taken from the score table `known`."""
     rows = []
     for key, asked in answers.groupby(_ITEM, sort=False):
         for role, score in compute_item_scores([_parse_answer(row) for row in asked.to_dict("records")]):

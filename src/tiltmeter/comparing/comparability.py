@@ -1,11 +1,14 @@
-"""Comparability of cells: by default, answer type, kind of model, protocol and data must be the same.
+"""Comparability of cells.
+
+By default, two cells are comparable if they have the same answer type, kind of model, protocol and data. The option
+`--across` also allows comparisons of:
 
     kinds        masked, causal and seq2seq models, whose scores are different quantities
     protocols    different protocols for the same kind of model
-    editions     different files with the same name
+    editions     different data files with the same name
     tokenizers   means over tokens, such as S_JSD, of models with different tokenizers
 
-Likelihoods and answers to prompts are never tested against each other.
+Likelihoods and answers to prompts are never compared with each other.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +21,7 @@ from tiltmeter.models.model_protocol import CHAT_TEMPLATE
 
 Across = Literal["kinds", "protocols", "editions", "tokenizers"]
 ACROSS: tuple[Across, ...] = get_args(Across)
-# A difference for which there is no option.
+# A difference between cells that no value of `--across` allows: likelihoods against answers to prompts.
 PROMPTING = "prompting"
 
 _WHY = {
@@ -32,13 +35,13 @@ _UNKNOWN_KIND = "models of unknown kind ({}; {}), whose scores may be different 
 
 
 def list_differing_conditions(cell: Cell, other: Cell, measure: Measure | None = None) -> list[str]:
-    """Return the conditions in which two cells differ; tokenizers only for a measure that is a mean over tokens."""
+    """Return the conditions in which two cells differ; tokenizers count only if `measure` is a mean over tokens."""
     ours, theirs = cell.conditions, other.conditions
     respects = []
     if ("prompted" in ours.family) != ("prompted" in theirs.family):
         respects.append(PROMPTING)
     if cell.model != other.model and (ours.kind is None or theirs.kind is None or ours.kind != theirs.kind):
-        # The case (`/d`) depends on the kind of model; the rest of the protocol must be the same.
+        # The scoring case (such as `/d`) depends on the kind of model; the rest of the protocol must be the same.
         respects.append("kinds")
         same_protocol = get_base_protocol(ours.protocol) == get_base_protocol(theirs.protocol)
         same_protocol &= (CHAT_TEMPLATE in ours.protocol) == (CHAT_TEMPLATE in theirs.protocol)
@@ -55,7 +58,7 @@ def list_differing_conditions(cell: Cell, other: Cell, measure: Measure | None =
 
 
 def explain_incomparable(cell: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None) -> str:
-    """Return why two cells are not compared, and the option that allows it."""
+    """Return a sentence that explains why two cells are not compared, with the option that allows the comparison."""
     reason, lacking = find_incomparable_reason(cell, other, across, measure)
     options = " ".join(f"--across {name}" for name in lacking)
     return f"{reason} To compare them anyway, add {options}." if lacking else reason
@@ -64,7 +67,7 @@ def explain_incomparable(cell: Cell, other: Cell, across: Sequence[str], measure
 def find_incomparable_reason(
     cell: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None
 ) -> tuple[str, tuple[Across, ...]]:
-    """Return why two cells are not compared, and the values of `across` that would allow it, if any."""
+    """Return why two cells are not compared, and the values of `across` that would allow the comparison, if any."""
     lacking = [name for name in list_differing_conditions(cell, other, measure) if name not in across]
     reasons = " and ".join(_format_reason(name, cell, other, measure) for name in lacking)
     both = f"{cell} and {other}" if str(cell) != str(other) else f"{cell} in {cell.run} and in {other.run}"

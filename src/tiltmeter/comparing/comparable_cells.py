@@ -1,4 +1,4 @@
-"""Groups of comparable cells, which may be averaged or regressed together."""
+"""Groups of comparable cells. The cells of one group may be averaged, or used in one regression."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from tiltmeter.runs.result import Result
 class ComparableCells:
     """Cells of one subject and part that are comparable with each other.
 
-    `conditions` describes how they were measured, if the subject has cells with other conditions; otherwise it is
-    empty.
+    `conditions` describes how the cells were measured. It is empty unless the subject has other cells that were
+    measured in another way.
     """
 
     conditions: str
@@ -28,7 +28,7 @@ class ComparableCells:
 
 
 def group_comparable(cells: Iterable[Cell], across: Sequence[Across]) -> list[list[Cell]]:
-    """Divide cells into groups of comparable cells; a cell is added to the first possible group."""
+    """Divide cells into groups of comparable cells; each cell joins the first group with which it is comparable."""
     groups: list[list[Cell]] = []
     for cell in cells:
         for alike in groups:
@@ -43,9 +43,10 @@ def group_comparable(cells: Iterable[Cell], across: Sequence[Across]) -> list[li
 def group_comparable_cells(
     cells: Iterable[Cell], across: Sequence[Across], subject: Callable[[Cell], Hashable]
 ) -> list[list[ComparableCells]]:
-    """Return, for each subject and part, the groups of cells that may be averaged or regressed together.
+    """Return, for each subject and part, the groups of cells that may be averaged or used in one regression.
 
-    The subject is what all cells of a contrast have in common, besides the part: for example, benchmark and language.
+    `subject` is a function that returns the subject of a cell: the properties, besides the part, that all cells of a
+    contrast have in common; for example, benchmark and language.
     """
     places: dict[tuple[Hashable, str], list[Cell]] = {}
     for cell in cells:
@@ -62,7 +63,7 @@ def group_comparable_cells(
 
 
 def _describe_conditions(groups: Sequence[Sequence[Cell]]) -> list[str]:
-    """Describe the conditions of each group; add the first run if several groups have the same conditions."""
+    """Describe the conditions of each group; add the name of its first run if another group has equal conditions."""
     texts = []
     for first, *_ in groups:
         prompted = "prompted" if "prompted" in first.conditions.family else None
@@ -74,7 +75,7 @@ def _describe_conditions(groups: Sequence[Sequence[Cell]]) -> list[str]:
 
 
 def reject_missing_measures(cells: Sequence[Cell], measures: Sequence[str]) -> None:
-    """Raise an error if no cell can be compared in one of the measures."""
+    """Raise an error for a measure in which no cell can be compared."""
     available = {quantity.name: quantity.values.is_mean for cell in cells for quantity in cell.list_quantities()}
     if cells and measures and not set(measures) & set(available):
         possible = ", ".join(name for name, is_mean in available.items() if is_mean)
@@ -82,7 +83,7 @@ def reject_missing_measures(cells: Sequence[Cell], measures: Sequence[str]) -> N
 
 
 def reject_duplicates(cells: Sequence[Cell]) -> None:
-    """Raise an error if a model was measured twice on the same part and language, because it would count twice."""
+    """Raise an error if two cells have the same model, part and language, because the model would count twice."""
     seen: dict[tuple[str, str], Cell] = {}
     for cell in cells:
         other = seen.setdefault((cell.model, cell.location), cell)
@@ -93,7 +94,7 @@ def reject_duplicates(cells: Sequence[Cell]) -> None:
 
 
 def list_common_quantities(cells: Sequence[Cell], measures: Sequence[str]) -> list[Quantity]:
-    """Return the measures that all cells have; `measures` restricts them to these names."""
+    """Return the measures that all cells have; if `measures` is not empty, only those with these names."""
     first, *others = cells
     return [
         quantity
@@ -103,7 +104,7 @@ def list_common_quantities(cells: Sequence[Cell], measures: Sequence[str]) -> li
 
 
 def find_uninterpretable_cells(runs: Sequence[tuple[str, Result]]) -> dict[tuple[str, ...], str]:
-    """Return the keys of cells with the verdict "not interpretable", with the reasons."""
+    """Return the reasons for the verdict "not interpretable" by cell key; other cells are not included."""
     return {
         (name, record.model, record.benchmark, record.part, record.language, record.protocol): record.verdict.reason
         for name, result in runs

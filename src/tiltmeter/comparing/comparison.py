@@ -45,8 +45,9 @@ def compare(
     """Compare named runs: all pairs of models on the same items, and all pairs of languages of a model.
 
     `by` selects one type of pair: "model", "language", or "any" for pairs that differ in both. `baseline` is a model, a
-    language or a run with which all others are compared. `measures` selects measures, `where` selects items by
-    attribute. Different kinds of model, protocols, editions or tokenizers are compared only if `across` allows it.
+    language or a run; if it is given, all others are compared only with it. `measures` selects measures by name,
+    `where` selects items by the values of attributes. Cells with different kinds of model, protocols, editions or
+    tokenizers are compared only if `across` allows it.
     """
     measures = complete_measure_names(measures)
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
@@ -80,7 +81,7 @@ def compare(
 def compute_differences(
     left: Cell, right: Cell, measures: Sequence[str], across: Sequence[Across] = ()
 ) -> list[Difference]:
-    """Return the differences between two cells, not corrected for multiple tests; empty if they share no items."""
+    """Return the differences between two cells with uncorrected p-values; an empty list if they share no items."""
     return list(_build_differences(left, right, (left, right), measures, across))
 
 
@@ -95,7 +96,7 @@ def _classify_pair(cell: Cell, other: Cell) -> By | None:
     if (cell.benchmark, cell.part) != (other.benchmark, other.part):
         return None
     if cell.language == other.language:
-        return "model"  # also the same model with another protocol or in another run
+        return "model"  # this includes pairs of one model with two protocols, or in two runs
     if cell.model != other.model:
         return "any"
     return "language"
@@ -155,7 +156,7 @@ def _build_differences(
 
 
 def describe_undefined_measures(left: Cell, right: Cell, measures: Sequence[str]) -> Iterator[str]:
-    """Yield a message for each measure that compares two sides if the shared items have only one side."""
+    """Yield a message for each two-sided measure that is not defined because all shared items are of one side."""
     for quantity in left.list_quantities():
         if quantity not in right.list_quantities() or (measures and quantity.name not in measures):
             continue
@@ -168,7 +169,7 @@ def describe_undefined_measures(left: Cell, right: Cell, measures: Sequence[str]
 
 
 def _has_other_tokenizer(left: Cell, right: Cell, quantity: Quantity, across: Sequence[Across]) -> bool:
-    """Return whether a measure is a mean over tokens of different tokenizers, and `across` does not allow it."""
+    """Return whether a measure is a mean over tokens, the tokenizers differ, and `across` does not allow tokenizers."""
     return "tokenizers" in set(list_differing_conditions(left, right, quantity.measure)) - set(across)
 
 
@@ -188,7 +189,7 @@ def _describe_tokenizers(
 
 
 def _format_subject(left: Cell, right: Cell) -> str:
-    """Return what two cells have in common: benchmark and language, model and benchmark, or only the benchmark."""
+    """Return the common properties of two cells as text: benchmark and language, model and benchmark, or benchmark."""
     if left.language == right.language:
         return f"{left.benchmark}:{left.language}"
     return f"{left.model} on {left.benchmark}" if left.model == right.model else left.benchmark
@@ -207,7 +208,7 @@ def _format_label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
 def with_interpretation_doubts(
     differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]
 ) -> list[Difference]:
-    """Add the reasons why a side is not interpretable to differences in measures of bias."""
+    """Return the differences; those in measures of bias get the reasons why one of their sides is not interpretable."""
     reasons = find_uninterpretable_cells(runs)
     return [
         replace(
@@ -225,7 +226,7 @@ def with_interpretation_doubts(
 
 
 def _describe_omitted_items(differences: Sequence[Difference]) -> Iterator[str]:
-    """Yield the numbers of items that are left out because only one side has them."""
+    """Yield notes on how many items are left out because only one side of a comparison has them."""
     left_out = [d for d in differences if d.only_left or d.only_right]
     for d in {(d.subject, d.part, d.left.label, d.right.label): d for d in left_out}.values():
         counts = " and ".join(

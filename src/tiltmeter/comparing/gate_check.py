@@ -25,7 +25,7 @@ def check(
     lenient: bool = False,
     across: Sequence[Across] = (),
 ) -> list[RuleVerdict]:
-    """Check a run against rules. A rule that matches nothing is an error, because it would always pass."""
+    """Check a run against rules. Raise an error for a rule that matches no record, because it would always pass."""
     if not rules:
         raise UsageError('There are no rules; give one with --max, --min or --no-worse-than: --max "stereoset.SS 60".')
     verdicts: list[RuleVerdict] = []
@@ -42,9 +42,10 @@ def check(
 
 
 def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Record]:
-    """Return the records of a rule; for a rule without a part, those of the pooled parts, if there are any.
+    """Return the records to which a rule applies. A rule without a part applies to the pooled parts, if there are any.
 
-    Parts that contradict each other are judged separately, because their pooled value would hide the contradiction.
+    If the parts contradict each other, the rule applies to the single parts, because a pooled value would hide the
+    contradiction.
     """
     matched = _narrow_records(records, "benchmark", rule.benchmark, rule)
     if rule.part not in (None, EVERY):
@@ -56,7 +57,7 @@ def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Recor
     ]
     measure = complete_name(rule.measure, (record.measure for record in matched))
     matched = _narrow_records(matched, "measure", measure or rule.measure, rule)
-    # For a measure without a value over all items, such as ICAT macro, the first view is used.
+    # A measure such as ICAT macro has no record over all items, so the first view that has a record is used.
     views = dict.fromkeys(record.view for record in matched)
     view = next(iter(views)) if rule.view == "all" and "all" not in views else rule.view
     matched = _narrow_records(matched, "view", view, rule)
@@ -69,7 +70,7 @@ def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Recor
 
 
 def find_contradictory_keys(records: Sequence[Record]) -> set[tuple[str, ...]]:
-    """Return model, benchmark, language, view and group of each pooled value whose parts contradict each other."""
+    """Return model, benchmark, language, view and group of each pooled record whose parts contradict each other."""
     return {
         _get_key(record)
         for record in records
@@ -137,6 +138,9 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
 
 
 def _fold_interval(ends: Interval, ideal: float) -> Interval:
-    """Return the interval of the distance from the ideal; it begins at 0 if it contains the ideal."""
+    """Convert the interval of a value to the interval of its distance from the ideal.
+
+    If the interval of the value contains the ideal, the minimum distance is 0.
+    """
     below, above = (abs(end - ideal) for end in ends)
     return 0.0 if ends[0] <= ideal <= ends[1] else min(below, above), max(below, above)

@@ -17,7 +17,11 @@ _KEYS = (*_KINDS, "baseline", "lenient")
 
 @dataclass(frozen=True, slots=True)
 class GateConfig:
-    """The rules of a file. `baseline` is the run to compare with, relative to the file."""
+    """The rules in a file.
+
+    `baseline` is the path of the run with which a run is compared. `lenient` is explained in `gate_verdict`. Both are
+    None if the file does not set them.
+    """
 
     rules: list[Rule]
     baseline: Path | None
@@ -25,7 +29,7 @@ class GateConfig:
 
 
 def read_gate_config(path: Path) -> GateConfig:
-    """Read the [[check]] tables of a file; other tables are ignored."""
+    """Read the rules in the [[check]] tables of a file; other tables are ignored."""
     content = read_toml(path)
     tables = content.get("check")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
@@ -54,7 +58,10 @@ def _parse_rules(source: str, table: dict[str, Any]) -> Iterator[Rule]:
 
 
 def _get_shared_value(path: Path, tables: list[dict[str, Any]], key: str, type_: type) -> Any:
-    """Return the value of a key that applies to all tables; None if no table has it."""
+    """Return the value of a key that applies to the whole file; None if no table has the key.
+
+    Raise an error if the tables have different values, or if a value is not of this type.
+    """
     values = [table[key] for table in tables if key in table]
     for value in values:
         if not isinstance(value, type_):

@@ -1,4 +1,4 @@
-"""The power of a rule: how often an unbiased model passes it, and how many items are needed."""
+"""The power of a rule: the probability that an unbiased model passes, and the number of items needed for 0.95."""
 
 import math
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from scipy.special import ndtr, stdtrit
 from tiltmeter.comparing.gate_rules import Rule
 from tiltmeter.measures.estimates import LEVEL
 
-# The probability with which an unbiased model should pass a rule.
+# An unbiased model should pass a rule with this probability.
 WANTED_POWER = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class RuleTolerance:
-    """The distances below and above the ideal within which a rule passes; None: no limit on that side.
+    """The maximum distances from the ideal at which a rule passes, below and above the ideal; None means no limit.
 
-    `error` is the standard error of the value, `freedom` its degrees of freedom.
+    `error` is the standard error of the value, `freedom` are the degrees of freedom of this error.
     """
 
     below: float | None
@@ -25,7 +25,7 @@ class RuleTolerance:
     freedom: float
 
     def passes(self, lenient: bool) -> float:
-        """Return the probability that an unbiased model passes.
+        """Return the probability that an unbiased model passes the rule.
 
         >>> round(RuleTolerance(5.0, 5.0, 1.0, 1000).passes(False), 2), RuleTolerance(5.0, 5.0, 3.0, 1000).passes(False)
         (1.0, 0.0)
@@ -38,12 +38,14 @@ class RuleTolerance:
         return max(0.0, float(ndtr(high) - ndtr(low)))
 
     def needed(self, n: int, lenient: bool) -> int | None:
-        """Return the number of items with which an unbiased model passes with probability 0.95; None if there is none.
+        """Return the minimum number of items with which an unbiased model passes with probability 0.95.
+
+        `n` is the number of items for which `error` was computed. Return None if no number of items is enough.
 
         >>> RuleTolerance(5.0, 5.0, 1.8, 400).needed(1000, False)
         1995
         """
-        # If the ideal violates the rule, more items do not help.
+        # If the ideal itself violates the rule, an unbiased model fails with any number of items.
         if min(side for side in (self.below, self.above, math.inf) if side is not None) < 0:
             return None
 
@@ -62,7 +64,10 @@ class RuleTolerance:
 
 
 def compute_unbiased_error(value: float, error: float, ideal: float, bounds: tuple[float, float] | None) -> float:
-    """Return the standard error of an unbiased model on the same items; for a percentage it depends on the value.
+    """Return the standard error that an unbiased model would have on the same items.
+
+    The standard error of a percentage depends on the percentage itself, so `error` is converted from `value` to
+    `ideal`.
 
     >>> round(compute_unbiased_error(90.0, 3.0, 50.0, (0.0, 100.0)), 2), compute_unbiased_error(0.3, 0.1, 0.0, None)
     (5.0, 0.1)

@@ -3,10 +3,10 @@
 BENCHMARK[/PART][:LANGUAGE,…].MEASURE[[NAME=GROUP]] [distance] NUMBER
 
 stereoset.SS distance 5                      SS of the pooled parts, in every language, at most 5 from 50
-stereoset/intrasentence:de.LMS 70            one part, in one language
+stereoset/intrasentence:de.LMS 70            LMS of one part, in one language
 stereoset.SS[bias_type=gender] distance 10   items about gender; bias_type=* means each bias type separately
 gender-pairs.S_JSD distance 4                measures may be abbreviated if they remain unambiguous
-2                                            only for no-worse-than: all percentages of preferences, such as SS
+2                                            all percentages of preferences, such as SS; only in no-worse-than rules
 """
 
 import math
@@ -21,7 +21,8 @@ RuleKind = Literal["max", "min", "no-worse-than"]
 GRAMMAR = "BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER, as in: stereoset.SS distance 5"
 EVERY = "*"
 
-# The benchmark ends at the first dot, or after .jsonl for a file; the number is last.
+# The name of the benchmark ends at the first dot, or after .jsonl if it is a file. The number is at the end of the
+# rule.
 _RULE = re.compile(
     r"""
     (?P<location>.*?\.jsonl[^.]*|[^.\[]+) \. (?P<measure>[^\[]+?)
@@ -34,7 +35,7 @@ _RULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A limit on a measure; without a measure, on all percentages of preferences."""
+    """A limit on a measure; a rule without a measure is a limit on all percentages of preferences."""
 
     kind: RuleKind
     text: str

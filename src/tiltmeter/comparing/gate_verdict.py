@@ -1,8 +1,8 @@
 """The outcome of a rule: the limit is compared with one end of a confidence interval.
 
-A rule holds if the whole interval satisfies it; for a maximum, the upper end must not exceed the limit. With few items
-the interval is wide and the rule fails, as in a non-inferiority trial. With `lenient`, a rule fails only if the whole
-interval violates it. A value with the verdict "not interpretable" always fails.
+A rule passes if the whole interval satisfies it: for a maximum, the upper end must not exceed the limit. With few items
+the interval is wide and the rule fails, as in a non-inferiority trial. If `lenient` is true, a rule fails only if the
+whole interval violates it. The rule always fails if the value has the verdict "not interpretable".
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,10 @@ RuleOutcome = Literal["holds", "not shown", "broken", "not interpretable"]
 class RuleVerdict:
     """The outcome of one rule for one value.
 
-    `quantity` is the name of the value, `location` its benchmark, part and language, `end` the judged end of the
-    interval. `even` is the probability that an unbiased model passes the rule with n items; None if the rule is not
-    about bias. `needed` is the number of items with which it passes with probability 0.95.
+    `quantity` is the name of the value, and `location` is its benchmark, part and language. `end` tells which number
+    was compared with the limit: the upper or the lower end of the interval, or the value itself. `even` is the
+    probability that an unbiased model passes the rule with n items; it is None if the rule is not about bias. `needed`
+    is the number of items with which an unbiased model passes with probability 0.95.
     """
 
     rule: Rule
@@ -46,7 +47,7 @@ class RuleVerdict:
 
     @property
     def judged(self) -> float:
-        """The value that was compared with the limit."""
+        """The number that was compared with the limit: an end of the interval, or the value itself."""
         ends = {"upper": self.high, "lower": self.low, "value": self.value}
         return float(self.value if ends[self.end] is None else ends[self.end] or 0.0)
 
@@ -66,7 +67,7 @@ def judge_value(
     uninterpretable: str = "",
     note: str = "",
 ) -> RuleVerdict:
-    """Judge a value by a rule; without an interval, the value itself is compared with the limit."""
+    """Judge a value by a rule; if there is no interval (`ends`), the value itself is compared with the limit."""
     low, high = ends or (value, value)
     at_least = rule.kind == "min"
     holds = low >= rule.limit if at_least else high <= rule.limit

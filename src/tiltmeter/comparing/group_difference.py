@@ -1,4 +1,4 @@
-"""Differences between groups of models, or of languages, on the items that all members share."""
+"""Differences between groups of models, or between groups of languages, on the items that all members share."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,10 @@ from tiltmeter.measures.records import OVERALL
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of models or languages, with their values on the shared items; the label is like `instruct=true`."""
+    """A group of models or languages, with the values of its members on the shared items.
+
+    The label is the attribute that the members share: for example, `instruct=true`.
+    """
 
     label: str
     members: Mapping[str, float]
@@ -25,7 +28,7 @@ class GroupDifference(PairedDifference):
     """The difference of two groups on the items that all members share.
 
     `left_out` is the number of items that only some members have; `members` is "models" or "languages". `over_members`
-    is None if a group has fewer than FEWEST_MEMBERS.
+    is the inference for members like these; it is None if a group has fewer than FEWEST_MEMBERS members.
     """
 
     left: Group
@@ -35,7 +38,7 @@ class GroupDifference(PairedDifference):
     over_members: MemberInference | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the difference as a dictionary for JSON."""
         c = self.contrast
         return {
             "benchmark": self.benchmark,
@@ -64,14 +67,14 @@ class GroupDifference(PairedDifference):
         }
 
     def to_row(self) -> dict[str, Any]:
-        """Return a row of a table."""
+        """Return the difference as a row of a table."""
         row = PairedDifference.to_row(self)
-        verdict = row.pop("verdict")  # the last column
+        verdict = row.pop("verdict")  # the verdict is moved to the last column
         return {**row, **build_members_row(self.over_members), "verdict": verdict}
 
 
 def build_members_row(over: MemberInference | None) -> dict[str, float | None]:
-    """Return the columns of a table with the interval and p-value over members."""
+    """Return the table columns for the inference over members: the interval and the p-value."""
     return {
         "low over members": over.low if over else None,
         "high over members": over.high if over else None,
@@ -85,10 +88,10 @@ class GroupComparison(DifferenceTable[GroupDifference]):
 
 
 def correct_member_tests(differences: Sequence[GroupDifference]) -> list[GroupDifference]:
-    """Correct the p-values over members by Holm's method, in the same test families.
+    """Correct the p-values over members by Holm's method, in the test families of `correct_test_families`.
 
-    These families may be smaller, because some contrasts have too few members. A p-value over members is not smaller
-    than the corrected p-value for the given members.
+    A family has fewer p-values over members than differences if some differences have too few members. The corrected
+    p-value over members is never smaller than the corrected p-value of the same difference for these members.
     """
     corrected = list(differences)
     for indexes in group_indexes(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):

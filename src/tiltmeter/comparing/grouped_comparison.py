@@ -1,8 +1,8 @@
-"""Comparison of groups of models, or of languages, by an attribute such as instruct, multilingual or script.
+"""Comparison of groups of models, or of groups of languages, by an attribute such as instruct, multilingual or script.
 
-For each item, the means over the members of two groups are paired. The interval and the test are over items, for these
-members. With at least five members in both groups there is a second interval, for members like these, in which both
-members and items are samples (`measures.crossed_effects`).
+For each item, the mean over the members of one group is paired with the mean over the members of the other group. The
+first interval and test are for these members; only the items are a sample. If both groups have at least five members,
+there is a second interval for members like these; both members and items are samples (`measures.crossed_effects`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,9 +50,10 @@ def compare_groups(
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
 ) -> GroupComparison:
-    """Compare the groups of an attribute: `group` is its name, or `name=value,value` for some of its values.
+    """Compare groups of models or languages that differ in an attribute.
 
-    Attributes of languages are used if `by` is "language", or if models do not have the attribute.
+    `group` is the name of the attribute, or `name=value,value` to compare only these values. The attribute is that of
+    languages if `by` is "language" or if models do not have it; otherwise it is that of models.
     """
     if by == "any":
         raise UsageError("Groups consist of models or of languages; use --by model or --by language.")
@@ -96,7 +97,10 @@ class _GroupQuery:
         return cell.language if self.of_languages else cell.model
 
     def group_cells(self, cells: Sequence[Cell]) -> list[list[ComparableCells]]:
-        """Return the groups of comparable cells by benchmark and language, or by model if languages are grouped."""
+        """Return the groups of comparable cells for each benchmark and language.
+
+        If languages are grouped, return the groups for each model instead.
+        """
         used = [cell for cell in cells if self.values.get(self.get_member(cell)) in self.chosen]
         return group_comparable_cells(
             used, self.across, lambda cell: (cell.benchmark, cell.model if self.of_languages else cell.language)
@@ -172,7 +176,7 @@ class _GroupQuery:
         )
 
     def explain_empty(self, cells: Sequence[Cell], notes: Sequence[str]) -> str:
-        """Return why there are no differences."""
+        """Return a sentence that explains why there are no differences."""
         for place in self.group_cells(cells):
             groups = {self.values[self.get_member(cell)] for alike in place for cell in alike.cells}
             if len(groups) > 1 and len(place) > 1:
@@ -190,7 +194,7 @@ _Texts = Mapping[str, Mapping[str, str]]
 def _collect_attributes(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes
 ) -> tuple[_Texts, _Texts]:
-    """Return the attributes of each model, and of each language."""
+    """Return two mappings: the attributes of each model, and the attributes of each language."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     models = dict.fromkeys(cell.model for cell in cells)
     of_models = {model: attributes.of(model, entries.get(model)).texts() for model in models}
@@ -200,7 +204,7 @@ def _collect_attributes(
 def _select_source(
     name: str, of_models: _Texts, of_languages: _Texts, attributes: ModelAttributes, by: By | None
 ) -> _Texts:
-    """Return the attributes of models if they include this name, otherwise those of languages."""
+    """Return the attributes of models if one of them has this name, otherwise the attributes of languages."""
     sources = {"model": [of_models], "language": [of_languages]}.get(by or "", [of_models, of_languages])
     for source in sources:
         if any(name in texts for texts in source.values()):

@@ -1,4 +1,4 @@
-"""Panels: the contributions of items to one measure, for several models on one benchmark part and language."""
+"""Panels: tables with the contributions of items to one measure, for several models on one part and language."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from tiltmeter.measures.standard_errors import Floats, Labels
 class ItemPanel:
     """The contributions of items to a measure, for several models.
 
-    `contributions` has a row for each model and a column for each item. `cells` are the models, `items` the shared
-    items, `left_out` the number of items that some models do not have.
+    `contributions` has a row for each model and a column for each item. `cells` are the cells of the models, `items`
+    the items that all models have. `left_out` is the number of items that only some models have.
     """
 
     quantity: Quantity
@@ -29,7 +29,7 @@ class ItemPanel:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of the models; with the protocol if a name occurs twice."""
+        """The names of the models; if a name occurs twice, the protocol is added."""
         names = [cell.model for cell in self.cells]
         return tuple(
             name if names.count(name) == 1 else f"{name} ({cell.protocol})"
@@ -48,11 +48,14 @@ class ItemPanel:
 
     @property
     def is_quality(self) -> bool:
-        """Whether the measure has a best value, such as LMS and accuracy, so that answers can be wrong."""
+        """Whether the ideal of the measure is its best value, as for LMS and accuracy, so that answers can be wrong."""
         return self.quantity.measure.ideal_at_bound
 
     def values(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]] | None" = None) -> Floats:
-        """Return the measure of each model on the chosen items (None: all); NaN if it is not defined on them."""
+        """Return the value of the measure for each model on the items of the mask `chosen`, or on all items.
+
+        The value is NaN if the measure is not defined on the chosen items.
+        """
         items = self.items if chosen is None else self.items[chosen]
         first, values = self.cells[0], self.quantity.values
         labels, sides = first.labels(self.quantity, items), first.sides(self.quantity, items)
@@ -63,10 +66,11 @@ class ItemPanel:
         return np.asarray(table @ weights, dtype=np.float64)
 
     def compute_strengths(self) -> Floats | None:
-        """Return how much models prefer the stereotype in each item, as the mean rank within a model from 0 to 1.
+        """Return how much models prefer the stereotype in each item, from 0 (least) to 1 (most).
 
-        Ranks are used because probabilities of different models are not comparable. None if a model has no graded
-        scale, for example a chat model.
+        Items are ranked by their strength for each model, and the ranks are averaged over models, because probabilities
+        of different models are not comparable. Return None if a model has no continuous scale, for example a chat
+        model.
         """
         scales = [(cell, cell.find_item_scale()) for cell in self.cells]
         graded = [(cell, scale) for cell, scale in scales if scale is not None and scale.strength.is_graded]
@@ -78,30 +82,31 @@ class ItemPanel:
         return np.asarray(ranks.mean(axis=0), dtype=np.float64)
 
     def compute_directions(self) -> Floats:
-        """Return 1 for each item whose higher contributions are towards stereotypes, -1 for the others."""
+        """Return 1 for each item whose higher contributions are more stereotypical, -1 for the other items."""
         return self.cells[0].compute_directions(self.quantity, self.items)
 
     def compute_weights(self) -> Floats | None:
-        """Return the weight of each item in the measure; None if all are equal."""
+        """Return the weight of each item in the measure; None if all weights are equal."""
         first = self.cells[0]
         labels, sides = first.labels(self.quantity, self.items), first.sides(self.quantity, self.items)
         return None if labels is None else self.quantity.values.weights(labels, sides)
 
     def list_cluster_columns(self) -> tuple[str, ...]:
-        """Return the columns that can define clusters of items."""
+        """Return the names of the columns that can define clusters of items."""
         known = self.cells[0].attributes.columns
         return tuple(name for name in self.quantity.values.clusters if name in known)
 
     def clusters(self) -> Labels | None:
-        """Return the clusters of the items (targets or templates), if the measure has any."""
+        """Return the cluster of each item (its target or template); None if the items are not clustered."""
         return self.cells[0].clusters(self.quantity, self.items)
 
 
 def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
-    """Yield, for each part and language, a panel for the primary measure and for measures with a best value.
+    """Yield a panel for each part, language and measure; the measures are the primary one and those with a best value.
 
-    Pooled parts are left out, because they have the same items. If a model occurs in several runs with the same
-    protocol, the first run is used.
+    A measure has a best value if its ideal is an end of its scale (100 for LMS). Pooled parts are left out, because
+    their items are already in the single parts. If a model occurs in several runs with the same protocol, the first run
+    is used.
     """
     groups: dict[tuple[str, str, str], dict[tuple[str, str], Cell]] = {}
     for cell in cells:

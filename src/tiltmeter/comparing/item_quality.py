@@ -1,4 +1,4 @@
-"""The quality of items, for `tiltmeter items`."""
+"""The quality of items: the results that `tiltmeter items` prints."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,13 +21,13 @@ from tiltmeter.forms import ItemText
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import get_item_texts
 
-# The error rate, over all items, of the test for a negative separation.
+# The family-wise error rate, over all items, of the test for a negative separation.
 _ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class SuspectItem:
-    """An item that a person should check, with the reason."""
+    """An item that a person should check, with the reason for the check."""
 
     benchmark: str
     language: str
@@ -48,16 +48,19 @@ class PanelQuality:
 
     @property
     def same(self) -> int:
-        """The number of items with the same outcome for all models; they do not separate models."""
+        """The number of items with the same outcome for all models; these items do not separate models."""
         return sum(one.separation is None for one in self.items)
 
     @property
     def against(self) -> list[ItemStatistics]:
-        """The items with a significantly negative separation: models behave opposite to the other items."""
+        """The items with a significantly negative separation: they order models opposite to the other items."""
         return [one for one in self.items if one.p_negative is not None and one.p_negative < _ALPHA]
 
     def select_strongest(self, count: int) -> list[ItemStatistics]:
-        """Return the items with the strongest preference for the stereotype, by strength or by mean contribution."""
+        """Return the `count` items with the strongest preference for the stereotype.
+
+        Items are sorted by strength; if they have no strengths, by mean contribution.
+        """
         directions = {
             one.item: direction for one, direction in zip(self.items, self.panel.compute_directions(), strict=True)
         }
@@ -66,7 +69,7 @@ class PanelQuality:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the quality of the panel as a dictionary for JSON."""
         first = self.panel.cells[0]
         return {
             "benchmark": first.benchmark,
@@ -87,14 +90,14 @@ class PanelQuality:
 
 @dataclass(frozen=True, slots=True)
 class ItemQuality:
-    """The quality of all panels, and the agreement between languages by benchmark, part and measure."""
+    """The quality of all panels, and the agreement between languages for each benchmark, part and measure."""
 
     panels: list[PanelQuality]
     languages: dict[tuple[str, str, str], list[LanguageAgreement]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def list_suspects(self) -> list[SuspectItem]:
-        """Return the items that a person should check, once for each reason."""
+        """Return the items that a person should check; an item with two reasons occurs twice."""
         suspects: dict[SuspectItem, None] = {}
         for quality in self.panels:
             first, models = quality.panel.cells[0], len(quality.panel.cells)
@@ -108,12 +111,12 @@ class ItemQuality:
         return list(suspects)
 
     def texts(self, quality: PanelQuality) -> Mapping[str, ItemText]:
-        """Return the texts of the items of a panel by id; empty if no run has them."""
+        """Return the texts of a panel's items by item id; the mapping is empty if no run has the texts."""
         table = next((cell.texts for cell in quality.panel.cells if cell.texts is not None), None)
         return {} if table is None else get_item_texts(table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the quality of all panels as a dictionary for JSON."""
         return {
             "panels": [quality.to_dict() for quality in self.panels],
             "languages": [
@@ -159,7 +162,7 @@ def _assess_panel(panel: ItemPanel) -> PanelQuality:
 
 
 def _describe_mixed_protocols(panels: Sequence[ItemPanel]) -> list[str]:
-    """Return notes on models that were measured in different ways, which may explain differences between them."""
+    """Return notes on panels whose models differ in kind or protocol, because this may explain different results."""
     notes = {}
     for panel in panels:
         ways = sorted({f"{cell.conditions.kind or 'unknown'} {cell.protocol}" for cell in panel.cells})

@@ -1,7 +1,8 @@
 """Item statistics: reliability of a measure, separation of models by items, and agreement of languages.
 
-Models are the test takers. Reliability is the correlation between the values of models on two halves of the items,
-corrected to the length of the whole test (Spearman-Brown). There is no interval with fewer than five models.
+As in test theory, items are the questions of a test and models are the test takers. Reliability is the correlation over
+models between the values on two halves of the items, corrected to the length of the whole test (Spearman-Brown). There
+is no interval with fewer than five models.
 """
 
 import math
@@ -18,7 +19,7 @@ from tiltmeter.measures.multiple_testing import adjust_holm
 from tiltmeter.measures.standard_errors import Floats
 
 FEWEST_MODELS = 3
-# Fisher's interval needs more than three models.
+# Minimum number of models for an interval; Fisher's interval is not defined for three or fewer.
 FEWEST_FOR_INTERVAL = 5
 SPLITS = 200
 _SEED = 20_231
@@ -39,8 +40,9 @@ class ItemStatistics:
     """The statistics of one item; `mean` is the mean contribution over models.
 
     `strength` is the preference for the stereotype (`ItemPanel.compute_strengths`), or None. `separation` is the
-    correlation over models with the measure on all other items; None if all models have the same outcome. `p_negative`
-    is the p-value of a negative separation, corrected for the number of items (Holm).
+    correlation over models between the contribution of this item and the measure on all other items; it is None if all
+    models have the same outcome. `p_negative` is the p-value of the test for a negative separation, corrected for the
+    number of items (Holm).
     """
 
     item: tuple[str, str]
@@ -54,8 +56,9 @@ class ItemStatistics:
 class LanguageAgreement:
     """The agreement of two languages on the same items.
 
-    `correlation` is the correlation over items of the means over all models. `agreement` and `kappa` are means over the
-    `models` that were measured in both languages.
+    `correlation` is the correlation over items between two means: of an item's contributions over all models in one
+    language and in the other. `agreement` and `kappa` are means over the models that were measured in both languages;
+    `models` is the number of these models.
     """
 
     first: str
@@ -80,7 +83,8 @@ def compute_spearman_brown(correlation: float) -> float:
 def estimate_reliability(panel: ItemPanel, *, clustered: bool = False, splits: int = SPLITS) -> Reliability | None:
     """Return the split-half reliability; None if there are too few models or items, or all models have the same value.
 
-    `clustered` splits targets or templates instead of items, which is the reliability for other targets.
+    If `clustered` is true, targets or templates are split instead of items. The result is the reliability for other
+    targets or templates.
     """
     labels = panel.clusters() if clustered else None
     if len(panel.cells) < FEWEST_MODELS or (clustered and labels is None):
@@ -100,7 +104,7 @@ def estimate_reliability(panel: ItemPanel, *, clustered: bool = False, splits: i
             correlations.append(correlation)
     if len(correlations) < splits / 2:
         return None
-    # Averaging Fisher's z avoids the compressed scale of correlations near 1.
+    # Fisher's z of the correlations is averaged, because the scale of correlations is compressed near 1.
     mean = math.tanh(float(np.mean(np.arctanh(np.clip(correlations, -0.999999, 0.999999)))))
     return Reliability(
         compute_spearman_brown(mean), _compute_reliability_interval(mean, len(panel.cells)), len(panel.cells), clustered
@@ -113,7 +117,7 @@ def _compute_reliability_interval(correlation: float, models: int) -> Interval |
 
 
 def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
-    """Return Fisher's interval of a correlation of `n` pairs; None for fewer than five.
+    """Return Fisher's interval of a correlation of `n` pairs of values; None for fewer than five pairs.
 
     >>> low, high = compute_fisher_interval(0.5, 28)
     >>> round(low, 3), round(high, 3)
@@ -126,7 +130,7 @@ def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
 
 
 def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
-    """Return the statistics of all items of a panel, in its order."""
+    """Return the statistics of all items of a panel, in the order of its items."""
     table = panel.contributions
     models, count = table.shape
     weights = panel.compute_weights()
@@ -138,7 +142,7 @@ def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
     spread = np.sqrt((own**2).sum(axis=0) * (others**2).sum(axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
         separation = np.where(spread > 1e-9, (own * others).sum(axis=0) / spread, np.nan)
-    p_values = _adjust_holm(_compute_negative_p(separation, models))
+    p_values = _adjust_holm(_compute_lower_tail_p(separation, models))
     strengths = panel.compute_strengths()
     strong: list[float | None] = [None] * count if strengths is None else strengths.tolist()
     return [
@@ -155,8 +159,8 @@ def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
     ]
 
 
-def _compute_negative_p(separation: Floats, models: int) -> Floats:
-    """Return the probability of a correlation at most as high, if the true correlation is 0."""
+def _compute_lower_tail_p(separation: Floats, models: int) -> Floats:
+    """Return one-sided p-values: the probability of a correlation of `separation` or lower if the true one is 0."""
     if models < FEWEST_FOR_INTERVAL:
         return np.full(len(separation), np.nan)
     clipped = np.clip(separation, -0.999999, 0.999999)
@@ -171,7 +175,7 @@ def _adjust_holm(p_values: Floats) -> Floats:
 
 
 def find_all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
-    """Return the items with the worst possible contribution for all models, in a measure with a best value."""
+    """Return the items on which all models have the worst possible contribution, if the measure has a best value."""
     bounds = panel.quantity.measure.bounds
     if not panel.is_quality or bounds is None or len(panel.cells) < FEWEST_MODELS:
         return []
@@ -181,7 +185,7 @@ def find_all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
 
 
 def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[LanguageAgreement]:
-    """Yield the agreement of each pair of panels of the same benchmark part and measure in different languages."""
+    """Yield the agreement of each pair of panels with the same benchmark, part and measure and different languages."""
     for one, two in combinations(panels, 2):
         items = one.items[one.items.isin(two.items)]
         if not len(items):
@@ -207,7 +211,7 @@ def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[Language
 
 
 def _compute_kappa(left: Floats, right: Floats) -> float | None:
-    """Return Cohen's kappa of the preferences of a model; None if all its preferences are the same."""
+    """Return Cohen's kappa between the preferences of a model in two languages; None if all preferences are equal."""
     outcomes = np.unique(np.concatenate([left, right]))
     agreed = float(np.mean(left == right))
     expected = float(sum(np.mean(left == one) * np.mean(right == one) for one in outcomes))
@@ -215,7 +219,7 @@ def _compute_kappa(left: Floats, right: Floats) -> float | None:
 
 
 def _compute_correlation(left: Floats, right: Floats) -> float | None:
-    """Return Pearson's correlation; None if one side does not vary, or a value is missing."""
+    """Return Pearson's correlation of two arrays; None if one array does not vary, or if a value is missing."""
     if len(left) < FEWEST_MODELS or np.isnan(left).any() or np.isnan(right).any():
         return None
     left, right = left - left.mean(), right - right.mean()

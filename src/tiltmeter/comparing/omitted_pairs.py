@@ -1,4 +1,4 @@
-"""The pairs that a comparison of runs leaves out, with the reasons."""
+"""The pairs of cells that a comparison of runs leaves out, with the reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +11,10 @@ from tiltmeter.runs.result import Result
 
 @dataclass(frozen=True, slots=True)
 class OmittedPairs:
-    """Pairs of cells that are not compared for the same reason; `reason` is that of the first pair.
+    """Pairs of cells that differ in the same conditions, so they are not compared. `pairs` is the number of pairs.
 
-    `across` is the option value that would allow the comparison; it is empty if they are never compared.
+    `reason` is the reason in words for the first pair. `across` are the values of the option `--across` that would
+    allow the comparison; it is empty if no value allows it.
     """
 
     reason: str
@@ -24,7 +25,7 @@ class OmittedPairs:
 def list_omitted_pairs(
     runs: Sequence[tuple[str, Result]], *, by: By | None = None, across: Sequence[Across] = ()
 ) -> list[OmittedPairs]:
-    """Return the pairs that `compare` leaves out; pairs that differ in the same conditions are one entry."""
+    """Return the pairs of cells that `compare` leaves out, grouped by the conditions in which they differ."""
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
     omitted: dict[tuple[str, ...], OmittedPairs] = {}
     for pair in list_possible_pairs(cells, by):

@@ -20,7 +20,7 @@ DifferenceKind = Literal[
 
 
 class Labelled(Protocol):
-    """A side of a comparison with a label."""
+    """A side of a comparison that has a label."""
 
     @property
     def label(self) -> str:
@@ -30,12 +30,13 @@ class Labelled(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class PairedDifference:
-    """A measure compared between two sides, on the items that both have.
+    """The difference in a measure between two sides, on the items that both sides have.
 
-    `subject` is what the two sides have in common, such as `stereoset:de`. `p_holm` is the p-value corrected over the
-    test family: `tests` tests of the same measure and benchmark; pooled parts are a separate family. `p_equivalence` is
-    corrected in the same way. `doubts` are the reasons why a side is not interpretable in a measure of bias.
-    `contradiction` describes parts with significant differences in opposite directions.
+    `subject` names the common properties of the two sides, such as `stereoset:de`. `p_holm` is the p-value corrected by
+    Holm's method for a test family of `tests` tests. A test family has all tests of one measure and benchmark; pooled
+    parts are a separate family. `p_equivalence` is corrected in the same way. `doubts` are the reasons why a side is
+    not interpretable in a measure of bias. `contradiction` describes the parts whose significant differences have
+    opposite directions.
     """
 
     subject: str
@@ -62,12 +63,12 @@ class PairedDifference:
 
     @property
     def pair(self) -> tuple[str, ...]:
-        """The identifier of the two sides and the measure, without the part."""
+        """The key of the two sides and the measure; it is equal for all parts."""
         return (self.subject, self.quantity.name, self.left.label, self.right.label)
 
     @property
     def significant(self) -> bool:
-        """Whether the difference is significant after correction."""
+        """Whether the difference is significant after the correction for multiple tests."""
         return self.p_holm < ALPHA
 
     @property
@@ -85,7 +86,7 @@ class PairedDifference:
         return "no difference" if equivalent else "inconclusive"
 
     def to_row(self) -> dict[str, Any]:
-        """Return a row of a table."""
+        """Return the difference as a row of a table."""
         c = self.contrast
         return {
             "subject": self.subject,
@@ -114,9 +115,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Difference(PairedDifference):
-    """A measure compared between two models, or two languages of a model, on the shared items.
+    """The difference in a measure between two models, or between two languages of a model, on the shared items.
 
-    `only_left` and `only_right` are the numbers of items that the other side does not have.
+    `only_left` is the number of items that only the left side has, `only_right` the number that only the right side
+    has.
     """
 
     left: Side
@@ -127,12 +129,12 @@ class Difference(PairedDifference):
 
     @property
     def pair(self) -> tuple[str, ...]:
-        """The identifier of the two sides, their runs and the measure, without the part."""
+        """The key of the two sides, their runs and the measure; it is equal for all parts."""
         sides = (self.left.label, self.left.cell.run, self.right.label, self.right.cell.run)
         return (self.subject, self.quantity.name, *sides)
 
     def list_disagreements(self) -> list[tuple[tuple[str, str], float]]:
-        """Return the items on which the two sides disagree, with their difference, largest first."""
+        """Return the items on which the two sides disagree, with their differences; the largest difference is first."""
         ours, theirs = (side.cell.values(self.quantity, self.items) for side in (self.left, self.right))
         apart = find_disagreements(self.quantity, ours, theirs)
         gaps = (ours - theirs).sum(axis=0)
@@ -140,7 +142,7 @@ class Difference(PairedDifference):
         return sorted(disagreed, key=lambda entry: (-abs(entry[1]), entry[0]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the difference as a dictionary for JSON."""
 
         def describe(side: Side) -> dict[str, str]:
             cell = side.cell
@@ -187,16 +189,16 @@ class DifferenceTable(Generic[Corrected]):
     notes: list[str]
 
     def __repr__(self) -> str:
-        """Return the number of differences in one line."""
+        """Return a line with the number of differences."""
         significant = sum(difference.verdict == "significant" for difference in self.differences)
         return f"<{type(self).__name__}: {len(self.differences):,} differences, {significant:,} significant>"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the differences as a table, one row each."""
+        """Return a table with one row for each difference."""
         return pd.DataFrame([escape_row(difference.to_row()) for difference in self.differences])
 
     def _repr_html_(self) -> str:
-        """Return the differences as a table for notebooks."""
+        """Return the differences as an HTML table for notebooks."""
         return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))
 
 
@@ -206,7 +208,10 @@ class Comparison(DifferenceTable[Difference]):
 
 
 def correct_test_families(differences: Sequence[Corrected]) -> list[Corrected]:
-    """Correct the p-values by Holm's method over all differences of a measure and benchmark."""
+    """Correct the p-values by Holm's method in each test family: the differences of one measure and benchmark.
+
+    Differences of pooled parts are a separate family.
+    """
     corrected = list(differences)
     for indexes in group_indexes(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
         for index, p_holm in zip(indexes, adjust_holm([differences[i].contrast.p_value for i in indexes]), strict=True):
@@ -220,7 +225,7 @@ def correct_test_families(differences: Sequence[Corrected]) -> list[Corrected]:
 
 
 def mark_contradictions(differences: Sequence[Corrected]) -> list[Corrected]:
-    """Add a contradiction to differences of pooled parts if their parts differ significantly in both directions."""
+    """Set `contradiction` in differences of pooled parts whose single parts differ significantly in both directions."""
     parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
     for difference in differences:
         if difference.part != OVERALL and difference.significant:

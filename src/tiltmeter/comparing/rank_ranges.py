@@ -1,8 +1,9 @@
 """Confidence sets of ranks, from tests of all pairs of models.
 
-The rank of a model is 1 plus the number of models closer to the ideal. Its confidence set (Mogstad, Romano, Shaikh and
-Wilhelm 2024) begins after the models that are significantly closer and ends before those that are significantly
-farther. The tests are corrected by Holm's method over all pairs, so the sets have a simultaneous confidence of 95%.
+The rank of a model is 1 plus the number of models that are closer to the ideal. The first rank in its confidence set is
+1 plus the number of models that are significantly closer; the last rank is the number of all models minus the number of
+models that are significantly farther (Mogstad, Romano, Shaikh and Wilhelm 2024). The tests are corrected by Holm's
+method over all pairs, so the confidence of 95% is for all sets together.
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,10 @@ class RankRange:
 
 
 def adjust_pairs_holm(p_values: Floats) -> Floats:
-    """Correct the p-values of all pairs, a symmetric matrix with ones on the diagonal."""
+    """Correct the p-values of all pairs of models by Holm's method.
+
+    `p_values` and the result are symmetric matrices with ones on the diagonal.
+    """
     upper = np.triu_indices(len(p_values), 1)
     corrected = np.ones_like(p_values)
     corrected[upper] = adjust_holm(p_values[upper].tolist())
@@ -33,7 +37,7 @@ def adjust_pairs_holm(p_values: Floats) -> Floats:
 
 
 def compute_rank_ranges(distances: Floats, corrected: Floats) -> list[RankRange]:
-    """Return the possible ranks of models from their distances from the ideal and corrected p-values of all pairs.
+    """Return the range of ranks of each model, from distances from the ideal and corrected p-values of all pairs.
 
     >>> p_values = np.array([[1.0, 0.5, 0.01], [0.5, 1.0, 0.3], [0.01, 0.3, 1.0]])
     >>> compute_rank_ranges(np.array([1.0, 2.0, 6.0]), p_values)
@@ -47,10 +51,11 @@ def compute_rank_ranges(distances: Floats, corrected: Floats) -> list[RankRange]
 
 
 def compute_unpaired_p_values(values: Floats, ideal: float, errors: Floats, df: Floats) -> Floats:
-    """Return the p-values of all pairs for equal distances from the ideal, if items cannot be paired.
+    """Return a matrix with the p-value of each pair of models for equal distances from the ideal; items are not paired.
 
-    Estimates on the same items have an unknown correlation, so the maximum standard error of a difference is used: the
-    sum of both standard errors. Two models differ significantly roughly if their corrected intervals do not overlap.
+    The correlation between two estimates on the same items is unknown, so the maximum standard error of their
+    difference is used: the sum of both standard errors. As a result, two models differ significantly approximately if
+    their corrected intervals do not overlap.
     """
     error = errors[:, None] + errors[None, :]
     freedom = np.minimum(df[:, None], df[None, :])

@@ -1,7 +1,7 @@
 """Sensitivity of results to changes that should not matter: punctuation, case, quotation marks, names, templates.
 
-The models of a run are measured again on changed items. Differences are paired by item and have an interval; the main
-result is whether the verdict changes.
+The models of a run are measured again on changed items. The differences between changed and unchanged items are paired
+by item and have intervals. The main result is whether the verdict changes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ TEMPLATES = "templates"
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """A result with one change. `difference` is the difference from the unchanged items.
+    """The result after one change; `difference` is this result minus the result on the unchanged items.
 
-    `changed` is the share of items with changed texts; None for templates and wordings.
+    `changed` is the share of items whose text was changed; it is None for templates and wordings.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Variation:
 
 @dataclass(frozen=True, slots=True)
 class SensitivityRow:
-    """One result of a run with its variations."""
+    """One result of a run, and the results after each change (variations)."""
 
     model: str
     benchmark: str
@@ -62,18 +62,18 @@ class SensitivityRow:
 
     @property
     def range(self) -> Interval:
-        """The lowest and the highest value, including the unchanged one."""
+        """The lowest and the highest value of the variations and the unchanged items."""
         values = [self.value, *(variation.value for variation in self.variations)]
         return min(values), max(values)
 
     @property
     def other_verdicts(self) -> tuple[Variation, ...]:
-        """The variations with another verdict."""
+        """The variations whose verdict differs from that of the unchanged items."""
         return tuple(variation for variation in self.variations if variation.verdict != self.verdict)
 
     @property
     def sentence(self) -> str:
-        """A summary in one sentence."""
+        """A sentence that summarises the row."""
         number = get_measure(self.measure).number
         low, high = map(number, self.range)
         part = "" if self.part in ("all", OVERALL) else f"/{self.part}"
@@ -87,7 +87,7 @@ class SensitivityRow:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the row as a dictionary for JSON."""
         return {**asdict(self), "range": self.range, "sentence": self.sentence}
 
 
@@ -99,7 +99,9 @@ def measure_sensitivity(
     watch: ShowProgress = show_in_notebook,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> list[SensitivityRow]:
-    """Measure the models of a run again on changed items; `only` selects changes, `limit` takes a sample of the items.
+    """Measure the models of a run again on changed items.
+
+    `only` selects changes by name. `limit` is the maximum number of items; a sample is taken if there are more.
 
     Raise a UsageError with the reason if the models cannot be measured again.
     """
@@ -138,7 +140,7 @@ def measure_sensitivity(
 
 
 def with_sensitivity_notes(manifest: Manifest, rows: Sequence[SensitivityRow]) -> Manifest:
-    """Return the manifest with the sensitivity in its notes, which are printed with the results."""
+    """Return a copy of the manifest with sentences on sensitivity in its notes, which are printed with the results."""
     kept = [note for note in manifest.notes if not note.startswith(NOTE)]
     return replace(manifest, notes=(*kept, *(f"{NOTE}{row.sentence}" for row in rows)))
 
@@ -160,7 +162,7 @@ def _get_request(result: Result) -> Mapping[str, Any]:
 
 
 def _measure_wordings(result: Result) -> list[SensitivityRow]:
-    """Return the sensitivity of chat models to the wordings, which every run varies."""
+    """Return the sensitivity of chat models to the wordings; every run of a chat model contains several wordings."""
     places: dict[tuple[str, str], float | None] = dict.fromkeys(
         (record.benchmark, record.language) for record in result.records
     )
@@ -173,7 +175,7 @@ def _measure_wordings(result: Result) -> list[SensitivityRow]:
 
 
 def _compute_changed_shares(chosen: Sequence[Portion], name: str) -> dict[tuple[str, str], float | None]:
-    """Return the share of items that a perturbation changes, by benchmark and language."""
+    """Return the share of items that the perturbation `name` changes, for each benchmark and language."""
     shares: dict[tuple[str, str], float | None] = {}
     for portion in chosen:
         perturb = get_benchmark(portion.form).perturbations.get(name)
@@ -186,7 +188,11 @@ def _compute_changed_shares(chosen: Sequence[Portion], name: str) -> dict[tuple[
 def build_sensitivity_rows(
     base: Result, varied: Sequence[tuple[str, Result, Mapping[tuple[str, str], float | None]]]
 ) -> Iterator[SensitivityRow]:
-    """Yield the results of a run with those on changed items; `varied` has name, result and shares of changed items."""
+    """Yield a row for each result of a run.
+
+    `base` is the result on the unchanged items. `varied` has for each change its name, the result on the changed items,
+    and the share of changed items for each benchmark and language.
+    """
     cells = {_get_place(cell): cell for cell in build_cells("unchanged", base)}
     others = [
         (name, _index_deciding_records(again), {_get_place(cell): cell for cell in build_cells(name, again)}, changed)
@@ -227,7 +233,7 @@ def _build_variation(
 
 
 def _list_template_variations(record: Record, decided: Mapping[tuple[str, ...], Record]) -> Iterator[Variation]:
-    """Yield the templates of a result over all templates."""
+    """Yield the result of each single template, if `record` is a result over all templates."""
     if record.part != OVERALL:
         return
     for (model, benchmark, part, language), found in decided.items():
@@ -237,7 +243,7 @@ def _list_template_variations(record: Record, decided: Mapping[tuple[str, ...], 
 
 
 def _index_deciding_records(result: Result) -> dict[tuple[str, ...], Record]:
-    """Return the record of the primary measure over all items, by model, benchmark, part and language."""
+    """Return the record of the primary measure over all items, for each model, benchmark, part and language."""
     groups: dict[tuple[str, ...], dict[str, Record]] = {}
     for record in result.records:
         if record.view == "all":

@@ -1,4 +1,4 @@
-"""The contributions of items to a measure, for several models or languages, on the items that all share."""
+"""The contributions of items to a measure, for several members (models or languages) that all have these items."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,11 @@ from tiltmeter.measures.standard_errors import Floats, Labels
 
 @dataclass(frozen=True, slots=True)
 class SharedAnswers:
-    """The contributions of items: `answers` has a row for each member and a column for each item.
+    """The contributions of shared items: `answers` has a row for each member and a column for each item.
 
-    `values` are the measures of the members. `weights` are the weights of items, `labels` their strata, `sides` the
-    sides of the strata. `left_out` is the number of items that only some members have.
+    `values` are the values of the measure for the members. `weights` are the weights of the items, `labels` are the
+    strata of the items, and `sides` are the sides of the strata. `left_out` is the number of items that only some
+    members have.
     """
 
     answers: Floats
@@ -37,9 +38,9 @@ def build_shared_answers(
     member: Callable[[Cell], str],
     notes: list[str],
 ) -> SharedAnswers | None:
-    """Return the answers of cells; if there is nothing to compare, append the reason to the notes and return None.
+    """Return the answers of cells; if there is nothing to compare, append the reason to `notes` and return None.
 
-    For notes, `where` is the location and `member` returns the name of a cell.
+    `where` is the location in the text of a note. `member` is a function that returns the name of a cell for a note.
     """
     first = cells[0]
     if not quantity.values.is_mean:
@@ -76,7 +77,7 @@ def _have_same_tokenizer(cells: Sequence[Cell], quantity: Quantity, across: Sequ
 
 
 def _find_shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
-    """Return the items that all cells have, sorted, and the number of items that only some have."""
+    """Return the sorted items that all cells have, and the number of items that only some cells have."""
     items = cells[0].items(quantity)
     every = items
     for cell in cells[1:]:

@@ -1,7 +1,8 @@
-"""Slopes of measures by the size of models, per tenfold number of parameters, within model families.
+"""Slopes of measures by the size of models, within model families.
 
-There is an interval over items, for these models, and with enough models a second one over models and items, for models
-like these (see `measures.size_regression`).
+A slope is the change of a measure if the number of parameters is ten times larger. The first interval is for these
+models; only the items are a sample. With enough models there is a second interval for models like these; both models
+and items are samples (see `measures.size_regression`).
 """
 
 import math
@@ -37,7 +38,8 @@ from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
 
 _SIZE = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*([kmbt]?)", re.IGNORECASE)
-# Sizes that differ by less than this factor count as equal, because a slope would extrapolate too far.
+# Sizes that differ by less than this factor count as equal. A slope over a smaller difference would extrapolate too
+# far.
 ONE_SIZE = 1.25
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 
@@ -50,7 +52,7 @@ def compare_sizes(
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
 ) -> SizeComparison:
-    """Return the slopes of measures by size, for each model family with at least two sizes, and within families."""
+    """Return the slopes of measures by size: for each model family with two or more sizes, and over all families."""
     measures = complete_measure_names(measures)
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
     cells = restrict_cells(cells, where) if where else cells
@@ -76,7 +78,7 @@ def compare_sizes(
 
 
 def parse_parameter_count(model: DescribedModel) -> float | None:
-    """Return the number of parameters of a model: its attribute `parameters` or `size`; None if it has neither.
+    """Return the number of parameters of a model from its attribute `parameters` or `size`; None if it has neither.
 
     >>> parse_parameter_count(DescribedModel("m", {"size": "1.4b"})), parse_parameter_count(DescribedModel("m"))
     (1400000000.0, None)
@@ -94,7 +96,7 @@ def parse_parameter_count(model: DescribedModel) -> float | None:
 def _collect_sizes(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes, notes: list[str]
 ) -> dict[str, tuple[str, float]]:
-    """Return the family and the number of parameters of each model that has both."""
+    """Return the family and the number of parameters of each model; models without one of them are left out."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     sized: dict[str, tuple[str, float]] = {}
     lacking: dict[str, list[str]] = {"family": [], "number of parameters": []}
@@ -184,7 +186,7 @@ def _estimate_slopes(
 def _build_sized_model(
     quantity: Quantity, cell: Cell, shared: SharedAnswers, row: int, family: str, parameters: float
 ) -> SizedModel:
-    """Return a model with its value; the interval of a percentage is that of a run, between 0 and 100."""
+    """Return a model with its value and interval; the interval of a percentage is between 0 and 100, as in a run."""
     answers = shared.answers[row]
     estimate: Mean | Share = estimate_item_mean(answers, shared.weights, shared.clusters, shared.labels)
     if quantity.values.preference:
@@ -195,7 +197,7 @@ def _build_sized_model(
 def _correct_slopes(slopes: Sequence[SizeSlope]) -> list[SizeSlope]:
     """Correct the p-values by Holm's method; pooled slopes are a separate test family.
 
-    A p-value for models like these is not smaller than that for these models.
+    The corrected p-value for models like these is never smaller than the corrected p-value for these models.
     """
     corrected = list(slopes)
     for indexes in group_indexes(

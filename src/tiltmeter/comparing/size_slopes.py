@@ -11,13 +11,13 @@ from tiltmeter.measures.size_regression import Slope
 from tiltmeter.measures.verdict_rule import ALPHA
 from tiltmeter.printable_text import escape_row
 
-# The name of the common slope of all families.
+# The name for the common slope within all families, in the field `family`.
 POOLED = "within families"
 
 
 @dataclass(frozen=True, slots=True)
 class SizedModel:
-    """A model with its family, number of parameters, and value with interval on the shared items."""
+    """A model with its family, number of parameters, and its value on the shared items with an interval."""
 
     model: str
     family: str
@@ -29,10 +29,11 @@ class SizedModel:
 
 @dataclass(frozen=True, slots=True)
 class SizeSlope:
-    """The slope of a measure per tenfold number of parameters, in one model family or within all families (POOLED).
+    """The slope of a measure by size, in one model family or within all families (POOLED).
 
-    `p_holm` is corrected over a test family of `tests` slopes of one measure and benchmark; pooled slopes are a
-    separate test family.
+    The slope is the change of the measure if the number of parameters is ten times larger. `p_holm` is the p-value
+    corrected by Holm's method for a test family of `tests` slopes. A test family has all slopes of one measure and
+    benchmark; pooled slopes are a separate family.
     """
 
     subject: str
@@ -48,11 +49,11 @@ class SizeSlope:
 
     @property
     def significant(self) -> bool:
-        """Whether the slope is significant for these models, after correction."""
+        """Whether the slope is significant for these models after the correction for multiple tests."""
         return self.p_holm < ALPHA
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the slope as a dictionary for JSON."""
         estimate = asdict(self.estimate)
         return {
             "benchmark": self.benchmark,
@@ -78,12 +79,12 @@ class SizeComparison:
     notes: list[str]
 
     def __repr__(self) -> str:
-        """Return the number of slopes in one line."""
+        """Return a line with the number of slopes."""
         significant = sum(slope.significant for slope in self.slopes)
         return f"<SizeComparison: {len(self.slopes):,} slopes, {significant:,} significant>"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the slopes as a table, one row each."""
+        """Return a table with one row for each slope."""
         rows = []
         for one in self.slopes:
             rows.append(
@@ -104,5 +105,5 @@ class SizeComparison:
         return pd.DataFrame([escape_row(row) for row in rows])
 
     def _repr_html_(self) -> str:
-        """Return the slopes as a table for notebooks."""
+        """Return the slopes as an HTML table for notebooks."""
         return str(self.to_frame().to_html(index=False, border=0, float_format="{:.4g}".format, notebook=True))

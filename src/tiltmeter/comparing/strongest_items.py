@@ -19,13 +19,13 @@ GROUP_COLUMNS = ["model", "benchmark", "part", "language"]
 
 
 def select_strongest_items(result: Result, top: int = 20) -> pd.DataFrame:
-    """Return the `top` items of each model, part and language by preference for the stereotype, strongest first.
+    """Return the `top` items with the strongest preference for the stereotype, for each model, part and language.
 
-    `preference` is the difference of log-probabilities between the stereotypical and the other text; for chat models,
-    the difference of choice rates; for translations, 1. For a measure of all items together, such as a rank
-    correlation, `influence` is the change of the measure by the item. Items without a preference for the stereotype are
-    left out. There are columns for the context and the text of each role, and for the English original of translated
-    items, if the run or a local file has it.
+    The strongest preference is first; items without a preference for the stereotype are left out. The column
+    `preference` is the log-probability of the stereotypical text minus that of the other text; for chat models, the
+    difference of choice rates; for translations, 1. For a measure of all items together, such as a rank correlation,
+    the column `influence` is the change of the measure caused by the item. Other columns have the context and the text
+    of each role, and the English original of translated items, if the run or a local file has it.
     """
     if top < 1:
         raise UsageError(f"The number of strongest items is {top}; it must be at least 1.")
@@ -41,7 +41,7 @@ def select_strongest_items(result: Result, top: int = 20) -> pd.DataFrame:
 
 
 def _explain_no_items(cells: Sequence[Cell]) -> str:
-    """Return why no items of a run can be listed."""
+    """Return a sentence that explains why no items of a run can be listed."""
     if all(cell.find_item_scale() is None for cell in cells):
         return (
             "The measures of this run do not define a preference for single items, so its items cannot be sorted; "

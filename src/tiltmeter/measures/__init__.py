@@ -1,6 +1,7 @@
 """Measures: values with intervals, tests and verdicts, computed from scores.
 
-A *measure module* has a function `measure(scores)`; there is one for each form.
+A *measure module* has a function `measure(scores)`. Each form of items (sentence pairs, multiple choice, …) has at
+least one measure module.
 """
 
 from collections.abc import Callable, Iterable
@@ -69,7 +70,7 @@ def is_measure_module(name: str) -> bool:
 
 
 def collect_notes(name: str, scores: pd.DataFrame) -> list[str]:
-    """Return sentences about measures of a module that are not defined for these scores."""
+    """Return notes on these scores, one sentence each: for example, that a measure of the module is not defined."""
     notes: Callable[[pd.DataFrame], list[str]] | None = getattr(get_measure_module(name), "notes", None)
     return notes(scores) if notes else []
 
@@ -84,7 +85,7 @@ def list_comparable_quantities(module: str, roles: Iterable[str], columns: Itera
 
 
 def find_module_scale(module: str, roles: Iterable[str], columns: Iterable[str]) -> ItemScale | None:
-    """Return the scale on which a module lists items with these roles and columns; None if there is none.
+    """Return the scale by which a module sorts items with these roles and columns; None if the module has no scale.
 
     >>> find_module_scale("pairs", ["more", "less"], ["bias_type"]).quantity.name
     'CPS'
@@ -93,9 +94,9 @@ def find_module_scale(module: str, roles: Iterable[str], columns: Iterable[str])
 
 
 def find_measure_module(roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
-    """Return the name of the measure module for scores with these roles and columns; None if there is none.
+    """Return the name of the measure module for scores with these roles and columns; None if no module matches.
 
-    Use it only if the manifest of a run does not name the module.
+    Use this function only if the manifest of a run does not name the module.
 
     >>> find_measure_module({"more", "less", "s_jsd"}, {"bias_type", "direction"})
     'pairs'
@@ -111,7 +112,7 @@ def find_measure_module(roles: AbstractSet[str], columns: AbstractSet[str]) -> s
 
 @cache
 def _load_measure_modules() -> dict[str, Any]:
-    """Load all modules with a `measure` function: built-in ones and those of plug-ins."""
+    """Load all modules that have a `measure` function, from Tiltmeter and from plug-ins, by name."""
     builtin = [Component(m.name, OWN_PACKAGE, import_module(f"{__name__}.{m.name}")) for m in iter_modules(__path__)]
     plugged = [plugin._replace(value=plugin.value()) for plugin in list_plugins("measures", ModuleType)]
     return index_components("measures", [module for module in (*builtin, *plugged) if hasattr(module.value, "measure")])

@@ -1,7 +1,7 @@
-"""Percentages with equal weight for every bias type, whatever their numbers of items.
+"""Percentages in which every bias type has equal weight, even if bias types have different numbers of items.
 
-The value is the mean of the percentages of the bias types, and its interval combines theirs (`WeightedShares`). The
-design effect of clusters reduces the number of items of each type.
+The value is the mean of the percentages of the bias types. Its interval combines the intervals of the bias types
+(`WeightedShares`). If items are clustered, the number of items of each bias type is divided by the design effect.
 """
 
 import numpy as np
@@ -30,7 +30,9 @@ def build_balanced_measure(measure: Measure) -> Measure:
 def estimate_type_balanced_mean(
     values: Floats, bias_types: Labels, clusters: Labels | None = None
 ) -> WeightedShares | None:
-    """Estimate the mean of the means of bias types (values from 0 to 100); None if there is only one bias type.
+    """Estimate the mean of the means of the bias types; return None if there is only one bias type.
+
+    `values` has a number from 0 to 100 for each item.
 
     >>> types = np.array(["age"] * 20 + ["gender"] * 60, dtype=object)
     >>> values = 100.0 * np.array([1] * 15 + [0] * 5 + [1] * 30 + [0] * 30)
@@ -46,7 +48,7 @@ def estimate_type_balanced_mean(
     influence = (values - means[codes]) / sizes[codes] / len(names)
     error = compute_standard_error(influence, clusters, bias_types)
     effective = sizes / error.design_effect
-    if clusters is not None:  # the design effect itself is an estimate, from few clusters for some bias types
+    if clusters is not None:  # the design effect is itself an estimate, from few clusters for some bias types
         effective *= float(ndtri((1 + LEVEL) / 2) / stdtrit(error.df, (1 + LEVEL) / 2)) ** 2
     return WeightedShares(np.full(len(names), 100.0 / len(names)), effective * means / 100.0, effective)
 
@@ -61,7 +63,7 @@ def build_balanced_record(
     *,
     intervals: bool,
 ) -> Record | None:
-    """Build the record of a measure balanced by bias type; None if there is only one bias type."""
+    """Build the record of a measure balanced by bias type; return None if there is only one bias type."""
     balanced = estimate_type_balanced_mean(values, bias_types, clusters)
     if balanced is None:
         return None

@@ -1,4 +1,7 @@
-"""Estimates for the choices of chat models: the position effect, and the gap between men's and women's stereotypes."""
+"""Estimates for the choices of chat models: the position effect and the masculine choice gap.
+
+The masculine choice gap is the mean over stereotypes about men minus the mean over stereotypes about women.
+"""
 
 import numpy as np
 import pandas as pd
@@ -15,10 +18,10 @@ from tiltmeter.measures.stereotype_sides import (
 
 
 def estimate_position_effect(places: Floats, clusters: Labels | None) -> tuple[float, Interval]:
-    """Estimate how far the most chosen place is above an equal share, from 0 to 100, with its interval.
+    """Estimate the position effect with its interval: 0 if all places are chosen equally often, 100 if only one is.
 
-    `places` has a row for each item and a column for each place. The interval is corrected (Bonferroni) for selecting
-    the most chosen place after the fact.
+    `places` has a row for each item and a column for each place of an option. The interval is corrected (Bonferroni),
+    because the place with the maximum share is selected from the same data.
     """
     number = places.shape[1]
     even = 100.0 / number
@@ -32,9 +35,10 @@ def estimate_position_effect(places: Floats, clusters: Labels | None) -> tuple[f
 
 
 def estimate_fixed_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | WeightedShares:
-    """Estimate the gap with sentences sampled within stereotypes, or within sides if a stereotype has one sentence.
+    """Estimate the gap if the stereotypes are fixed and only the sentences within stereotypes are a sample.
 
-    If there is no variance within stereotypes, the interval depends only on the number of sentences.
+    If a stereotype has only one sentence, the sentences are treated as samples within the two sides. If there is no
+    variance within stereotypes, the interval depends only on the number of sentences.
     """
     weights = weigh_by_stereotype(stereotypes, sides)
     sizes = pd.Series(stereotypes).value_counts()
@@ -56,7 +60,7 @@ def estimate_fixed_gap(values: Floats, stereotypes: Labels, sides: Labels | None
 
 
 def estimate_random_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | None:
-    """Estimate the gap with the stereotypes as a random sample; None with too few stereotypes, or without variance."""
+    """Estimate the gap if the stereotypes are a random sample; None if there are too few or they do not vary."""
     means = pd.Series(values).groupby(stereotypes).mean()
     known = find_stereotype_sides(stereotypes, sides)
     is_male = np.array([known[int(number)] == MASCULINE for number in means.index])

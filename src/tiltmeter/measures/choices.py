@@ -1,11 +1,11 @@
 """Measures of the forced choices of chat models.
 
-`choice_measures` defines the measures. Their names differ from those of likelihoods (SS, CPS, LMS), because the
-quantities are different. An item counts as the mean over the orders of its options and the wordings of
-the instruction. Items about one target, or of one template, are a cluster.
+`choice_measures` defines the measures. Their names differ from the names of the measures of likelihoods (SS, CPS, LMS),
+because the quantities are different. The value of an item is the mean over the orders of its options and the wordings
+of the instruction. Items about the same target, or made from the same template, are a cluster.
 
-Views: all items, by bias type, by target, by stereotype and by sub-stereotype. Intervals are those of a share; that of
-the masculine choice gap is Student's t with sentences sampled within stereotypes.
+Views: all items, by bias type, by target, by stereotype and by sub-stereotype. Intervals are those of `Share`. Only the
+masculine choice gap has an interval by Student's t, with sentences sampled within stereotypes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -74,7 +74,8 @@ NEEDS_ROLES: tuple[str, ...] = (REFUSED, UNPARSED, f"{PLACE}1")
 NEEDS_COLUMNS: tuple[str, ...] = ()
 
 _VIEWS = ("bias_type", "target")
-# Attributes that either all items of a data set have or none, and those that single items may have.
+# _ATTRIBUTES: either all items of a data set have such an attribute, or no item has it. _PARTIAL: some items may have
+# it.
 _ATTRIBUTES = ("bias_type", "target", "template", "stereotype", "side")
 _PARTIAL = ("stereotype_name", "sub_stereotype")
 
@@ -83,8 +84,8 @@ _PARTIAL = ("stereotype_name", "sub_stereotype")
 class _ItemChoices(RecordKey):
     """The items of one portion.
 
-    `roles` has a row for each item and a column for each role, with NaN for missing scores. `labels` has the same rows
-    with the attributes of the items.
+    `roles` has a row for each item and a column for each role, with NaN for missing scores. `labels` has a row for each
+    item and a column for each attribute.
     """
 
     roles: pd.DataFrame
@@ -105,7 +106,8 @@ def measure(
 ) -> list[Record]:
     """Compute the records of all models, parts and languages in a table of scores.
 
-    `margins` overrides equivalence margins by measure name. Without `intervals` records have values only.
+    `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
+    records have values but no intervals or tests.
     """
     require_finite_scores(scores)
     records: list[Record] = []
@@ -123,12 +125,12 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each portion with stereotypes of one side only, for which the gap is not defined."""
+    """Return a sentence for each portion whose stereotypes are all of one side; its gap is not defined."""
     return describe_one_sided_data(scores[scores["role"] == MASCULINE_PREFERENCE], GAP.name)
 
 
 def _build_stereotype_records(portion: _ItemChoices, intervals: bool) -> Iterator[Record]:
-    """Yield the masculine choices by stereotype and by sub-stereotype."""
+    """Yield the records of masculine choices by stereotype and by sub-stereotype."""
     stereotypes = StereotypeTable.from_scores(portion.labels)
     numbers = portion.labels["stereotype"].to_numpy(dtype=int)
     for number in sorted(set(numbers.tolist())):
@@ -159,7 +161,7 @@ class _Group:
         yield from self.build_sense_records(SENSE, "")
         for outcome, measure in OUTCOMES.items():
             if self.view == "target" and outcome != "refusal":
-                continue  # verdicts do not need them, and there are hundreds of targets
+                continue  # verdicts do not need the other outcomes by target, and there are hundreds of targets
             prefix = NEUTRAL_OFFERED if outcome == "neutral" else ""
             yield from self.share(measure, f"{prefix}{SHARE}{outcome}")
         yield from self.build_coverage_records(COVERAGE, "")
@@ -182,17 +184,17 @@ class _Group:
         yield from self.build_position_records(WITH_NEUTRAL[POSITION], NEUTRAL_OFFERED)
 
     def share(self, measure: Measure, role: str) -> Iterator[Record]:
-        """Yield the mean of a role over the items that have it, as a percentage."""
+        """Yield the record of the mean score of a role, as a percentage, over the items that have this role."""
         if role in self.items.roles:
             yield from self._build_share_records(measure, 100.0 * self.items.roles[role].to_numpy(dtype=float))
 
     def build_coverage_records(self, measure: Measure, prefix: str) -> Iterator[Record]:
-        """Yield the share of answers that choose an option."""
+        """Yield the record of the coverage: the percentage of answers that choose an option."""
         lost = self.items.roles[[prefix + REFUSED, prefix + UNPARSED]].sum(axis=1)
         yield from self._build_share_records(measure, 100.0 * (1 - lost.to_numpy(dtype=float)).clip(0.0, 1.0))
 
     def build_sense_records(self, measure: Measure, prefix: str) -> Iterator[Record]:
-        """Yield the share of meaningful options in the choices of the items that have choices."""
+        """Yield the record of the percentage of choices that are a meaningful option."""
         if f"{prefix}{SHARE}unrelated" not in self.items.roles:
             return
         stereo, anti, unrelated = (
@@ -205,7 +207,7 @@ class _Group:
         yield from self._build_share_records(measure, values)
 
     def build_position_records(self, measure: Measure, prefix: str) -> Iterator[Record]:
-        """Yield the position effect of the items that have choices."""
+        """Yield the record of the position effect, from the items with at least one choice."""
         places = self.items.roles[self._places(prefix)].to_numpy(dtype=float)
         chosen = places.sum(axis=1)
         yield from self._build_effect_records(
@@ -213,7 +215,7 @@ class _Group:
         )
 
     def build_order_records(self) -> Iterator[Record]:
-        """Yield the order effect: the share of the side shown first, or of the other one, as a position effect."""
+        """Yield the record of the order effect: a position effect with two places, the first and the second side."""
         if SHOWN_FIRST in self.items.roles:
             first = self.items.roles[SHOWN_FIRST].to_numpy(dtype=float)
             yield from self._build_effect_records(ORDER, np.column_stack([first, 1 - first]), np.isfinite(first))
@@ -224,7 +226,10 @@ class _Group:
             yield self._record(measure, value, int(kept.sum()), ends=ends if self.intervals else None)
 
     def build_gap_records(self, measure: Measure, role: str) -> Iterator[Record]:
-        """Yield the gap between stereotypes about men and about women: for these, and for stereotypes like these."""
+        """Yield two records of the gap between stereotypes about men and about women.
+
+        The first record is about these stereotypes; the second is about a population from which they are a sample.
+        """
         if role not in self.items.roles or "stereotype" not in self.items.labels:
             return
         kept = self.items.roles[role].notna().to_numpy()
@@ -232,7 +237,7 @@ class _Group:
         strata = self.items.labels["stereotype"].to_numpy(dtype=int)[kept].astype(object)
         sides = self.items.labels["side"].to_numpy(dtype=object)[kept] if "side" in self.items.labels else None
         if len(set(find_stereotype_sides(strata, sides).values())) < 2:
-            return  # data, or a sample (--limit), may lack one side
+            return  # a data set, or the sample of --limit, may have stereotypes of only one side
         estimates: list[tuple[Measure, Estimate | None]] = [(measure, estimate_fixed_gap(values, strata, sides))]
         if measure is GAP:
             estimates.append((GAP_LIKE, estimate_random_gap(values, strata, sides)))

@@ -1,6 +1,6 @@
 """Paired comparisons of two models, or two languages, on the same items.
 
-Items differ far more from each other than models do on one item, so paired tests detect differences that two separate
+Scores vary more between items than between models on one item, so paired tests detect differences that two separate
 intervals miss.
 
     preferences (SS, CPS)    the more conservative of the paired t-test and McNemar's mid-P test
@@ -8,11 +8,12 @@ intervals miss.
     log g_s, f_s             paired t-test with stereotypes as strata, so that a difference in general masculinity does
                              not increase the standard error
     BBQ bias                 paired t-test with the right answers as strata
-    ICAT                     t-tests of its two smooth pieces; the ends of the interval are combined from theirs
+    ICAT                     t-tests of the two smooth functions whose minimum is ICAT; the interval of the difference
+                             combines the intervals of these functions
 
-Standard errors are the larger of those for independent and for clustered items (see `standard_errors`). An interval
-excludes 0 exactly if p is below 0.05. The effect size is Cohen's g of the discordant items for preferences and
-Hedges' g of the paired differences for means; ICAT has none.
+Two standard errors are computed, one for independent and one for clustered items, and the larger one is used (see
+`standard_errors`). An interval excludes 0 if and only if p is below 0.05. The effect size is Cohen's g of the
+discordant items for preferences, and Hedges' g of the paired differences for means. ICAT has no effect size.
 """
 
 import math
@@ -39,7 +40,7 @@ from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, co
 
 EffectSize = Literal["Cohen's g", "Hedges' g"]
 
-# Relative difference below which two scores count as equal.
+# Two scores count as equal if their relative difference is below this number.
 _ROUNDING = 1e-4
 
 
@@ -47,10 +48,11 @@ _ROUNDING = 1e-4
 class Contrast:
     """A paired comparison on n items: `difference` is `left` minus `right`.
 
-    `farther` is how much farther from the ideal `left` is than `right`; positive is worse. `disagree` counts the items
-    with different outcomes, or for continuous values, different signs. `p_equivalence` (TOST) tests that the difference
-    is within the margin of the measure; None for measures without a margin. `test` names the test. `detectable` is the
-    minimum detectable difference at 5% with a power of 80%.
+    `farther` is the distance of `left` from the ideal minus the distance of `right`; if it is positive, `left` is
+    worse. `disagree` is the number of items with different outcomes or, for continuous values, with different signs.
+    `p_equivalence` (TOST) tests that the difference is within the margin of the measure; it is None for measures
+    without a margin. `test` is the name of the test. `detectable` is the minimum detectable difference at a level of 5%
+    with a power of 80%.
     """
 
     left: float
@@ -83,12 +85,13 @@ def compute_contrast(
     sides: Labels | None = None,
     identical: bool = False,
 ) -> Contrast:
-    """Compare two arrays of item values: a row for each mean in the measure, a column for each item, in the same order.
+    """Compare two arrays of item values, `left` and `right`, with the same items in the same order.
 
-    `labels` are the strata of the items, if the measure is stratified, `sides` the optional sides of the strata, and
-    `clusters` the clusters of the items. `identical`: the two have the same scores up to rounding, so the difference is
-    exactly 0. It is ignored if outcomes differ, since the scores of a saturated head are all nearly equal although two
-    models prefer different candidates.
+    Each array has a row for each mean in the measure and a column for each item. `labels` are the strata of the items,
+    if the measure is stratified. `sides` are the sides of the strata, if they have sides. `clusters` are the clusters
+    of the items. If `identical` is true, both arrays come from scores that are equal up to rounding, and the difference
+    is exactly 0. `identical` is ignored if the outcome of an item differs: the scores of a saturated head are all
+    nearly equal, but two models can still prefer different candidates.
 
     >>> from tiltmeter.measures.measure import list_quantities
     >>> ss = list_quantities(["stereotype", "anti-stereotype"], [])[0]
@@ -155,19 +158,19 @@ def compute_contrast(
 
 
 def are_equal_scores(left: Floats, right: Floats) -> bool:
-    """Tell whether two arrays of scores are equal up to rounding, as in two runs of one model."""
+    """Tell whether two arrays of scores are equal up to rounding, for example from two runs of one model."""
     return bool(np.allclose(left, right, rtol=_ROUNDING, atol=0.0, equal_nan=True))
 
 
 def find_disagreements(quantity: Quantity, left: Floats, right: Floats) -> NDArray[np.bool_]:
-    """Return a mask of the items with different outcomes, or for continuous values, different signs."""
+    """Return a mask of the items with different outcomes or, for continuous values, with different signs."""
     if quantity.values.discrete:
         return np.asarray((left != right).any(axis=0))
     return np.asarray((np.sign(left) != np.sign(right)).any(axis=0))
 
 
 def compute_cohens_g(ups: float, downs: float) -> float:
-    """Compute Cohen's g: the share of ups in the discordant items minus 0.5; 0.05 is small, 0.15 medium, 0.25 large.
+    """Compute Cohen's g: ups / (ups + downs) - 0.5; an absolute value of 0.05 is small, 0.15 medium, 0.25 large.
 
     >>> compute_cohens_g(15, 5)
     0.25
@@ -176,9 +179,9 @@ def compute_cohens_g(ups: float, downs: float) -> float:
 
 
 def compute_hedges_g(difference: float, deviation: float, n: int) -> float:
-    """Compute Hedges' g (1981): the mean paired difference by its standard deviation, with small-sample correction.
+    """Compute Hedges' g (1981): mean paired difference / standard deviation, with a correction for small samples.
 
-    With strata or clusters the standard deviation is the standard error of the mean times the square root of n.
+    With strata or clusters, `deviation` is the standard error of the mean times the square root of n.
 
     >>> round(compute_hedges_g(2.0, 1.0, 3), 3)
     1.143
@@ -187,7 +190,7 @@ def compute_hedges_g(difference: float, deviation: float, n: int) -> float:
 
 
 def estimate_item_mean(numbers: Floats, weights: Floats, clusters: Labels | None, strata: Labels | None) -> Mean:
-    """Estimate a weighted sum over items, stratified by `strata` if given, otherwise a plain mean."""
+    """Estimate a weighted sum over items; without `strata`, estimate the unweighted mean."""
     if strata is None:
         return Mean.from_values(numbers, clusters)
     value = float(numbers @ weights)
@@ -196,7 +199,7 @@ def estimate_item_mean(numbers: Floats, weights: Floats, clusters: Labels | None
     if sizes.min() > 1:
         centred = numbers - (np.bincount(codes, numbers) / sizes)[codes]
         return Mean(value, compute_standard_error(weights * centred, clusters, strata))
-    # Strata with a single item have no variance within them, so the strata are the sampling units.
+    # A stratum with a single item has no variance, so the strata are the sampling units instead of the items.
     sides = np.where(weights > 0, "men", "women").astype(object)
     if min(len(set(codes[sides == side])) for side in ("men", "women")) < 2:
         return Mean(value, StandardError(0.0, 1))
@@ -206,10 +209,14 @@ def estimate_item_mean(numbers: Floats, weights: Floats, clusters: Labels | None
 def _compare_minima(
     quantity: Quantity, left: Floats, right: Floats, weights: Floats, clusters: Labels | None
 ) -> tuple[float, float, float, StandardError]:
-    """Return the interval of min(left) - min(right), its p-value, and the standard error for the smallest pieces.
+    """Compare two measures that are minima of smooth functions (pieces), such as ICAT.
 
-    min(left) - min(right) = min over left of max over right of (left piece - right piece). Each end of the interval is
-    the same combination of the ends of these differences. A percentile bootstrap would undercover (see `Minimum`).
+    Return the two ends of the interval of min(left) - min(right), its p-value, and the standard error of the difference
+    of the smallest pieces. The method uses the identity
+    min(left) - min(right) = min over left of max over right of (left piece - right piece).
+    Each difference of two pieces has an interval. The lower end of the result is the min-max of the lower ends of these
+    intervals, and the upper end is the min-max of the upper ends. Intervals from a percentile bootstrap would be too
+    narrow (see `Minimum`).
     """
     left_pieces, right_pieces = (
         [
@@ -233,7 +240,7 @@ def _compare_minima(
 
 
 def _compute_influence(quantity: Quantity, answers: Floats, weights: Floats, index: int) -> Floats:
-    """Compute the influence of each item on a piece (delta method with numerical derivatives)."""
+    """Compute the influence of each item on the piece with this index (delta method with numerical derivatives)."""
     means = answers @ weights
     influence = np.zeros(answers.shape[1])
     for row, mean in enumerate(means):
@@ -247,8 +254,8 @@ def _compute_influence(quantity: Quantity, answers: Floats, weights: Floats, ind
 def _compare_constants(quantity: Quantity, value: float, n: int) -> tuple[Interval, float, float | None]:
     """Return the interval, p-value and equivalence p-value of a difference that is the same in all n items.
 
-    They account for a share of items at the far end of the scale that a sample of n can miss. On an unbounded scale
-    the p-values are 1.
+    Items with the maximum possible difference may exist, although none is among the n items. The interval and the
+    p-values account for the largest share of such items that is plausible. On an unbounded scale the p-values are 1.
     """
     bounds, margin = quantity.measure.bounds, quantity.measure.margin
     width = bounds[1] - bounds[0] if bounds is not None else math.inf
@@ -273,13 +280,13 @@ def _compare_distances(
     values: tuple[float, float],
     difference: Interval,
 ) -> tuple[float, float, float]:
-    """Return how much farther from the ideal the left value is, with its interval."""
+    """Return the distance of the left value from the ideal minus that of the right value, with its interval."""
     value, other = values
     low, high = difference
     if quantity.measure.ideal_at_bound:
-        # The ideal is the upper end of the scale, so farther is lower.
+        # The ideal is the maximum of the scale, so a value farther from the ideal is lower: the sign is reversed.
         return other - value, -high, -low
-    # |a| - |b| = max over ±a of min over ±b of (±a - ±b): sums and differences of a and b are combined as for ICAT.
+    # |a| - |b| = max over ±a of min over ±b of (±a - ±b), so the intervals of a + b and a - b are combined as for ICAT.
     sums = estimate_item_mean((left + right)[0], weights, clusters, strata).interval()
     sum_low, sum_high = (end - 2 * quantity.ideal for end in sums)
     farther_low = max(min(low, sum_low), min(-sum_high, -high))

@@ -1,8 +1,8 @@
-"""Comparisons of a result with the same measure on its control data set.
+"""Comparisons of the value of a measure on a benchmark with its value on the control of the benchmark.
 
-A control is measured in the same way, but its bias cannot be a bias towards the measured stereotypes. The two are
-compared as independent samples by Welch's t on the scale of the measure. If the items of both correspond to each other,
-the interval is conservative.
+A control is a data set that is measured in the same way, but whose bias cannot be a bias towards the measured
+stereotypes. Benchmark and control are compared as independent samples by Welch's t on the scale of the measure. If each
+item of the control corresponds to an item of the benchmark, the interval is conservative.
 """
 
 import math
@@ -21,10 +21,11 @@ ControlOutcome = Literal["more", "not more", "no bias to explain"]
 
 @dataclass(frozen=True, slots=True)
 class ControlContrast:
-    """A record with the record of its control.
+    """The comparison of a record with the record of its control.
 
-    `excess` is how much farther from the ideal the record is than its control, in the direction of the record, in units
-    of the measure (for a ratio, a factor). `interval` is its 95% interval; None if a record has no standard error.
+    `excess` is the distance of the record from the ideal minus that of the control. Distances are measured in the
+    direction of the record's bias, in units of the measure; for a ratio, `excess` is a factor. `interval` is the 95%
+    interval of `excess`; it is None if one of the records has no standard error.
     """
 
     record: Record
@@ -34,7 +35,7 @@ class ControlContrast:
 
     @property
     def outcome(self) -> ControlOutcome:
-        """Whether a significant bias is significantly larger than that of the control."""
+        """Whether a significant bias of the record is significantly larger than the bias of the control."""
         if self.record.verdict is None or self.record.verdict.kind != "significant":
             return "no bias to explain"
         none = 1.0 if get_measure(self.record.measure).ratio else 0.0
@@ -42,7 +43,7 @@ class ControlContrast:
 
     @property
     def control_moves(self) -> bool:
-        """Whether the control has a significant bias on the same side."""
+        """Whether the control has a significant bias on the same side of the ideal as the record."""
         verdicts = [r.verdict for r in (self.record, self.control) if r.verdict and r.verdict.kind == "significant"]
         return len(verdicts) == 2 and verdicts[0].side == verdicts[1].side
 
@@ -50,10 +51,11 @@ class ControlContrast:
 def list_control_contrasts(
     records: Sequence[Record], controls: Mapping[str, Iterable[str]]
 ) -> Iterator[ControlContrast]:
-    """Yield the records of primary measures of benchmarks that have controls, with the records of the controls.
+    """Yield the comparisons with controls, for the records of primary measures.
 
-    `controls` maps benchmarks to their controls. The record of a control has the same model, part, language, protocol,
-    group and measure. If a control has only some of the bias types, these are compared, and not the totals.
+    `controls` maps the name of a benchmark to the names of its controls. Two records are compared if model, part,
+    language, protocol, group and measure are equal. If a control has only some of the bias types of the benchmark, only
+    the records of these bias types are compared, not those over all items.
     """
     rows: dict[tuple[str, ...], dict[str, Record]] = {}
     bias_types: dict[tuple[str, ...], set[str]] = {}
@@ -77,7 +79,7 @@ def build_control_contrast(record: Record, control: Record) -> ControlContrast:
     measure = get_measure(record.measure)
     side = 1.0 if measure.distance(record.value) >= 0 else -1.0
     excess = side * (measure.distance(record.value) - measure.distance(control.value))
-    # The scale of ratios is log2, but their standard errors are for natural logarithms.
+    # The scale of ratios is log2, but the standard errors of ratios are for natural logarithms.
     scale = 1 / math.log(2) if measure.ratio else 1.0
     interval = None
     errors = [(r.standard_error, (r.clusters or r.n) - 1) for r in (record, control)]

@@ -1,11 +1,14 @@
 """Combinations of the means of several members (models, or languages) that answered the same items.
 
-A combination weights each member: +1/k and -1/m for the difference of two groups of k and m members, or the weights of
-a regression slope. There are two inferences with different uncertainty:
+A combination is a weighted sum over members. For the difference of two groups of k and m members the weights are +1/k
+and -1/m; for a slope they are the coefficients of the regression. There are two types of inference, with different
+uncertainty:
 
-    these members    only the items are a sample: each item has its own value of the combination
-    members like     members and items are both samples (crossed random effects): the variances between members and
-    these            between items are added; the noise of single answers, which is in both, is subtracted once
+    these members    The members are fixed and only the items are a sample. Each item has its own value of the
+                     combination.
+    members like     Members and items are both samples (crossed random effects). The variance between members and the
+    these            variance between items are added. Both contain the noise of single answers, so this noise is
+                     subtracted once.
 """
 
 from dataclasses import dataclass
@@ -28,7 +31,7 @@ class MemberVariance:
 
 @dataclass(frozen=True, slots=True)
 class MemberInference:
-    """The interval and test of a difference, or of a slope, if members and items are both samples."""
+    """The interval and the test of a combination, if members and items are both samples."""
 
     low: float
     high: float
@@ -37,12 +40,12 @@ class MemberInference:
 
     @property
     def significant(self) -> bool:
-        """Whether the test is significant after correction."""
+        """Whether the test is significant after the correction for multiple tests."""
         return self.p_holm < ALPHA
 
 
 def compute_group_variance(left: Floats, right: Floats) -> MemberVariance:
-    """Return the variance of a difference of two means of members with unequal variances (Welch-Satterthwaite).
+    """Return the variance between members of the difference of two group means (Welch-Satterthwaite).
 
     >>> between = compute_group_variance(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
     >>> round(between.variance, 3), round(between.df, 2)
@@ -57,7 +60,7 @@ def compute_group_variance(left: Floats, right: Floats) -> MemberVariance:
 
 
 def compute_slope_variance(values: Floats, design: Floats, coefficients: Floats) -> MemberVariance:
-    """Return the variance of a least-squares slope, from the residuals of the members' values."""
+    """Return the variance between members of a least-squares slope, from the residuals of the members' values."""
     fitted, *_ = np.linalg.lstsq(design, values, rcond=None)
     df = len(values) - int(np.linalg.matrix_rank(design))
     if df < 1:
@@ -74,11 +77,12 @@ def compute_answer_noise(
     strata: Labels | None = None,
     sizes: Floats | None = None,
 ) -> float:
-    """Return the variance of a combination due to the noise of single answers, from residuals within groups.
+    """Return the variance of a combination that is due to the noise of single answers.
 
-    `answers` has a row for each member and a column for each item; `weights` are those of the items in the measure.
-    Residuals remain after removing the effects of members and of items (within a group of members and a stratum of
-    items) and, with the `sizes` of members, a slope by size for each item. Groups without residuals add nothing.
+    `answers` has a row for each member and a column for each item. `coefficients` are the weights of the members in the
+    combination, `weights` the weights of the items in the measure. The noise is estimated from residuals within each
+    group of members and stratum of items, after the effects of members and of items are removed. If the `sizes` of
+    members are given, a slope by size is removed for each item too. Groups without residuals add no variance.
     """
     codes = np.zeros(answers.shape[1], dtype=int) if strata is None else pd.factorize(strata)[0]
     counts = np.bincount(codes).astype(float)
@@ -105,7 +109,8 @@ def compute_answer_noise(
 def combine_variances(between: MemberVariance, items: StandardError, noise: float) -> StandardError:
     """Return the standard error of a combination if members and items are both samples.
 
-    The degrees of freedom are Satterthwaite's. The variance is at least that of the members or of the items alone.
+    The degrees of freedom are Satterthwaite's. The variance is not smaller than the variance between members alone or
+    the variance between items alone.
     """
     item_variance = items.value**2
     variance = max(between.variance + item_variance - noise, between.variance, item_variance)

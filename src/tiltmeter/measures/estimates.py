@@ -1,15 +1,15 @@
 """Estimates with their confidence intervals and tests.
 
-Every estimate has two one-sided p-values for a null value. Intervals, significance against an ideal (two-sided) and
-equivalence within a margin (TOST) are all derived from these two, so they cannot contradict each other. Where two
-methods are named, the more conservative one is used.
+Every estimate has two one-sided p-values for a null value. Intervals, two-sided tests against an ideal and equivalence
+tests within a margin (TOST) are all derived from these two p-values, so they cannot contradict each other. If this list
+names two methods for an estimate, the result of the more conservative method is used.
 
-    Share           a percentage: mid-P binomial test with the effective sample size, which is below n for clusters
-    Mean            Student's t; Student's t with Hall's correction for skewness
+    Share           a percentage: mid-P binomial test with the effective sample size, which is below n with clusters
+    Mean            a mean: Student's t; Student's t with Hall's correction for skewness
     Ratio           a geometric mean: Student's t of its logarithm
     WeightedShares  a weighted sum of shares: normal approximation; combined Wilson intervals
     PairedMean      a difference of two percentages on the same items: paired t-test; McNemar's mid-P test
-    Minimum         the smaller of two smooth functions of means, such as ICAT
+    Minimum         the minimum of smooth functions of means, such as ICAT: the intervals of the functions are combined
 """
 
 import math
@@ -29,12 +29,13 @@ POWER = 0.8
 PERCENT = (0.0, 100.0)
 
 _Z = float(ndtri((1 + LEVEL) / 2))
-# The fraction of the error rate for each of two pieces if either may be the minimum. Bonferroni (0.5) is conservative;
-# with 0.7, coverage is 94 to 98% in simulations.
+# If two pieces are so close that either may be the minimum, the interval of each uses this fraction of the error rate.
+# The Bonferroni fraction (0.5) is conservative; with 0.7, 94 to 98% of the intervals contain the true value in
+# simulations.
 _SHARED = 0.7
-# The fraction of the error rate for the ceiling, an upper bound of the minimum.
+# The interval of the ceiling (an upper bound of the minimum) uses this fraction of the error rate.
 _CEILING = 0.2
-# z-score beyond which the tail probability of the normal distribution underflows.
+# For z-scores below this number, the tail probability of the normal distribution underflows to 0.
 _LOWEST_Z = -37.0
 
 
@@ -76,7 +77,7 @@ def compute_equivalence_p(estimate: Estimate, low: float, high: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The mean of item values between 0 and `maximum`, such as 0, 50 or 100.
+    """The mean of item values from 0 to `maximum`; for example, items have the value 0, 50 or 100.
 
     >>> share = Share.from_values(np.array([100.0] * 12 + [0.0] * 8))
     >>> share.value, [round(end, 1) for end in share.interval()]
@@ -96,19 +97,19 @@ class Share:
 
     @property
     def size(self) -> float:
-        """The effective sample size (Korn and Graubard 1998): n for independent items without ties."""
+        """The effective sample size (Korn and Graubard 1998); it equals n for independent items without ties."""
         share = self.value / self.maximum
         variance = (self.standard_error.value / self.maximum) ** 2
-        # If all items are equal, the design effect cannot be estimated.
+        # If all items have the same value, the design effect cannot be estimated.
         if variance < 1e-18 or not 0 < share < 1:
             return float(self.n)
         size = share * (1 - share) / variance
-        # Without clusters and ties the standard error is the binomial one.
+        # Without clusters and ties, the standard error is that of the binomial distribution, so the size is exactly n.
         return float(self.n) if self.standard_error.clusters is None and abs(size / (self.n - 1) - 1) < 1e-9 else size
 
     @property
     def _known_size(self) -> bool:
-        """Whether the effective sample size is exact; with clusters or ties it is estimated."""
+        """Whether the effective sample size is exact; it is only an estimate if there are clusters or ties."""
         return self.standard_error.clusters is None and self.size == self.n
 
     def compute_p_above(self, null: float) -> float:
@@ -122,13 +123,13 @@ class Share:
     def _compute_tail(self, share: float, null: float) -> float:
         """Return the one-sided p-value of a share for the null value.
 
-        If the sample size is estimated, the z-score of the mid-P value is compared with Student's t, so that small
-        p-values stay valid after correction for many tests.
+        If the effective sample size is an estimate, the z-score of the mid-P value is converted to a p-value by
+        Student's t. Otherwise very small p-values would be too small for a correction for many tests.
         """
         tail = compute_mid_p(share * self.size, self.size, null)
         if self._known_size:
             return tail
-        mirrored = tail > 0.5  # p-values near 1 would lose precision
+        mirrored = tail > 0.5  # a p-value near 1 would lose precision, so 1 - p is computed
         if mirrored:
             tail = compute_mid_p((1 - share) * self.size, self.size, 1 - null)
         p_value = float(stdtr(self.standard_error.df, max(_LOWEST_Z, float(ndtri(tail)))))
@@ -149,7 +150,7 @@ class Share:
 
 
 def compute_mid_p(count: float, size: float, share: float) -> float:
-    """Return the mid-P value of a binomial count, P(X > count) + P(X = count) / 2; counts and sizes may be fractions.
+    """Return the mid-P value of a binomial count: P(X > count) + P(X = count) / 2. `count` and `size` may be fractions.
 
     >>> round(compute_mid_p(9, 10, 0.5), 6), round(compute_mid_p(5, 10, 0.5), 6)
     (0.005859, 0.5)
@@ -165,7 +166,8 @@ class Mean:
     """The mean of numbers, or any smooth function of means.
 
     `skewness` is the skewness of the items divided by the square root of n. Hall's transformation of t (1992) corrects
-    for it. The more conservative of the two tests is used, since with heavy tails the skewness itself is uncertain.
+    the test for skewness. The more conservative of the corrected and the uncorrected test is used, because the estimate
+    of the skewness is uncertain if the distribution has heavy tails.
 
     >>> mean = Mean.from_values(np.array([0.2, -0.1, 0.4, 0.1, 0.0, 0.3, 0.5, 0.2]))
     >>> round(mean.value, 2), [round(end, 2) for end in mean.interval()], round(compute_two_sided_p(mean, 0.0), 3)
@@ -218,7 +220,7 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A ratio, estimated by the mean of its logarithm.
+    """A geometric mean of ratios, estimated by the mean of their logarithms.
 
     >>> ratio = Ratio(Mean(math.log(2.0), StandardError(0.1, 30)))
     >>> round(ratio.value, 2), [round(end, 2) for end in ratio.interval()]
@@ -234,7 +236,7 @@ class Ratio:
 
     @property
     def standard_error(self) -> StandardError:
-        """The standard error of the logarithm."""
+        """The standard error of the logarithm of the ratio."""
         return self.log.standard_error
 
     def compute_p_above(self, null: float) -> float:
@@ -255,9 +257,10 @@ class Ratio:
 class WeightedShares:
     """A weighted sum of shares of independent groups, plus a constant (Newcombe 1998; Zou and Donner 2008).
 
-    The distances between the shares `counts / sizes` and the ends of their Wilson intervals are combined like standard
-    errors. Wilson intervals use n - 1 instead of n as a small-sample correction. The interval is at least as wide as
-    the normal approximation, since combined Wilson intervals are too narrow in the far tails.
+    Each share is `counts / sizes` and has a Wilson interval. The distances between the shares and the ends of these
+    intervals are combined like standard errors: the square root of the sum of squares. Wilson intervals use n - 1
+    instead of n as a small-sample correction. The combined interval is at least as wide as the normal approximation,
+    because combined Wilson intervals are too narrow in the far tails.
 
     >>> rates = WeightedShares(np.array([1.0, -1.0]), np.array([56.0, 48.0]), np.array([70.0, 80.0]))
     >>> round(rates.value, 2), [round(end, 2) for end in rates.interval()]
@@ -276,7 +279,7 @@ class WeightedShares:
 
     @property
     def standard_error(self) -> StandardError:
-        """The standard error of a sum of independent shares."""
+        """The standard error of the weighted sum, if the shares are independent."""
         shares = self.counts / self.sizes
         error = float(np.sqrt(np.sum(self.weights**2 * shares * (1 - shares) / np.maximum(1.0, self.sizes - 1))))
         return StandardError(error, float(self.sizes.sum() - len(self.sizes)))
@@ -290,7 +293,7 @@ class WeightedShares:
         return self._compute_tail(null, 1)
 
     def _compute_tail(self, null: float, end: int) -> float:
-        """Return the tail probability at which this end of the interval (0: low, 1: high) equals the null value."""
+        """Return the tail probability at which the lower end (`end` 0) or upper end (1) equals the null value."""
         side = 1 if end == 0 else -1
         if side * (self.value - null) <= 0:
             return 1 - self._compute_upper_tail(null, 1 - end)
@@ -329,10 +332,10 @@ class WeightedShares:
 class PairedMean:
     """The mean difference of two preferences on the same items, each from 0 to `maximum`.
 
-    With few discordant items the paired t-test is anticonservative: two of a thousand items that differ in the same
-    direction would be significant. McNemar's test uses the discordant items only. The more conservative of the two is
-    used, both with clusters. `ups` and `downs` are the sums of positive and negative differences, `squares` is the sum
-    of their squares, in units of `maximum`.
+    With few discordant items the paired t-test is anticonservative: if two of a thousand items differ, in the same
+    direction, they would be significant. McNemar's test uses only the discordant items. The more conservative of the
+    two tests is used. Both account for clusters. `ups` is the sum of the positive differences, `downs` the sum of the
+    absolute negative differences, and `squares` the sum of all squared differences, in units of `maximum`.
 
     >>> paired = PairedMean.from_differences(np.array([100.0] * 6 + [-100.0] + [0.0] * 13))
     >>> paired.value, [round(end, 1) for end in paired.interval()], round(compute_two_sided_p(paired, 0.0), 3)
@@ -380,7 +383,7 @@ class PairedMean:
 
     @property
     def _size(self) -> float:
-        """The effective number of discordant items; an item with half a difference counts as one."""
+        """The effective number of discordant items: (ups + downs)² / squares, reduced for clusters."""
         size = (self.ups + self.downs) ** 2 / self.squares
         if self.standard_error.clusters is None:
             return size
@@ -388,15 +391,15 @@ class PairedMean:
         return float(size / self.standard_error.design_effect * widened)
 
     def _compute_mcnemar_p(self, null: float, ups: float) -> float:
-        """Return McNemar's mid-P value for the null value, given the share of discordant items."""
+        """Return McNemar's mid-P value for the null value; the share of discordant items is taken as known."""
         differing = self.maximum * (self.ups + self.downs) / self.n
         if null < -differing:
-            return 0.0  # impossible with this share of discordant items
+            return 0.0  # the null value is impossible with this share of discordant items
         share = ups / (self.ups + self.downs)
         return compute_mid_p(share * self._size, self._size, (1 + null / differing) / 2)
 
     def _compute_unseen_p(self, null: float, side: int) -> float:
-        """Return the p-value if no item differs: the probability that n items miss all discordant ones."""
+        """Return the p-value if no item is discordant: the probability that no discordant item is among n items."""
         if side * null > 0:
             return 1.0
         return float((1 - min(1.0, abs(null) / self.maximum)) ** self.n) if null else 0.5
@@ -422,10 +425,11 @@ class PairedMean:
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """The minimum of several smooth estimates; each end of its interval is the minimum of their ends.
+    """The minimum of several smooth estimates (pieces); each end of its interval is the minimum of the pieces' ends.
 
-    A percentile bootstrap fails if two pieces are equal: nearly all resampled minima are below the true one, and
-    intervals cover only 70 to 85% of data sets. `ceiling` is an upper bound of the minimum, as LMS is for ICAT.
+    A percentile bootstrap fails if two pieces are equal: nearly all resampled minima are below the true minimum, and
+    its 95% intervals contain the true value in only 70 to 85% of data sets. `ceiling` is an upper bound of the minimum;
+    LMS is the ceiling of ICAT.
     """
 
     pieces: Sequence[Estimate]
@@ -455,7 +459,7 @@ class Minimum:
 
     @property
     def _share(self) -> float:
-        """The fraction of the error rate for each piece: 1, unless several of them may be the minimum."""
+        """The fraction of the error rate for the interval of each piece: 1, unless several may be the minimum."""
         lows, highs = zip(*(piece.interval() for piece in self.pieces), strict=True)
         return _SHARED if max(lows) < min(highs) else 1.0
 
@@ -476,7 +480,9 @@ def _find_root(function: Callable[[float], float], low: float, high: float) -> f
 
 
 def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = POWER) -> float:
-    """Return the minimum detectable effect: the distance from the ideal that a test at level alpha detects.
+    """Return the minimum detectable effect: the distance from the ideal that a test at level `alpha` detects.
+
+    The test detects this distance with a probability of `power`.
 
     >>> round(compute_detectable_effect(Share.from_values(np.array([100.0, 0.0] * 400)), 0.05), 1)
     4.9
@@ -493,7 +499,7 @@ def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = P
 
         return estimate.maximum * (_find_root(short_of, 0.0, 0.5) if short_of(0.5) < 0 else 0.5)
     if isinstance(estimate, WeightedShares):
-        # The standard error is 0 if all shares are 0 or 1, so the width of the interval is used.
+        # If all shares are 0 or 1, the standard error is 0, so the width of the interval is used instead.
         low, high = estimate.interval(1 - alpha)
         alarm = float(ndtri(1 - alpha / 2))
         return (alarm + float(ndtri(power))) / alarm * (high - low) / 2

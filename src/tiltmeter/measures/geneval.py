@@ -1,11 +1,12 @@
 """Accuracy of gender in translations, and the gap between the genders (MT-GenEval, Currey et al. 2022).
 
-docs/explanation/translations.md defines the measures. A translation without a word that only one reference has
-counts as correct in the published metric, so a system that translates little has a high accuracy. With a reference
-coverage below 50% the gap is therefore not interpreted.
+docs/explanation/translations.md defines the measures. Each item has two reference translations, a masculine and a
+feminine one. A translation that contains no word that is in only one of the references counts as correct in the
+published metric, so a system that translates few words has a high accuracy. Therefore the gap is not interpreted if the
+reference coverage is below 50%.
 
-Intervals: mid-P binomial for shares; for the gap of pairs, the wider of McNemar's and the paired t; for the gap of
-other items, combined Wilson intervals of two independent shares.
+Intervals: mid-P binomial for shares. If all items are in pairs, the interval of the gap is the wider of McNemar's and
+the paired t interval; otherwise it combines the Wilson intervals of two independent shares.
 """
 
 from collections.abc import Iterator, Mapping
@@ -97,10 +98,10 @@ NEEDS_COLUMNS: tuple[str, ...] = ("gender",)
 
 @dataclass(frozen=True, slots=True)
 class _Sources(RecordKey):
-    """One system on one part in one language."""
+    """One translation system on one part in one language."""
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
-        """Yield the records of items; `rows` has the columns item, correct, matched, gender and optionally pair."""
+        """Yield the records; `rows` has one row per item with item, correct, matched, gender and optionally pair."""
         genders = {gender: rows[rows["gender"] == gender] for gender in (MASCULINE, FEMININE)}
         pairs = _build_pairs(rows)
         if all(len(side) for side in genders.values()):
@@ -121,7 +122,11 @@ class _Sources(RecordKey):
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """Compute the records of all systems, parts and languages in a table; `margins` overrides equivalence margins."""
+    """Compute the records of all translation systems, parts and languages in a table of scores.
+
+    `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
+    records have values but no intervals or tests.
+    """
     require_columns(scores, (*KEY_COLUMNS, "item", "role", "score", "gender"))
     margin = dict(margins or {}).get(ACC_GAP.name)
     records: list[Record] = []
@@ -137,7 +142,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each part with items of one gender only, for which the gap is not defined."""
+    """Return a sentence for each part whose items all have the same gender; its gap is not defined."""
     return [
         f"{names[0]}/{names[1]}:{names[2]} has sources of one gender only, so {ACC_GAP.name} is not defined."
         for names, rows in scores.groupby(["benchmark", "part", "language"], observed=True, sort=False)
@@ -146,7 +151,10 @@ def notes(scores: pd.DataFrame) -> list[str]:
 
 
 def _build_pairs(rows: pd.DataFrame) -> pd.DataFrame | None:
-    """Tell for each complete pair whether its masculine and its feminine item are correct; None without pairs."""
+    """Return a table that tells for each complete pair whether its masculine and its feminine item are correct.
+
+    Return None if there are no pairs.
+    """
     if "pair" not in rows.columns:
         return None
     table = rows.pivot(index="pair", columns="gender", values=CORRECT)
@@ -157,7 +165,7 @@ def _build_pairs(rows: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def _estimate_gap(masculine: pd.DataFrame, feminine: pd.DataFrame, pairs: pd.DataFrame | None) -> tuple[Estimate, int]:
-    """Estimate acc_m − acc_f, paired if all items are in pairs, and count the items."""
+    """Estimate acc_m − acc_f, paired if all items are in pairs; return the estimate and the number of items."""
     n = len(masculine) + len(feminine)
     if pairs is not None and 2 * len(pairs) == n and len(pairs) > 1:
         differences = 100 * (pairs[MASCULINE] - pairs[FEMININE]).to_numpy(dtype=float)

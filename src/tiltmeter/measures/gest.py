@@ -1,31 +1,35 @@
 """q_i, q_m, q_f and g_s of GEST, for language models (Pikuliak et al. 2024, section 4.2.1).
 
 docs/explanation/gest.md defines the measures. The released code stored log10 of the ratios but exponentiated their mean
-with base e, so the paper prints q^(1/ln 10). Here values are as defined; the view "as published" has the printed scale.
+with base e, so the paper prints q^(1/ln 10). Here q is as defined in the paper; the view "as published" has q^(1/ln
+10).
 
     view            group              measures
     all             all                g_s, q_m, q_f
-    stereotype      its number         q_i, and the feminine rank: 1 for the lowest q_i
+    stereotype      a number           q_i, and the feminine rank: 1 for the lowest q_i
     sub_stereotype  number and name    q_i of the sentences for a sub-stereotype
     family words    male stereotypes   q_fam: sentences for stereotypes about men that contain family words
-    as published    all, or a number   the same on the printed scale
+    as published    all, or a number   g_s, q_m, q_f and q_i on the scale of the paper's tables
     templates       all                the mean correlation of log q_i between the templates, for one model
     models          all, or a number   the mean correlation of log q_i between models, and the mean feminine rank
-    pairs           all, or a number   the same between and over all pairs of a model and a language (section 4.3.3)
+    pairs           all, or a number   the mean correlation of log q_i between pairs of a model and a language, and the
+                                       mean feminine rank over these pairs (section 4.3.3)
 
-The part "overall" has means over the templates. Data may have other stereotypes than the sixteen of GEST, each with its
-side (see `stereotype_sides`).
+The groups that are numbers are the numbers of stereotypes. Records with the part "overall" are means over templates. A
+data set may have other stereotypes than the sixteen of GEST; each of them needs a side (see `stereotype_sides`).
 
 Intervals and tests:
 
-    g_s             stereotypes are fixed, sentences sampled within them: Student's t of log g_s, Welch-Satterthwaite
-    g_s of          stereotypes are a random sample: Welch's t-test of the nine and the seven log q_i; same value as g_s
-    stereotypes
+    g_s             Stereotypes are fixed and sentences are sampled within stereotypes: Student's t of log g_s with
+                    degrees of freedom by Welch-Satterthwaite.
+    g_s of          Stereotypes are a random sample: Welch's t-test of the nine log q_i about men and the seven about
+    stereotypes     women. The value equals g_s; only the interval differs.
     like these
-    q               Student's t of the logarithm, for a single q_i with a correction for skewness
+    q               Student's t of the logarithm; for a single q_i it is corrected for skewness
     feminine rank   pairwise comparisons of stereotypes (see `ranks`)
     as published    percentile bootstrap of sentences within stereotypes, with the same resamples for all templates and
-                    models; it undercovers with fewer than 100 sentences for a stereotype, so Student's t is then used
+                    models. Student's t if a stereotype has fewer than 100 sentences, because bootstrap intervals would
+                    be too narrow.
 """
 
 import math
@@ -109,7 +113,7 @@ NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 _COLUMNS = (*KEY_COLUMNS, "item", "role", "score", "stereotype")
 _WITHOUT_PART = [name for name in KEY_COLUMNS if name != "part"]
 _SINGLE_SENTENCE = "a stereotype has a single sentence"
-# Factor from natural logarithms to the scale of the paper's tables.
+# Natural logarithms of rates, multiplied by this factor, are on the scale of the paper's tables.
 _PUBLISHED = 1 / math.log(10)
 
 
@@ -122,7 +126,8 @@ def measure(
 ) -> list[Record]:
     """Compute the records of all models, templates and languages in a table of scores.
 
-    `margins` overrides equivalence margins by measure name. Without `intervals` records have values only.
+    `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
+    records have values but no intervals or tests.
     """
     measured = _group_templates(scores, resamples if intervals else 0)
     records = [record for templates in measured for record in templates.records(dict(margins or {}))]
@@ -130,13 +135,13 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each model and data set with stereotypes of one side only, which have no g_s."""
+    """Return a sentence for each model and data set whose stereotypes are all of one side; g_s is not defined there."""
     return describe_one_sided_data(scores, G_S.name)
 
 
 @dataclass(frozen=True)
 class _Templates(RecordKey):
-    """One model on one data set in one language, in one or more parts; the part of the key is "overall"."""
+    """One model on one data set in one language, with one or more templates; the field `part` is "overall"."""
 
     stereotypes: StereotypeTable
     parts: list[GestPart] = field(default_factory=list)
@@ -157,7 +162,10 @@ class _Templates(RecordKey):
     def _build_rate_records(
         self, name: str, parts: Sequence[GestPart], margins: Mapping[str, float]
     ) -> Iterator[Record]:
-        """Yield g_s, q_m and q_f of one part, or their means over several; for data of one side only its rate."""
+        """Yield the records of g_s, q_m and q_f of one part, or of their means over several parts.
+
+        If all stereotypes are of one side, there is only the record of this side's rate (q_m or q_f).
+        """
         defined = {rate: sides for rate, sides in RATES.items() if all(part.has(rate) for part in parts)}
         if "g_s" in defined:
             yield from self._build_g_s_records(name, parts, margins)
@@ -171,7 +179,7 @@ class _Templates(RecordKey):
                 if part.resampled_matrix is not None
             ]
             mean = np.mean(resampled, axis=0) if len(resampled) == len(parts) else None
-            # Only the rates of a single part can be converted to the published scale, not means over parts.
+            # Rates of a single part can be converted to the published scale; means over parts cannot.
             convertible = parts[0].resamples and (scale == 1.0 or len(parts) == 1)
             ratio = estimate_fixed_rate(parts, rate) if convertible else None
             ends = compute_rate_interval(ratio, mean, scale, count_fewest_sentences(parts))
@@ -183,14 +191,14 @@ class _Templates(RecordKey):
             yield self._record(name, "all", "all", "stereotypes with sentences", float(count), n)
 
     def _count_expected_stereotypes(self) -> int:
-        """Count the stereotypes in complete data: the sixteen of GEST, or those of any part if there are others."""
+        """Return the number of stereotypes in complete data: 16 for GEST; for other data, all that occur in a part."""
         numbers = {number for part in self.parts for number in part.ratios}
         return len(STEREOTYPES) if numbers <= STEREOTYPES.keys() else len(numbers)
 
     def _build_g_s_records(
         self, name: str, parts: Sequence[GestPart], margins: Mapping[str, float]
     ) -> Iterator[Record]:
-        """Yield g_s with fixed and with random stereotypes."""
+        """Yield two records of g_s: with fixed stereotypes, and with stereotypes as a random sample."""
         n = max(part.n(1, 1) for part in parts)
         few_sentences = "a stereotype has a single sentence, or all its sentences have the same score"
         few_stereotypes = (
@@ -238,7 +246,7 @@ class _Templates(RecordKey):
             yield self._record(part.name, view, group, "q_fam", compute_masculine_rate(scale * part.family), n, ends)
 
     def _build_mean_rank_records(self) -> Iterator[Record]:
-        """Yield the feminine rank of each stereotype, as the mean over templates."""
+        """Yield the record of each stereotype's feminine rank, as the mean over templates."""
         if not have_same_stereotypes(self.parts):
             return
         means = np.mean([compute_average_ranks(part.logs) for part in self.parts], axis=0)
@@ -261,7 +269,7 @@ class _Templates(RecordKey):
         return self.stereotypes.label(int(group)) if group.isdigit() else None
 
     def _build_template_spread_records(self) -> Iterator[Record]:
-        """Yield the template spread of g_s."""
+        """Yield the record of the template spread of g_s."""
         if not self.parts[0].resamples or not all(part.has("g_s") for part in self.parts):
             return
         if (variation := estimate_template_variation(self.parts)) is not None:
@@ -281,7 +289,7 @@ class _Templates(RecordKey):
         return build_record(self, part, view, group, measure, value, n, ends=ends, label=self._format_label(group))
 
     def build_agreement_ranks(self, name: str, view: str, parts: Sequence[GestPart]) -> Iterator[Record]:
-        """Yield the mean feminine ranks over parts of several models, if all have the same stereotypes."""
+        """Yield each stereotype's mean feminine rank over parts of several models, if all have the same stereotypes."""
         if have_same_stereotypes(parts):
             means = np.mean([compute_average_ranks(part.logs) for part in parts], axis=0)
             for number, rank in zip(parts[0].ratios, means.tolist(), strict=True):
@@ -294,7 +302,7 @@ def _pool_models(measured: Sequence[_Templates], language: str) -> _Templates:
 
 
 def _build_model_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
-    """Yield the agreement of models on one benchmark and language, within templates."""
+    """Yield the agreement between models on one benchmark and language; only results of one template are compared."""
     groups: dict[tuple[str, str], list[_Templates]] = {}
     for templates in measured:
         groups.setdefault((templates.benchmark, templates.language), []).append(templates)
@@ -317,7 +325,10 @@ def _build_model_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
 
 
 def _build_pair_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
-    """Yield the agreement of all pairs of a model and a language on one benchmark, within templates."""
+    """Yield the agreement between pairs of a model and a language on one benchmark.
+
+    Only results of the same template are compared.
+    """
     by_benchmark: dict[str, list[_Templates]] = {}
     for templates in measured:
         by_benchmark.setdefault(templates.benchmark, []).append(templates)
@@ -351,7 +362,7 @@ def _group_templates(scores: pd.DataFrame, resamples: int) -> list[_Templates]:
 
 
 def _build_part(name: str, rows: pd.DataFrame, about_men: Collection[int], resamples: int) -> GestPart:
-    # Sorted, so that resamples do not depend on the order of the rows.
+    # The rows are sorted, so that bootstrap resamples do not depend on the order of the rows in the table.
     rows = rows.sort_values("item")
     values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
     ratios = {number: values[numbers == number] for number in sorted(set(numbers.tolist()))}

@@ -1,4 +1,4 @@
-"""The measures of GEST and WinoBias for language models."""
+"""Definitions of the measures of GEST and WinoBias for language models; `gest` and `winobias` compute them."""
 
 import math
 
@@ -15,7 +15,7 @@ def _weigh_by_occupation(labels: Labels) -> Floats:
     return weigh_men_minus_women(labels, lambda label: label == "male")
 
 
-# The margin: around a probability of 0.5, an odds ratio of 1.22 is a difference of 5 percentage points
+# The margin is 1.22, because around a probability of 0.5 an odds ratio of 1.22 is a difference of 5 percentage points
 # (log 1.22 = 4 * 0.05).
 G_S = Measure(
     "g_s",

@@ -4,25 +4,27 @@ docs/explanation/gest.md defines the measures.
 
     view            group              measures
     all             all                f_s, f_m, p_m, p_f, and the yield: the share of translations with a gender
-    stereotype      its number         p_i, its yield, and the feminine rank: 1 for the lowest p_i
+    stereotype      a number           p_i, the yield, and the feminine rank: 1 for the lowest p_i
     sub_stereotype  number and name    p_i of the sentences for a sub-stereotype
     family words    male stereotypes   p_fam: sentences for stereotypes about men that contain family words
     pairs           a number           the mean feminine rank over all systems and languages, if there are several
 
-As in the paper, p_i is the centre of its Agresti-Coull interval. With 200 translations this is the share shrunk by 2%
-towards 0.5, so f_m is always below 1, and f_s is 2% smaller than with plain shares.
+The groups that are numbers are the numbers of stereotypes. As in the paper, p_i is the centre of its Agresti-Coull
+interval, not the share itself. With 200 translations, the centre is 2% closer to 0.5 than the share. Therefore f_m is
+always below 1, and f_s is 2% smaller than with plain shares.
 
 Intervals and tests:
 
-    p_i, p_fam      Agresti-Coull; with fewer than 20 translations, for which it undercovers, the wider of it and the
-                    mid-P binomial interval
-    f_s, f_m,       stereotypes are fixed: combined Wilson intervals (`WeightedShares`), tests of f_s against 0 and of
-    p_m, p_f        f_m against 0.5; none if a stereotype has fewer than 20 translations with a gender
-    f_s of          stereotypes are a random sample: Welch's t-test of the nine and the seven p_i
+    p_i, p_fam      Agresti-Coull interval. With fewer than 20 translations it is too narrow, so the wider of the
+                    Agresti-Coull and the mid-P binomial interval is used.
+    f_s, f_m,       Stereotypes are fixed: combined Wilson intervals (`WeightedShares`), tests of f_s against 0 and of
+    p_m, p_f        f_m against 0.5. If a stereotype has fewer than 20 translations with a gender, there is no interval
+                    and no test.
+    f_s of          Stereotypes are a random sample: Welch's t-test of the nine p_i about men and the seven about women.
     stereotypes
     like these
-    yield           the wider of mid-P binomial and Agresti-Coull; over all stereotypes with the effective sample size
-                    of translations sampled within stereotypes
+    yield           the wider of the mid-P binomial and the Agresti-Coull interval. Over all stereotypes, n is replaced
+                    by the effective sample size of translations that are sampled within stereotypes.
     feminine rank   pairwise comparisons of stereotypes (see `ranks`)
 """
 
@@ -72,12 +74,12 @@ from tiltmeter.measures.stereotype_sides import (
 
 ROLE = "speaker_gender"
 MASCULINE, FEMININE = 1.0, 0.0
-# Fewest translations with a gender per stereotype for intervals of the rates.
+# The rates have intervals only if each stereotype has at least this many translations with a gender.
 FEWEST = 20
 SHARE = (0.0, 1.0)
 
 
-# The margin: five percentage points, as for SS.
+# The margin is five percentage points, as for SS.
 F_S = Measure(
     "f_s",
     "p_m − p_f: how much the gender of translations follows the stereotype; 0 is no bias, 1 is always; the interval is "
@@ -157,7 +159,7 @@ NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 
 _COLUMNS = (*KEY_COLUMNS, "item", "role", "score", "stereotype")
 _Z = float(ndtri((1 + LEVEL) / 2))
-# Coefficients of the mean p_i of stereotypes about men and about women in each rate.
+# Each rate is a weighted sum of two means: of p_i over stereotypes about men and about women. These are the weights.
 _RATES = {F_S: (1.0, -1.0), F_M: (0.5, 0.5), P_M: (1.0, 0.0), P_F: (0.0, 1.0)}
 _TESTED = (F_S, F_M)
 
@@ -186,8 +188,8 @@ def compute_masculine_interval(masculine: float, feminine: float) -> Interval:
 def compute_share_interval(groups: Sequence[Floats]) -> Interval:
     """Return the interval of a share of translations; `groups` has an array of 0 and 1 for each stereotype.
 
-    It is the wider of the mid-P and the Agresti-Coull interval: the former covers only 92% at some rates near 1, the
-    latter undercovers with few translations.
+    The interval is the wider of the mid-P and the Agresti-Coull interval. At some shares near 1, the mid-P interval
+    contains the true share in only 92% of data sets. With few translations, the Agresti-Coull interval is too narrow.
 
     >>> low, high = compute_share_interval([np.repeat([1.0, 0.0], [36, 4])])
     >>> f"{low:.4f} {high:.4f}"
@@ -204,9 +206,9 @@ def compute_share_interval(groups: Sequence[Floats]) -> Interval:
 
 
 def compute_rates(masculine_rates: Mapping[int, float], about_men: Collection[int] = MALE) -> dict[str, float]:
-    """Compute f_s, f_m, p_m and p_f from the masculine rates of the stereotypes, if they are defined.
+    """Compute f_s, f_m, p_m and p_f from the masculine rate of each stereotype; undefined rates are left out.
 
-    By default, the stereotypes from 8 to 16 are about men.
+    `about_men` are the numbers of the stereotypes about men, by default 8 to 16. All others are about women.
 
     >>> values = compute_rates({1: 0.5, 7: 0.7, 8: 0.8, 13: 1.0})
     >>> {name: round(value, 3) for name, value in values.items()}
@@ -227,9 +229,10 @@ def measure(
     intervals: bool = True,
     resamples: int = RESAMPLES,
 ) -> list[Record]:
-    """Compute the records of all systems and languages in a table of scores.
+    """Compute the records of all translation systems and languages in a table of scores.
 
-    `margins` overrides equivalence margins by measure name. Without `intervals` only p_i and p_fam have intervals.
+    `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
+    only p_i and p_fam have intervals.
     """
     systems = list(_group_by_portion(scores, resamples if intervals else 0))
     records = [record for system in systems for record in system.records(dict(margins or {}))]
@@ -237,20 +240,20 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each system and data set with stereotypes of one side only, which have no f_s."""
+    """Return a sentence for each system and data set whose stereotypes are all of one side; its f_s is not defined."""
     return describe_one_sided_data(scores, F_S.name)
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Indicators (0 or 1) of translations that have a gender, and of those that are masculine."""
+    """Two arrays with 0 or 1 for each translation: whether it has a gender, and whether it is masculine."""
 
     gendered: Floats
     masculine: Floats
 
     @property
     def counts(self) -> tuple[int, int]:
-        """The number of masculine and of feminine translations."""
+        """The number of masculine translations and the number of feminine translations."""
         masculine = int(self.masculine.sum())
         return masculine, int(self.gendered.sum()) - masculine
 
@@ -266,7 +269,7 @@ class _Group:
 
     @property
     def interval(self) -> Interval:
-        """The interval of the masculine rate: Agresti-Coull, or with few translations the wider of two."""
+        """The interval of the masculine rate: Agresti-Coull, or with few translations the wider of it and mid-P."""
         if 0 < self.n < FEWEST:
             return compute_share_interval([self.masculine[self.gendered > 0]])
         return compute_masculine_interval(*self.counts)
@@ -274,7 +277,11 @@ class _Group:
 
 @dataclass(frozen=True)
 class _System(RecordKey):
-    """One system in one language, by stereotype; `family` are the sentences with family words."""
+    """One translation system in one language.
+
+    `groups` maps the number of a stereotype to its translations. `family` are the translations of sentences with family
+    words.
+    """
 
     groups: dict[int, _Group]
     family: _Group
@@ -294,7 +301,7 @@ class _System(RecordKey):
 
     @property
     def counts(self) -> list[tuple[int, int]]:
-        """The number of masculine translations and of those with a gender, by stereotype."""
+        """For each stereotype: the number of masculine translations, and the number of translations with a gender."""
         return [(group.counts[0], group.n) for group in self.groups.values()]
 
     def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
@@ -309,7 +316,10 @@ class _System(RecordKey):
             yield self._record("family words", "male stereotypes", P_FAM, self.family.rate, self.family.n, ends)
 
     def _build_rate_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
-        """Yield the rates that are defined: data, or a sample (--limit), may have stereotypes of one side only."""
+        """Yield the records of the rates that are defined.
+
+        Some rates are not defined if a data set, or the sample of --limit, has stereotypes of only one side.
+        """
         values = compute_rates(
             {number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men
         )
@@ -342,7 +352,7 @@ class _System(RecordKey):
         return build_estimate_record(self, self.part, "all", "all", measure, estimate, n, margin, tested=tested)
 
     def _estimate_rate(self, weights: Floats) -> WeightedShares:
-        """Estimate a weighted sum of Agresti-Coull centres, which are linear in the shares."""
+        """Estimate a weighted sum of Agresti-Coull centres; each centre is a linear function of a share."""
         counts = np.array([group.counts[0] for group in self.groups.values()], dtype=np.float64)
         sizes = np.array([group.n for group in self.groups.values()], dtype=np.float64)
         constant = float(np.sum(weights * _Z**2 / 2 / (sizes + _Z**2)))
@@ -351,7 +361,7 @@ class _System(RecordKey):
         return WeightedShares(shrunk, counts[used], sizes[used], constant)
 
     def _estimate_random_f_s(self, weights: Floats) -> Estimate | None:
-        """Estimate f_s with the stereotypes as a random sample; None with too few stereotypes, or without variance."""
+        """Estimate f_s if the stereotypes are a random sample; None if there are too few or they do not vary."""
         error = compute_random_error(self.rates, self.male)
         return Mean(float(self.rates @ weights), error) if error else None
 
@@ -387,7 +397,7 @@ class _System(RecordKey):
 
 
 def _build_mean_rank_records(systems: Sequence[_System]) -> Iterator[Record]:
-    """Yield the mean feminine ranks over all pairs of a system and a language."""
+    """Yield the record of each stereotype's mean feminine rank over all pairs of a system and a language."""
     by_benchmark: dict[str, list[_System]] = {}
     for system in systems:
         by_benchmark.setdefault(system.benchmark, []).append(system)
@@ -412,7 +422,7 @@ def _build_mean_rank_records(systems: Sequence[_System]) -> Iterator[Record]:
 
 
 def _compute_rank_intervals(systems: Sequence[_System]) -> list[Interval] | None:
-    """Return the intervals of the mean ranks over systems and languages; None without resamples."""
+    """Return the interval of each stereotype's mean rank over systems and languages; None if `resamples` is 0."""
     if not systems[0].resamples:
         return None
     level = compute_comparison_level(len(systems[0].groups), len(systems))
@@ -425,7 +435,7 @@ def _compute_rank_intervals(systems: Sequence[_System]) -> list[Interval] | None
 
 def _group_by_portion(scores: pd.DataFrame, resamples: int) -> Iterator[_System]:
     if "score" not in scores.columns:
-        # `measure_scores` drops empty columns; this one is empty if no translation has a gender.
+        # The column `score` is empty if no translation has a gender, and `measure_scores` drops empty columns.
         scores = scores.assign(score=math.nan)
     require_columns(scores, _COLUMNS)
     require_values(scores, [name for name in _COLUMNS if name != "score"])

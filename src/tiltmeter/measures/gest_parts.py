@@ -1,4 +1,4 @@
-"""The masculine rates of one template of GEST, and the estimates from them: g_s, q_m, q_f, ranks, correlations."""
+"""The masculine rates q_i of one template of GEST, and estimates from the rates: g_s, q_m, q_f, ranks, correlations."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -16,9 +16,10 @@ from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 from tiltmeter.measures.stereotype_sides import MALE, compute_random_error, weigh_sides
 from tiltmeter.measures.template_variation import TemplateVariation
 
-# Fewest sentences of a stereotype for a percentile bootstrap; with fewer it undercovers.
+# Minimum number of sentences of a stereotype for a percentile bootstrap; with fewer, its intervals are too narrow.
 FEWEST_RESAMPLED = 100
-# Coefficients of the mean log q_i of stereotypes about men and about women in each rate.
+# The logarithm of each rate is a weighted sum of two means: of log q_i over stereotypes about men and about women.
+# These are the weights.
 RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 
 
@@ -32,7 +33,7 @@ def compute_masculine_rate(log_ratios: Floats) -> float:
 
 
 def compute_g_s(rates: Mapping[int, float], about_men: Collection[int] = MALE) -> float:
-    """Compute g_s from the masculine rates of the stereotypes; by default, those from 8 to 16 are about men.
+    """Compute g_s from the masculine rate of each stereotype; by default, stereotypes 8 to 16 are about men.
 
     >>> round(compute_g_s({1: 0.5, 2: 2.0, 8: 3.0}), 12)
     3.0
@@ -48,7 +49,7 @@ class GestPart:
     """The log ratios of one template, by stereotype and sub-stereotype.
 
     `ids` are the ids of the sentences of each stereotype, `family` the log ratios of sentences with family words, and
-    `about_men` the stereotypes about men. With 0 `resamples` there are no intervals.
+    `about_men` the numbers of the stereotypes about men. If `resamples` is 0, there are no intervals.
     """
 
     name: str
@@ -61,17 +62,17 @@ class GestPart:
 
     @cached_property
     def logs(self) -> Floats:
-        """log q_i, in the order of `ratios`."""
+        """The log q_i of each stereotype, in the order of `ratios`."""
         return np.array([np.mean(values) for values in self.ratios.values()])
 
     @cached_property
     def resampled(self) -> dict[int, Floats | None]:
-        """log q_i in each resample, by stereotype; None for a single sentence."""
+        """For each stereotype, log q_i in each resample; None if the stereotype has a single sentence."""
         return {number: resample_means(values, str(number), self.resamples) for number, values in self.ratios.items()}
 
     @cached_property
     def resampled_matrix(self) -> Floats | None:
-        """The resampled log q_i with a row for each stereotype; None if some are missing."""
+        """The resampled log q_i: a row for each stereotype, a column for each resample; None if a row is missing."""
         rows = [row for row in self.resampled.values() if row is not None]
         return np.stack(rows) if len(rows) == len(self.ratios) else None
 
@@ -81,34 +82,38 @@ class GestPart:
         return np.array([number in self.about_men for number in self.ratios])
 
     def has(self, rate: str) -> bool:
-        """Tell whether there are sentences for all sides of a rate; data, or a sample, may lack one."""
+        """Tell whether there are sentences for all sides of a rate; a data set, or a sample of it, may lack a side."""
         male, female = RATES[rate]
         return bool((not male or self.n(1, 0)) and (not female or self.n(0, 1)))
 
-    def n(self, male: int, female: int) -> int:
-        """Count the sentences in a rate with these coefficients."""
+    def n(self, male_weight: int, female_weight: int) -> int:
+        """Return the number of sentences in a rate with these weights of the two sides (see `RATES`)."""
         return sum(
-            len(values) for number, values in self.ratios.items() if (male if number in self.about_men else female)
+            len(values)
+            for number, values in self.ratios.items()
+            if (male_weight if number in self.about_men else female_weight)
         )
 
-    def contrast(self, male: int, female: int) -> Floats:
-        """Return the weight of each log q_i in the logarithm of a rate."""
-        return weigh_sides(self.male, male, female)
+    def contrast(self, male_weight: int, female_weight: int) -> Floats:
+        """Return the weight of each log q_i in the logarithm of a rate with these weights of the two sides."""
+        return weigh_sides(self.male, male_weight, female_weight)
 
-    def influence(self, male: int, female: int) -> "pd.Series[float]":
-        """Compute the influence of each sentence, by stereotype and id, on the logarithm of a rate."""
+    def influence(self, male_weight: int, female_weight: int) -> "pd.Series[float]":
+        """Compute the influence of each sentence on the logarithm of a rate; the index has stereotype and id."""
         rows = {
             (number, identifier): weight * change
-            for (number, values), weight in zip(self.ratios.items(), self.contrast(male, female), strict=True)
+            for (number, values), weight in zip(
+                self.ratios.items(), self.contrast(male_weight, female_weight), strict=True
+            )
             for identifier, change in zip(self.ids[number], (values - values.mean()) / len(values), strict=True)
         }
         return pd.Series(rows, dtype=float)
 
 
 def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio | None:
-    """Estimate g_s, q_m or q_f with fixed stereotypes, for one part or as the mean over several.
+    """Estimate g_s, q_m or q_f with fixed stereotypes, for one part or as the mean over several parts.
 
-    Return None if a stereotype has a single sentence, or there is no variance.
+    Return None if a stereotype has a single sentence, or if the sentences do not vary.
     """
     sides = RATES[rate]
     log_rate, shares = compute_log_rates(parts, rate)
@@ -126,7 +131,7 @@ def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio |
 
 
 def estimate_random_g_s(parts: Sequence[GestPart]) -> Ratio | None:
-    """Estimate g_s with the stereotypes as a random sample; None with too few stereotypes, or without variance."""
+    """Estimate g_s if the stereotypes are a random sample; None if there are too few or they do not vary."""
     log_rate, shares = compute_log_rates(parts)
     if not have_same_stereotypes(parts):
         return None
@@ -136,7 +141,7 @@ def estimate_random_g_s(parts: Sequence[GestPart]) -> Ratio | None:
 
 
 def estimate_template_variation(parts: Sequence[GestPart]) -> TemplateVariation | None:
-    """Estimate the variation of log g_s between templates with the same sentences."""
+    """Estimate the variation of log g_s between templates that contain the same sentences."""
     logs = np.array([float(part.contrast(1, -1) @ part.logs) for part in parts])
     # A row for each sentence, with an influence of 0 on templates that do not contain it.
     influence = pd.concat([part.influence(1, -1) for part in parts], axis=1).fillna(0.0)
@@ -145,7 +150,7 @@ def estimate_template_variation(parts: Sequence[GestPart]) -> TemplateVariation 
 
 
 def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
-    """Compute the intervals of the mean ranks over parts; None if a stereotype has a single sentence."""
+    """Return the interval of each stereotype's mean rank over parts; None if a stereotype has a single sentence."""
     if not parts[0].resamples or count_fewest_sentences(parts) < 2:
         return None
     level = compute_comparison_level(len(parts[0].ratios), len(parts))
@@ -154,13 +159,13 @@ def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
 
 
 def compute_log_rates(parts: Sequence[GestPart], rate: str = "g_s") -> tuple[float, Floats]:
-    """Return the logarithm of the mean rate over parts, and its derivative by the log rate of each part."""
+    """Return the logarithm of the mean rate over parts, and its derivative by the log rate of each single part."""
     rates = np.exp([float(part.contrast(*RATES[rate]) @ part.logs) for part in parts])
     return math.log(float(rates.mean())), rates / rates.sum()
 
 
 def resample_means(values: Floats, key: str, resamples: int) -> Floats | None:
-    """Return the mean of the values in each resample; None without resamples, or for a single value."""
+    """Return the mean of the values in each resample; None if `resamples` is 0 or there is only one value."""
     if not resamples or len(values) < 2:
         return None
     means: Floats = values @ draw_counts(len(values), resamples, "gest", key).astype(float) / len(values)
@@ -168,7 +173,10 @@ def resample_means(values: Floats, key: str, resamples: int) -> Floats | None:
 
 
 def compute_rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: float, n: int) -> Interval | None:
-    """Return the interval of a rate of n sentences: Student's t, or on the published scale a bootstrap for large n."""
+    """Return the interval of a rate of n sentences.
+
+    The interval is Student's t. On the published scale (`scale` is not 1) and for large n, it is a bootstrap interval.
+    """
     if scale != 1.0 and n >= FEWEST_RESAMPLED and resampled is not None:
         return compute_percentile_intervals(resampled[np.newaxis])[0]
     if ratio is None or not ratio.standard_error.value:
@@ -178,12 +186,12 @@ def compute_rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: 
 
 
 def estimate_rate(values: Floats, resamples: int) -> Ratio | None:
-    """Estimate the geometric mean of ratios from their logarithms; None without resamples, or for a single value."""
+    """Estimate the geometric mean of ratios from their logarithms; None if `resamples` is 0 or there is one value."""
     return Ratio(Mean.from_values(values)) if resamples and len(values) > 1 else None
 
 
 def count_fewest_sentences(parts: Sequence[GestPart]) -> int:
-    """Return the smallest number of sentences of a stereotype."""
+    """Return the number of sentences of the stereotype with the fewest sentences, over all parts."""
     return min(len(values) for part in parts for values in part.ratios.values())
 
 
@@ -193,7 +201,7 @@ def have_same_stereotypes(parts: Sequence[GestPart]) -> bool:
 
 
 def compute_mean_correlation(pairs: Sequence[tuple[GestPart, GestPart]]) -> tuple[float, int] | None:
-    """Return the mean correlation of log q_i over pairs of parts, and the number of pairs; None without pairs."""
+    """Return the mean correlation of log q_i over pairs of parts, and the number of pairs; None if `pairs` is empty."""
     correlations = [
         float(np.corrcoef(first.logs, second.logs)[0, 1])
         for first, second in pairs

@@ -15,7 +15,7 @@ from tiltmeter.measures.crossed_effects import (
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import Floats, Labels, StandardError
 
-# Fewest members of a group for an interval over members; with fewer, their variance is too uncertain.
+# An interval over members needs at least this many members in each group; otherwise their variance is too uncertain.
 FEWEST_MEMBERS = 5
 
 
@@ -27,10 +27,11 @@ def compute_group_contrast(
     clusters: Labels | None = None,
     sides: Labels | None = None,
 ) -> tuple[Contrast, MemberInference | None]:
-    """Compare the means of two groups item by item, for these members and, if there are enough, for similar members.
+    """Compare the means of two groups item by item; return one result for these members and one for similar members.
 
-    `left` and `right` have a row for each member and a column for each item, the contributions to a measure that is one
-    mean; `labels`, `clusters` and `sides` are those of `compute_contrast`.
+    The second result is None if there are too few members. `left` and `right` contain the contributions to a measure
+    that is one mean: a row for each member and a column for each item. `labels`, `clusters` and `sides` are explained
+    in `compute_contrast`.
     """
     answers = np.vstack([left, right])
     means = left.mean(axis=0, keepdims=True), right.mean(axis=0, keepdims=True)

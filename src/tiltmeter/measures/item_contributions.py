@@ -1,8 +1,8 @@
 """The contribution of single items to a measure.
 
-`ItemValues` defines the contributions to a measure that is a mean over items. A measure of all items together, such as
-a rank correlation, has no such contributions; `build_joint_values` uses leave-one-out influence instead. `Strength` is
-how strongly an item shows the preference that the measure counts, for lists of items.
+`ItemValues` defines the contributions of items to a measure that is a mean over items. A measure of all items together,
+such as a rank correlation, is not a mean; for these measures, `build_joint_values` uses leave-one-out influence. Lists
+of items are sorted by `Strength`: how strongly an item shows the preference that the measure counts.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from tiltmeter.measures.standard_errors import Floats, Labels
 
 Roles = Mapping[str, Floats]
 StrengthUnit = Literal["ratio", "difference", "signed", "gender", "choices", "influence"]
-# The time for leaving out each item in turn grows with the square of the number of items.
+# Maximum number of items for leave-one-out influence, because its time grows with the square of the number of items.
 MOST_LEFT_OUT = 5_000
 
 
@@ -25,10 +25,16 @@ MOST_LEFT_OUT = 5_000
 class Strength:
     """How strongly an item shows the preference that a measure counts, from the scores of its roles.
 
-    The units are: the logarithm of the `ratio` of the first two scores, their `difference`, the only score (`signed`),
-    the `gender` of a translation (1 masculine, 0 feminine, NaN none), the difference of the shares of `choices`, and
-    the leave-one-out `influence` on a measure of all items together. `optional` roles are displayed with an item that
-    has scores for them.
+    The units are:
+
+        ratio        the logarithm of the ratio of the first two scores
+        difference   the first score minus the second score
+        signed       the only score
+        gender       the gender of a translation: 1 masculine, 0 feminine, NaN none
+        choices      the share of choices of the first side minus the share of the second side
+        influence    the leave-one-out influence on a measure of all items together
+
+    The scores of `optional` roles are displayed next to an item if the item has them.
     """
 
     roles: tuple[str, ...]
@@ -41,11 +47,11 @@ class Strength:
         return self.unit in ("ratio", "difference", "signed", "influence")
 
     def choose_unit(self, scores: Floats) -> StrengthUnit:
-        """Return the unit for these scores; scores that are not positive are logarithms, which have no ratio."""
+        """Return the unit for these scores: `difference` instead of `ratio` if a score is not positive."""
         return "difference" if self.unit == "ratio" and bool((scores <= 0).any()) else self.unit
 
     def compute(self, scores: Roles) -> Floats:
-        """Compute the strength of each item, positive if it increases the value of the measure."""
+        """Compute the strength of each item; it is positive if the item increases the value of the measure."""
         first = np.asarray(scores[self.roles[0]], dtype=np.float64)
         if self.unit == "gender":
             return np.nan_to_num(2 * first - 1)
@@ -72,7 +78,10 @@ def score_preference(first: Floats, second: Floats) -> Floats:
 
 
 def weigh_difference(labels: Labels, first: str, second: str) -> Floats:
-    """Return the weight of each item in the mean over one label minus the mean over another; 0 for other items."""
+    """Return the weight of each item in the difference: mean over the label `first` minus mean over the label `second`.
+
+    Items with other labels have a weight of 0.
+    """
     is_first, is_second = labels == first, labels == second
     weights: Floats = is_first / max(1, is_first.sum()) - is_second / max(1, is_second.sum())
     return weights
@@ -86,16 +95,17 @@ def _list_first_mean(means: Floats) -> list[Floats]:
 class ItemValues:
     """The contribution of each item to a measure, for paired comparisons and lists of items.
 
-    `contributions` converts scores by role to an array with a row for each mean in the measure and a column for each
-    item. `pieces` converts these means to smooth functions, whose minimum is the measure. `preference`: items
-    contribute 0, 50 or 100. `discrete`: items have one of a few outcomes, not a continuous value. `weigh` returns the
-    weight of each item from its stratum, the first of `columns`; without it the measure is a plain mean. `strata` is a
-    noun for the strata. `sides` is an optional column with the side of a stratum, which is also passed to `weigh`.
-    `two_sided`: the measure is the mean of one side minus that of the other, and undefined for items of one side only.
-    `clusters` are the columns that may identify clusters of items. `may_be_missing`: items without a contribution are
-    allowed. `strengths` are the scales on which items can be listed; the first one whose roles have scores is used.
-    `estimate` computes a measure of all items together (`build_joint_values`); `contributions` then takes the columns
-    in addition to the roles.
+    `contributions` is a function. It takes the scores of each role and returns an array with a row for each mean in the
+    measure and a column for each item. `pieces` converts these means to smooth functions; the measure is their minimum.
+    If `preference` is true, items contribute 0, 50 or 100. If `discrete` is true, items have one of a few outcomes
+    instead of a continuous value. `weigh` returns the weight of each item from its stratum, which is in the first of
+    `columns`; without `weigh`, the measure is an unweighted mean. `strata` is the plural noun for the strata in texts.
+    `sides` is the name of an optional column with the side of each stratum; `weigh` takes the sides too. If `two_sided`
+    is true, the measure is the mean of one side minus the mean of the other side, and is not defined if all items are
+    of one side. `clusters` are the names of columns that may identify clusters of items. If `may_be_missing` is true,
+    items without a contribution are allowed. `strengths` are the scales by which items can be sorted; the first scale
+    whose roles have scores is used. `estimate` computes a measure of all items together (see `build_joint_values`); in
+    this case, `contributions` takes the numbers of `columns` in addition to the scores.
     """
 
     roles: tuple[str, ...]
@@ -115,22 +125,22 @@ class ItemValues:
 
     @property
     def is_mean(self) -> bool:
-        """Whether the measure is one weighted mean of the contributions, not a function of several."""
+        """Whether the measure is one weighted mean of the contributions, not a function of several means."""
         return self.pieces is _list_first_mean
 
     @property
     def number_columns(self) -> tuple[str, ...]:
-        """The columns of numbers that `contributions` takes in addition to the roles."""
+        """The names of the numeric columns that `contributions` takes in addition to the scores of roles."""
         return self.columns if self.estimate is not None else ()
 
     def weights(self, labels: Labels, sides: Labels | None = None) -> Floats:
-        """Compute the weight of each item from its stratum and, if given, its side."""
+        """Compute the weight of each item from its stratum (`labels`) and, if given, the side of the stratum."""
         if self.weigh is None:
             return np.full(len(labels), 1 / len(labels))
         return self.weigh(labels) if sides is None else self.weigh(labels, sides)
 
     def is_defined(self, labels: Labels | None, sides: Labels | None = None) -> bool:
-        """Tell whether the measure is defined for items of these strata: with both sides, if it needs both."""
+        """Tell whether the measure is defined for items of these strata; if `two_sided`, both sides must have items."""
         if not self.two_sided or labels is None:
             return True
         weights = self.weights(labels, sides)
@@ -146,8 +156,9 @@ def build_joint_values(
 ) -> ItemValues:
     """Build the item values of a measure of all items together, such as a rank correlation.
 
-    `estimate` computes the measure from scores by role and from numeric `columns`. Items contribute their jackknife
-    pseudo-values, centred so that their mean is the measure, and are listed by their leave-one-out influence.
+    `estimate` computes the measure from the scores of `roles` and the numbers in `columns`. The contribution of an item
+    is its jackknife pseudo-value; pseudo-values are shifted so that their mean is the measure. Lists of items are
+    sorted by leave-one-out influence.
     """
     return ItemValues(
         roles,
@@ -161,7 +172,9 @@ def build_joint_values(
 
 
 def compute_influence(estimate: Callable[[Roles], float], inputs: Roles) -> Floats:
-    """Compute the decrease of a measure when each item is left out; 0 if the measure is then undefined.
+    """Compute the influence of each item: how much the measure decreases if the item is left out.
+
+    The influence is 0 if the measure is not defined without the item.
 
     >>> compute_influence(lambda inputs: float(inputs["x"].mean()), {"x": np.array([0.0, 0.0, 3.0])}).tolist()
     [-0.5, -0.5, 1.0]

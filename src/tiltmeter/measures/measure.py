@@ -18,7 +18,8 @@ from tiltmeter.registry import OWN_PACKAGE, Component, find_package_objects, ind
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
 
-# The records of one model, benchmark, language, part, protocol, view and group, by measure name.
+# A mapping from measure names to records; all records have the same model, benchmark, language, part, protocol, view
+# and group.
 Row = Mapping[str, "Record"]
 
 
@@ -26,8 +27,8 @@ Row = Mapping[str, "Record"]
 class ValidityRule:
     """A rule that a row must pass to be interpreted.
 
-    `check(row)` returns the reason why a row cannot be interpreted, or None. `violation` is a clause for the method
-    section of reports.
+    `check(row)` returns the reason why the row cannot be interpreted, or None if it can. `violation` describes a
+    violation as a clause for the method section of reports.
     """
 
     violation: str
@@ -36,20 +37,21 @@ class ValidityRule:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure.
+    """One measure with its properties.
 
-    `meaning` defines it in a sentence, `axis` is its axis label, and `statement(value)` explains a value to readers who
-    do not know the measure.
-    `bias_direction` is the side of the ideal that is a bias towards stereotypes: above (1), below (-1), or neither (0).
-    `margin` is the distance from the ideal up to which a bias is negligible; measures without one get no verdict.
-    `decides`: the measure can be the primary measure of a row; the first such measure of a row is. `columns` are the
-    measures in its table, `companions` those shown next to it on a page.
-    `population_measure` is the measure with the same value and an interval for other stereotypes, `control` the measure
-    without a known confound, `template_spread` the measure for the variation between templates.
-    `per_token`: a mean over tokens, which is not comparable between tokenizers.
-    `validity` are the rules that a row must pass to be interpreted. `items` are the contributions of single items, by
-    the roles and columns of a table of scores. `clusters` are columns that identify clusters of items, in addition to
-    those in `items`. `figures` are the figures of reports for this measure, in addition to those for all measures.
+    `meaning` defines the measure in a sentence. `axis` is the label of its axis in figures. `statement(value)` explains
+    a value to readers who do not know the measure. `bias_direction` tells which values are a bias towards stereotypes:
+    those above the ideal (1), those below it (-1), or neither (0). `margin` is the maximum distance from the ideal at
+    which a bias is negligible; a measure without a margin has no verdict. If `decides` is true, the measure can be the
+    primary measure of a row. The primary measure is the first of these in the row. `columns` are the names of the
+    measures in the table of this measure. `companions` are the names of the measures that are displayed next to it on a
+    page. Three fields name related measures: `population_measure` has the same value, but an interval for a population
+    of stereotypes; `control` is without a known confound; `template_spread` is the variation between templates. If
+    `per_token` is true, the measure is a mean over tokens, which is not comparable between tokenizers. `validity` are
+    the rules that a row must pass to be interpreted. `items` define the contributions of single items, one definition
+    for each set of roles and columns that a table of scores may have. `clusters` are names of columns that identify
+    clusters of items, in addition to the clusters in `items`. `figures` are the names of the figures for this measure
+    in reports, in addition to the figures for all measures.
     """
 
     name: str
@@ -58,8 +60,8 @@ class Measure:
     ideal: float | None = None
     bias_direction: int = 0
     bounds: Interval | None = None
-    ratio: bool = False  # on a log scale: half is as far from the ideal as double
-    reach: float = 20.0  # smallest half-width of its axis; for ratios in powers of two
+    ratio: bool = False  # whether the scale is logarithmic: half the ideal is as far from the ideal as twice the ideal
+    reach: float = 20.0  # minimum half-width of the axis; for ratios, in powers of two
     digits: int = 1
     unit: str = ""
     heading: str = ""
@@ -78,25 +80,25 @@ class Measure:
     figures: tuple[str, ...] = ()
 
     def number(self, value: float, *, signed: bool = False) -> str:
-        """Format a value for display, without negative zeros."""
+        """Format a value for display; zero has no minus sign."""
         text = f"{value:+.{self.digits}f}" if signed else f"{value:.{self.digits}f}"
         return text.lstrip("+-") if not float(text) else text
 
     def position(self, value: float) -> float:
-        """Convert a value to the linear scale of the measure: log2 for ratios."""
+        """Convert a value to the linear scale of the measure: log2(value) for ratios, otherwise the value itself."""
         return math.log2(max(value, 1e-300)) if self.ratio else value
 
     def distance(self, value: float) -> float:
-        """Return the distance of a value from the ideal on the linear scale, positive towards stereotypes."""
+        """Return the signed distance of a value from the ideal on the linear scale; positive is towards stereotypes."""
         return (self.bias_direction or 1) * (self.position(value) - self.position(self.ideal or 0.0))
 
     def side(self, value: float) -> VerdictDirection:
-        """Tell whether a value is a bias towards stereotypes, against them, or none."""
+        """Tell whether a value is a bias towards stereotypes, a bias against stereotypes, or no bias."""
         distance = self.distance(value)
         return "none" if not distance else "towards" if distance > 0 else "against"
 
     def limits(self, margin: float) -> Interval:
-        """Return the interval within a margin of the ideal; for ratios the margin is a factor."""
+        """Return the interval of values within a margin of the ideal; for ratios, ideal / margin to ideal * margin."""
         ideal = self.ideal or 0.0
         return (ideal / margin, ideal * margin) if self.ratio else (ideal - margin, ideal + margin)
 
@@ -105,11 +107,11 @@ class Measure:
         return self.position(interval[1]) - self.position(interval[0])
 
     def margin_width(self, margin: float) -> float:
-        """Convert a margin to the linear scale."""
+        """Convert a margin to its width on the linear scale: log2 of the margin for ratios."""
         return math.log2(margin) if self.ratio else margin
 
     def margin_words(self, margin: float) -> str:
-        """Format a margin: `5 points`, or `a factor of 1.22`."""
+        """Return a margin in words: for example, `5 points` or `a factor of 1.22`."""
         return f"a factor of {margin:g}" if self.ratio else f"{margin:g}{f' {self.unit}' if self.unit else ''}"
 
     def clip(self, interval: Interval) -> Interval:
@@ -117,7 +119,7 @@ class Measure:
         return clip_interval(interval, self.bounds)
 
     def clip_difference(self, interval: Interval) -> Interval:
-        """Clip the interval of a difference of two values to its possible range."""
+        """Clip the interval of a difference of two values to the possible range of such differences."""
         if self.bounds is None:
             return interval
         width = self.bounds[1] - self.bounds[0]
@@ -125,7 +127,7 @@ class Measure:
 
     @property
     def cluster_columns(self) -> tuple[str, ...]:
-        """The columns that may identify clusters of its items."""
+        """The names of the columns that may identify clusters of items."""
         return tuple(dict.fromkeys((*self.clusters, *(name for values in self.items for name in values.clusters))))
 
     def span(self, values: Iterable[float]) -> Interval:
@@ -142,7 +144,7 @@ class Measure:
 
     @property
     def ideal_at_bound(self) -> bool:
-        """Whether the ideal is the best possible value (100 for LMS) and not a midpoint between two biases."""
+        """Whether the ideal is an end of the scale (100 for LMS), not a point between opposite biases (50 for SS)."""
         return self.bounds is not None and self.ideal in self.bounds and not self.bias_direction
 
     @property
@@ -154,7 +156,7 @@ class Measure:
 
 
 def build_published_measure(measure: Measure) -> Measure:
-    """Build the variant of a percentage in which ties count against the stereotype, as in the papers."""
+    """Build the variant "as published" of a percentage: a tie counts against the stereotype, as in the papers."""
     return Measure(
         f"{measure.name} as published",
         f"{measure.name} with a tie counting against the stereotype, as in the papers; equal to {measure.name} without "
@@ -168,7 +170,7 @@ def build_published_measure(measure: Measure) -> Measure:
 
 
 def build_population_measure(measure: Measure) -> Measure:
-    """Build the `population_measure`: the same value with an interval for other stereotypes."""
+    """Build the `population_measure` of a measure: the same value, with an interval for a population of stereotypes."""
     return Measure(
         measure.population_measure,
         f"{measure.name} with an interval for similar stereotypes: those in the data count as a random sample",
@@ -197,7 +199,7 @@ def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
 
 
 def name_clusters(columns: Sequence[str], count: int = 2) -> str:
-    """Return a noun for `count` clusters that are identified by these columns.
+    """Return the noun for clusters that are identified by these columns: singular if `count` is 1, otherwise plural.
 
     >>> name_clusters(["target"]), name_clusters(["entity"]), name_clusters(["template"], 1), name_clusters([])
     ('targets', 'entities', 'template', 'clusters')
@@ -208,7 +210,7 @@ def name_clusters(columns: Sequence[str], count: int = 2) -> str:
 
 
 def limit_ties(share: float) -> ValidityRule:
-    """Build the rule that at most this share of the items are ties."""
+    """Build the rule that at most this share of the items may be ties."""
 
     def rule(row: Row) -> str | None:
         ties = row.get("ties")
@@ -220,7 +222,7 @@ def limit_ties(share: float) -> ValidityRule:
 
 
 def require_above_chance(measure: str, chance: float, widest: float) -> ValidityRule:
-    """Build the rule that a measure is significantly above chance, unless its interval is wider than `widest`."""
+    """Build the rule that a measure must be significantly above chance, unless its interval is wider than `widest`."""
 
     def rule(row: Row) -> str | None:
         record = row.get(measure)
@@ -237,7 +239,7 @@ def require_above_chance(measure: str, chance: float, widest: float) -> Validity
 
 
 def limit_unknown_tokens(share: float) -> ValidityRule:
-    """Build the rule that at most this share of the items have unknown tokens, no tokens, or only scores of 0."""
+    """Build the rule that at most this share of the items may have unknown tokens, no tokens, or only scores of 0."""
 
     def rule(row: Row) -> str | None:
         unreadable = [(row[name], words) for name, words in _UNREADABLE.items() if name in row]
@@ -253,17 +255,17 @@ def limit_unknown_tokens(share: float) -> ValidityRule:
 UNKNOWN = "items with unknown tokens"
 ALL_ZERO = "items with all scores 0"
 _UNREADABLE = {UNKNOWN: "have tokens that the model does not know", ALL_ZERO: "have only scores of 0"}
-# Measures of a whole portion; their validity rules apply to its groups too.
+# These measures are computed over all items of a portion. Their validity rules also apply to each group of the portion.
 PORTION_MEASURES = (UNKNOWN, ALL_ZERO)
 MOST_TIES = 0.2
 MOST_UNKNOWN = 0.1
-_WIDEST_RATIO = 1000.0  # the widest axis of a ratio, in powers of two: a float has 1,023
-WIDEST = 4.0  # in margins: an insignificant result with a wider interval has "too few items"
+_WIDEST_RATIO = 1000.0  # maximum width of the axis of a ratio, in powers of two; a float can be at most about 2^1024
+WIDEST = 4.0  # if an interval is wider than this many margins, a result that is not significant has "too few items"
 
 
 @cache
 def list_measures() -> dict[str, Measure]:
-    """Return all measures by name: built-in ones and those of plug-ins."""
+    """Return all measures by name: those of Tiltmeter and those of plug-ins."""
     builtin = [(OWN_PACKAGE, listed) for listed in find_package_objects("tiltmeter.measures", "MEASURES")]
     plugged = [(plugin.package, plugin.value().MEASURES) for plugin in list_plugins("measures")]
     return index_components(
@@ -273,7 +275,9 @@ def list_measures() -> dict[str, Measure]:
 
 
 def get_measure(name: str) -> Measure:
-    """Return the measure with this name; without properties if it is unknown, as in runs of other versions.
+    """Return the measure with this name; for an unknown name, return a measure without properties.
+
+    A run of another version may contain measures with unknown names.
 
     >>> get_measure("SS").ideal, get_measure("something else").ideal
     (50.0, None)
@@ -282,7 +286,7 @@ def get_measure(name: str) -> Measure:
 
 
 def complete_name(name: str, names: Iterable[str]) -> str | None:
-    """Complete an abbreviated name, such as S_JSD for S_JSD x 1e3; None if it is unknown or ambiguous.
+    """Return the full name for an abbreviated one, such as S_JSD x 1e3 for S_JSD; None if it is unknown or ambiguous.
 
     >>> complete_name("S_JSD", ["CPS", "S_JSD x 1e3"]), complete_name("SSS", ["SS"])
     ('S_JSD x 1e3', None)
@@ -295,18 +299,18 @@ def complete_name(name: str, names: Iterable[str]) -> str | None:
 
 
 def select_deciding_record(row: Row) -> "Record | None":
-    """Return the record of the primary measure of a row, or None."""
+    """Return the record of the primary measure of a row; None if no measure of the row can be primary."""
     return next(iter(list_deciding_records(row)), None)
 
 
 def list_deciding_records(row: Row) -> "list[Record]":
-    """Return the records of a row whose measures can be primary, the primary one first."""
+    """From one row, return the records whose measure can be primary; the record of the primary measure is first."""
     return [row[name] for name, measure in list_measures().items() if measure.decides and name in row]
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A measure with its item contributions for one form."""
+    """A measure, and the definition of item contributions that fits the scores."""
 
     measure: Measure
     values: ItemValues = field(repr=False)
@@ -318,13 +322,14 @@ class Quantity:
 
     @property
     def ideal(self) -> float:
-        """The ideal of the measure; 0 if it has none."""
+        """The ideal of the measure; 0 if the measure has no ideal."""
         return self.measure.ideal or 0.0
 
     def compute_directions(self, columns: Mapping[str, NDArray[Any]], n: int) -> Floats:
-        """Return 1 for each of n items whose higher contribution is towards stereotypes, -1 if it is against them.
+        """Return for each of n items 1 if a higher contribution of the item is more stereotypical, otherwise -1.
 
-        Items with a negative weight in the measure, such as those about women in g_s, have the opposite direction.
+        Items with a negative weight in the measure, such as the items about women in g_s, have the opposite direction
+        of items with a positive weight.
         """
         towards = float(self.measure.bias_direction or 1)
         if self.values.weigh is None:
@@ -336,7 +341,9 @@ class Quantity:
 def list_quantities(
     roles: Iterable[str], columns: Iterable[str], among: Iterable[Measure] | None = None
 ) -> list[Quantity]:
-    """Return the measures (of `among`, or of all) by which scores with these roles and columns can be compared.
+    """Return the measures by which scores with these roles and columns can be compared.
+
+    Only the measures in `among` are considered; None means all measures.
 
     >>> [quantity.name for quantity in list_quantities(["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
@@ -352,13 +359,13 @@ def list_quantities(
 
 @dataclass(frozen=True, slots=True)
 class ItemScale:
-    """The scale on which items are listed, from against stereotypes to towards them."""
+    """The scale by which items are sorted, from the most anti-stereotypical to the most stereotypical item."""
 
     quantity: Quantity
     strength: Strength
 
     def compute(self, scores: Roles, columns: Mapping[str, NDArray[Any]]) -> Floats:
-        """Compute the strength of each item, positive towards stereotypes."""
+        """Compute the strength of each item; it is positive if the item shows a preference for the stereotype."""
         n = len(scores[self.strength.roles[0]])
         estimate = self.quantity.values.estimate
         if estimate is None:
@@ -372,7 +379,9 @@ class ItemScale:
 def find_item_scale(
     roles: Iterable[str], columns: Iterable[str], among: Iterable[Measure] | None = None
 ) -> ItemScale | None:
-    """Return the scale of the first measure (of `among`, or of all) that has one for these scores, or None.
+    """Return the scale of the first measure that has a scale for scores with these roles and columns, or None.
+
+    Only the measures in `among` are considered; None means all measures.
 
     >>> find_item_scale(["more", "less"], ["bias_type"]).quantity.name
     'CPS'
@@ -391,7 +400,7 @@ def find_item_scale(
 
 
 def select_clusters(values: ItemValues, columns: Mapping[str, NDArray[np.object_]]) -> Labels | None:
-    """Return the cluster of each item, from the first cluster column with more than one value, or None."""
+    """Return the cluster of each item, from the first cluster column with several values; None if there is none."""
     for name in values.clusters:
         if name in columns and len(set(columns[name].tolist())) > 1:
             return columns[name]

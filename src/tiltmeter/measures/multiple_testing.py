@@ -23,7 +23,9 @@ def adjust_holm(p_values: Sequence[float]) -> list[float]:
 
 
 def group_indexes(entries: Iterable[Tested], key: Callable[[Tested], Hashable]) -> list[list[int]]:
-    """Return the indexes of the entries of each test family; families are in order of first appearance.
+    """Return a list of entry indexes for each test family. Entries with equal `key` are one family.
+
+    Families are in order of first appearance.
 
     >>> group_indexes(["SS en", "LMS en", "SS de"], lambda name: name.split()[0])
     [[0, 2], [1]]

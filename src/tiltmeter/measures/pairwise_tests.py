@@ -1,7 +1,8 @@
 """The paired tests of `contrasts` for all pairs of many models at once, on items that all of them share.
 
-Ranks need a test for every pair: 19,900 for 200 models. The influences of items are linear in their values, so one
-matrix product gives the variances of all differences. The p-values are equal to those of `compute_contrast`.
+Ranks need a test for every pair of models: 19,900 tests for 200 models. The influence of an item is a linear function
+of its value, so one matrix product gives the variances of all differences. The p-values are equal to those of
+`compute_contrast`.
 """
 
 import itertools
@@ -16,13 +17,13 @@ from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import Floats, Labels
 
 _PERCENT = 100.0
-# Variances below this are rounding errors and count as zero, as in `standard_errors`.
+# Variances below this number are rounding errors and count as zero, as in `standard_errors`.
 _ROUNDING = 1e-24
 
 
 @dataclass(frozen=True, slots=True)
 class SharedItems:
-    """The strata, their sides and the clusters of the items that models share, as for `compute_contrast`."""
+    """The strata, sides of strata and clusters of the items that all models share (see `compute_contrast`)."""
 
     labels: Labels | None = None
     sides: Labels | None = None
@@ -30,11 +31,11 @@ class SharedItems:
 
 
 def compute_distance_p_values(quantity: Quantity, values: Floats, items: SharedItems) -> Floats:
-    """Return the uncorrected two-sided p-values of the hypotheses that two models are equally far from the ideal.
+    """Return a matrix with the p-value of each pair of models for equal distances from the ideal, not corrected.
 
-    `values` has a row for each model and a column for each item, the contributions to a measure that is one mean. Two
-    means are equally far from the ideal if they are equal, or if one is the mirror image of the other. Both hypotheses
-    must be rejected, so p is the larger of the two p-values (intersection-union test).
+    `values` has a row for each model and a column for each item: the contributions to a measure that is one mean. Two
+    means are equally far from the ideal if they are equal, or if they are on opposite sides of the ideal at the same
+    distance. Both hypotheses must be rejected, so p is the larger of the two p-values (intersection-union test).
     """
     equal = compute_difference_p_values(quantity, values, values, items)
     if quantity.measure.ideal_at_bound:
@@ -43,14 +44,14 @@ def compute_distance_p_values(quantity: Quantity, values: Floats, items: SharedI
 
 
 def compute_difference_p_values(quantity: Quantity, left: Floats, right: Floats, items: SharedItems) -> Floats:
-    """Return the two-sided p-value of the mean difference of each row of `left` and each row of `right`."""
+    """Return a matrix of two-sided p-values: row i of `left` is tested against row j of `right`."""
     count = left.shape[1]
     strata = items.labels if quantity.values.weigh is not None else None
     weights = np.full(count, 1 / count)
     if strata is not None:
         weights = quantity.values.weights(strata, items.sides)
         if min(np.bincount(pd.factorize(strata)[0])) < 2:
-            return np.ones((len(left), len(right)))  # a stratum has no variance, so no test is possible
+            return np.ones((len(left), len(right)))  # no test is possible if a stratum has no variance
     influences = [_compute_influences(values, weights, strata) for values in (left, right)]
     gaps = (left @ weights)[:, None] - (right @ weights)[None, :]
     variance, df, effect = _compute_variances(influences[0], influences[1], items.clusters, strata)
@@ -68,7 +69,7 @@ def compute_difference_p_values(quantity: Quantity, left: Floats, right: Floats,
 
 
 def _compute_influences(values: Floats, weights: Floats, strata: Labels | None) -> Floats:
-    """Compute the influence of each item on the weighted mean of each row."""
+    """Compute the influence of each item (column) on the weighted mean of each model (row)."""
     if strata is None:
         return np.asarray((values - values.mean(axis=1, keepdims=True)) * weights)
     codes = pd.factorize(strata)[0]
@@ -82,7 +83,7 @@ def _compute_influences(values: Floats, weights: Floats, strata: Labels | None) 
 def _compute_variances(
     left: Floats, right: Floats, clusters: Labels | None, strata: Labels | None
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the variance of each difference, its degrees of freedom, and the design effect of clusters."""
+    """Return three matrices with a value for each difference: variance, degrees of freedom, and design effect."""
     independent, df = _compute_strata_variances(left, right, strata)
     if clusters is None:
         return independent, df, np.ones_like(independent)
@@ -125,7 +126,7 @@ def _compute_strata_variances(left: Floats, right: Floats, strata: Labels | None
 def _apply_mcnemar(
     tails: list[Floats], left: Floats, right: Floats, gaps: Floats, df: Floats, effect: Floats, *, clustered: bool
 ) -> list[Floats]:
-    """Return the more conservative p-values of the t-test and McNemar's mid-P test, as in `PairedMean`."""
+    """For each p-value, return the larger of the t-test's (`tails`) and McNemar's mid-P value, as in `PairedMean`."""
     count = left.shape[1]
     differing = _sum_differences(left, right) / _PERCENT
     signed = gaps * count / _PERCENT
@@ -142,7 +143,10 @@ def _apply_mcnemar(
 
 
 def _sum_differences(left: Floats, right: Floats) -> Floats:
-    """Sum the absolute differences of each pair of rows, level by level, since items have few different values."""
+    """Return the sum of absolute differences between each row of `left` and each row of `right`.
+
+    The sum is computed level by level, which is fast because items have few different values.
+    """
     levels = np.unique(np.concatenate([np.unique(left), np.unique(right)]))
     total = np.zeros((len(left), len(right)))
     for low, high in itertools.pairwise(levels):
@@ -153,14 +157,14 @@ def _sum_differences(left: Floats, right: Floats) -> Floats:
 
 
 def _compute_mid_p(count: Floats, size: Floats) -> Floats:
-    """Return the mid-P values of binomial counts for a share of one half, as `estimates.compute_mid_p`."""
+    """Return the mid-P values of binomial counts if the true share is 0.5 (`estimates.compute_mid_p` for arrays)."""
     at_least = np.where(count <= 0, 1.0, betainc(np.maximum(count, 1e-300), size - count + 1, 0.5))
     more = np.where(count >= size, 0.0, betainc(count + 1, np.maximum(size - count, 1e-300), 0.5))
     return np.asarray((at_least + more) / 2)
 
 
 def _correct_skewness(tails: list[Floats], left: Floats, right: Floats, t: Floats, df: Floats) -> list[Floats]:
-    """Return the more conservative p-values of the t-test with and without Hall's correction, as in `Mean`."""
+    """For each p-value, return the larger of the t-test's with and without Hall's correction, as in `Mean`."""
     count = left.shape[1]
     ours, theirs = (rows - rows.mean(axis=1, keepdims=True) for rows in (left, right))
     squares = ((ours**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1)[None, :] - 2 * ours @ theirs.T) / count

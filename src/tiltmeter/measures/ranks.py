@@ -1,10 +1,11 @@
 """Confidence intervals of ranks, from pairwise comparisons of groups.
 
-The lower end of a group's rank is one more than the number of groups significantly below it. The upper end is the
-number of groups minus those significantly above it (Klein, Wright and Wieczorek 2020; Mogstad, Romano, Shaikh
-and Wilhelm 2024). The interval misses the true rank only if one of its comparisons is a false positive. With one-sided
-tests at 5% divided by the number of other groups (Bonferroni) it covers the rank with a probability of at least
-95%. Percentile bootstraps of ranks undercover if groups hardly differ.
+The lower end of the interval of a group's rank is 1 plus the number of groups that are significantly below the group.
+The upper end is the number of all groups minus the number of groups that are significantly above it (Klein, Wright and
+Wieczorek 2020; Mogstad, Romano, Shaikh and Wilhelm 2024). The interval does not contain the true rank only if one of
+these comparisons is a false positive. The comparisons are one-sided tests at 5% divided by the number of other groups
+(Bonferroni), so the interval contains the true rank with a probability of at least 95%. Percentile bootstrap intervals
+of ranks are too narrow if groups hardly differ.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from scipy.special import stdtrit
 from tiltmeter.measures.estimates import LEVEL, Interval, WeightedShares
 from tiltmeter.measures.standard_errors import Floats
 
-# Element (i, j): whether group i is significantly below group j.
+# A square matrix; element (i, j) is true if group i is significantly below group j.
 BelowMatrix = NDArray[np.bool_]
 
 
@@ -33,7 +34,9 @@ def compute_average_ranks(values: Floats) -> Floats:
 
 
 def compute_comparison_level(groups: int, rankings: int = 1) -> float:
-    """Return the one-sided level of each comparison: Bonferroni over the other groups and over averaged rankings.
+    """Return the one-sided level of each comparison, corrected (Bonferroni) for `groups` - 1 other groups.
+
+    If the mean rank over several `rankings` is computed, the level is corrected for their number too.
 
     >>> round(compute_comparison_level(16), 5)
     0.00333
@@ -42,14 +45,14 @@ def compute_comparison_level(groups: int, rankings: int = 1) -> float:
 
 
 def compare_means(samples: Sequence[Floats], level: float) -> BelowMatrix:
-    """Tell which means are significantly below which others, by one-sided Welch t-tests at this level.
+    """Tell for each pair of samples whether the first mean is significantly below the second (one-sided Welch t-test).
 
     >>> apart = [np.array([0.0, 0.1, 0.2]), np.array([5.0, 5.1, 5.2])]
     >>> compare_means(apart, 0.025).tolist()
     [[False, True], [False, False]]
     """
     means = np.array([values.mean() for values in samples])
-    # Comparisons with a group without variance are never significant.
+    # If one of two groups has no variance, their comparison is never significant.
     squares = np.array([values.var(ddof=1) / len(values) if np.ptp(values) > 0 else np.inf for values in samples])
     sample_dfs = np.array([max(1, len(values) - 1) for values in samples])
     total = squares[:, np.newaxis] + squares
@@ -61,7 +64,9 @@ def compare_means(samples: Sequence[Floats], level: float) -> BelowMatrix:
 
 
 def compare_shares(counts: Floats, sizes: Floats, level: float) -> BelowMatrix:
-    """Tell which shares are significantly below which others, by intervals of differences (`WeightedShares`).
+    """Tell for each pair of shares whether the first is significantly below the second.
+
+    The test uses the interval of the difference of both shares (`WeightedShares`).
 
     >>> compare_shares(np.array([2.0, 90.0]), np.array([100.0, 100.0]), 0.025).tolist()
     [[False, True], [False, False]]
@@ -79,8 +84,9 @@ def compare_shares(counts: Floats, sizes: Floats, level: float) -> BelowMatrix:
 def compute_rank_intervals(below: Sequence[BelowMatrix], values: Sequence[Floats]) -> list[Interval]:
     """Return the interval of each group's rank, or of its mean rank over several rankings.
 
-    `values` are the ranked values in each ranking. A comparison that contradicts their order is ignored; this happens
-    with Agresti-Coull centres of groups of very different size.
+    `below` has a matrix of significant comparisons for each ranking, `values` the ranked values of the groups. A
+    comparison that contradicts the order of the values is ignored. This can happen with Agresti-Coull centres of groups
+    of very different sizes.
 
     >>> compute_rank_intervals([np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=bool)], [np.array([0.1, 0.5, 0.6])])
     [(1.0, 1.0), (2.0, 3.0), (2.0, 3.0)]

@@ -1,4 +1,4 @@
-"""Records: the rows of measures.json, each with one value, its interval, test and verdict."""
+"""Records: the rows of measures.json. A record has one value with its interval, tests and verdict."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from tiltmeter.measures.estimates import (
 from tiltmeter.measures.measure import Measure, get_measure
 from tiltmeter.measures.verdict import Verdict
 
-# The value of `part` in records of several pooled parts.
+# The value of `part` in records over several pooled parts.
 OVERALL = "overall"
 ALPHA = 0.05
 
@@ -27,13 +27,14 @@ ALPHA = 0.05
 class Record:
     """One value of a measure in a run.
 
-    `view` is how the items are grouped (all of them, by bias type, by target term, …), `group` the name of the group.
-    `low` and `high` are the ends of the 95% interval, from `n` items in `clusters` clusters; if there is no interval,
-    `why` is the reason. `p_value` belongs to the test against `ideal`, and `p_adjusted` is corrected by Holm's method
-    for a test family of `tests` tests. `p_equivalence` (within `margin` of the ideal) and `p_beyond` (beyond it) are
-    corrected too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, its logarithm.
-    `family` is the answer type (likelihood, next-sentence, …), `kind` the kind of model. `label` is the name of the
-    group for display, if the data contain one.
+    `view` tells how the items are grouped (all items, by bias type, by target term, …), and `group` is the name of the
+    group. `n` is the number of items, `clusters` the number of clusters of items. `low` and `high` are the ends of the
+    95% interval; if there is no interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`,
+    and `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests. `p_equivalence`
+    tests that the true value is within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are
+    corrected too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, it is the logarithm of
+    the effect. `family` is the answer type (likelihood, next-sentence, …), `kind` the kind of model (masked, causal,
+    …). `label` is the name of the group for display, if the data contain such a name.
     """
 
     model: str
@@ -66,11 +67,11 @@ class Record:
 
     @property
     def interval(self) -> Interval | None:
-        """The 95% interval, or None."""
+        """The ends of the 95% interval; None if there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def __post_init__(self) -> None:
-        # JSON has no NaN.
+        # NaN is replaced by None, because JSON has no NaN.
         for name in _NUMBERS:
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
@@ -97,7 +98,7 @@ KEY_COLUMNS = ("model", "benchmark", "part", "language", "protocol")
 
 @dataclass(frozen=True, slots=True)
 class RecordKey:
-    """One model on one part of a benchmark in one language, with one protocol; measure modules may extend it."""
+    """One model on one part of a benchmark in one language, with one protocol. Measure modules define subclasses."""
 
     model: str
     benchmark: str
@@ -112,7 +113,7 @@ class RecordKey:
 
 
 def split_by_key(scores: pd.DataFrame) -> Iterator[tuple[RecordKey, pd.DataFrame]]:
-    """Yield the rows of a table of scores for each key, in order of first appearance."""
+    """Yield each key with its rows of a table of scores; keys are in order of first appearance."""
     for names, rows in scores.groupby(list(KEY_COLUMNS), observed=True, sort=False):
         yield RecordKey(*map(str, names)), rows
 
@@ -213,7 +214,7 @@ def get_parts_key(record: Record) -> tuple[str, ...]:
 
 
 def get_base_protocol(protocol: str) -> str:
-    """Return the protocol without its case (`/d`); for pooled parts, that of the first part.
+    """Return the protocol without the scoring case (such as `/d`); for pooled parts, the protocol of the first part.
 
     >>> get_base_protocol("published/d"), get_base_protocol("published + published/d")
     ('published', 'published')
@@ -246,7 +247,7 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
 
 
 def _check_types(row: Mapping[str, Any]) -> None:
-    """Raise a TypeError if a field of a record has a wrong type."""
+    """Raise a TypeError if a field in a row of measures.json has a wrong type."""
     for name in (*_TEXTS, *_TEXTS_OR_NONE):
         if name in row and not (isinstance(row[name], str) or (row[name] is None and name in _TEXTS_OR_NONE)):
             raise TypeError(f"{name} is not a text")
@@ -263,7 +264,7 @@ def _check_types(row: Mapping[str, Any]) -> None:
 
 
 def to_frame(records: Iterable[Record]) -> pd.DataFrame:
-    """Convert records to a data frame, with verdicts in words and NaN for None."""
+    """Convert records to a data frame with verdicts in words; missing numbers are NaN."""
     rows = [{**row, "verdict": row["verdict"]["words"] if row["verdict"] else None} for row in to_dicts(records)]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype(dict.fromkeys(_NUMBERS, float) | {"n": int})

@@ -17,7 +17,7 @@ def require_columns(scores: pd.DataFrame, names: Iterable[str]) -> None:
 
 
 def require_values(scores: pd.DataFrame, names: Iterable[str]) -> None:
-    """Raise an error if the table lacks one of these columns, or a row has no value in one of them."""
+    """Raise an error if the table lacks one of these columns, or if a row has no value in one of these columns."""
     names = list(names)
     require_columns(scores, names)
     for name in names:
@@ -36,7 +36,10 @@ def require_single_scores(scores: pd.DataFrame, names: Iterable[str]) -> None:
 
 
 def reject_rows(rows: pd.DataFrame, is_bad: "NDArray[np.bool_] | pd.Series[bool]", problem: str) -> None:
-    """Raise an error about the first bad row, if there is one; `problem` is the predicate of the message."""
+    """Raise an error about the first row for which `is_bad` is true, if there is such a row.
+
+    The message starts with the row as its subject; `problem` is the rest of the sentence.
+    """
     if is_bad.any():
         row = rows.iloc[int(np.argmax(is_bad))]
         raise DataError(

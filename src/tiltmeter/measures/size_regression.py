@@ -16,15 +16,16 @@ from tiltmeter.measures.crossed_effects import (
 from tiltmeter.measures.estimates import Mean, PairedMean, compute_two_sided_p
 from tiltmeter.measures.standard_errors import Floats, Labels
 
-# Fewest degrees of freedom of the regression over models for an interval over models.
+# An interval over models needs a regression over models with at least this many degrees of freedom.
 FEWEST_DF = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """The slope of a measure per tenfold size; `low` to `high` is the interval for these models.
+    """The slope of a measure: its change if the size of the model is ten times larger.
 
-    `over_members` is the inference if models are a sample too; None with too few models.
+    `low` and `high` are the ends of the interval for these models. `over_members` is the inference for models like
+    these (the models are a sample too); it is None if there are too few models.
     """
 
     value: float
@@ -46,11 +47,11 @@ def estimate_slope(
     *,
     preference: bool = False,
 ) -> Slope | None:
-    """Estimate the slope by `sizes` (logarithms to base 10) within model families; None if items do not vary.
+    """Estimate the slope of a measure by `sizes` (log10) within model families; return None if items do not vary.
 
-    `answers` has a row for each model and a column for each item; `weights` are those of the items in the measure.
-    The slope of the measure is the mean of the slopes of the items. `preference`: answers are from 0 to 100, so the
-    slope of two models has the same test as their difference.
+    `answers` has a row for each model and a column for each item. `weights` are the weights of the items in the
+    measure. The slope of the measure is the weighted mean of the slopes of the items. If `preference` is true, answers
+    are preferences from 0 to 100, and the slope of two models is tested like the difference of two models.
     """
     coefficients = compute_slope_coefficients(sizes, families)
     slopes = coefficients @ answers
@@ -74,7 +75,7 @@ def compute_slope_coefficients(sizes: Floats, families: Labels) -> Floats:
     """Return the coefficient of each model's value in the least-squares slope that all model families share.
 
     Each family has its own intercept (fixed effects), so only differences of size within a family count. With one
-    family it is the slope of simple regression.
+    family, the slope is that of a simple regression.
 
     >>> one_family = np.array(["a", "a", "a"], dtype=object)
     >>> float(compute_slope_coefficients(np.array([1.0, 2.0, 3.0]), one_family) @ np.array([5.0, 7.0, 9.0]))
@@ -86,6 +87,6 @@ def compute_slope_coefficients(sizes: Floats, families: Labels) -> Floats:
 
 
 def build_slope_design(sizes: Floats, families: Labels) -> Floats:
-    """Return the design matrix of this regression: an indicator for each family, and the sizes."""
+    """Return the design matrix of the regression by size: an indicator column for each family, and the sizes."""
     codes = pd.factorize(families)[0]
     return np.column_stack([np.eye(int(codes.max()) + 1)[codes], sizes])

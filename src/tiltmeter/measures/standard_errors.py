@@ -1,8 +1,8 @@
 """Standard errors of means over items, with and without clusters.
 
-Items about the same target term, or made from the same template, are correlated. The standard error is the larger of
-two: the one for independent items, and the cluster-robust one (CR1, Liang and Zeger 1986). The latter is uncertain with
-few clusters, so tests use Student's t with G - 1 degrees of freedom for G clusters.
+Items about the same target term, or made from the same template, are correlated. Two standard errors are computed, one
+for independent items and a cluster-robust one (CR1, Liang and Zeger 1986); the larger one is used. The cluster-robust
+standard error is uncertain with few clusters, so tests use Student's t with G - 1 degrees of freedom for G clusters.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Labels = NDArray[np.object_]
 
-# Variances below this are rounding errors and count as zero.
+# Variances below this number are rounding errors and count as zero.
 _ROUNDING = 1e-24
 
 
@@ -22,8 +22,8 @@ _ROUNDING = 1e-24
 class StandardError:
     """A standard error with its degrees of freedom.
 
-    `clusters` is the number of clusters, None for independent items. `design_effect` is the variance divided by the
-    variance for independent items.
+    `clusters` is the number of clusters; it is None for independent items. `design_effect` is the variance divided by
+    the variance that independent items would have.
     """
 
     value: float
@@ -38,7 +38,7 @@ def compute_standard_error(
     """Compute the standard error of an estimate from the influence of each item.
 
     For a plain mean of n values the influence of an item is (value - mean) / n. With `strata`, such as the sixteen
-    stereotypes of GEST, items are sampled within strata, with Welch-Satterthwaite degrees of freedom.
+    stereotypes of GEST, items are sampled within strata, and the degrees of freedom are Welch-Satterthwaite's.
 
     >>> values = np.array([2.0, 4.0, 4.0, 6.0])
     >>> compute_standard_error((values - values.mean()) / 4)
@@ -65,7 +65,10 @@ def compute_standard_error(
 
 
 def _compute_strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, float]:
-    """Return the variance of a sum of influences and its degrees of freedom; each stratum has its own mean."""
+    """Return the variance of the sum of influences, and its degrees of freedom.
+
+    With strata, deviations are computed from the mean influence of each stratum.
+    """
     if strata is None:
         n = len(influence)
         if n < 2:

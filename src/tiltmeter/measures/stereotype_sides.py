@@ -1,4 +1,7 @@
-"""The sides of stereotypes (about men or about women): by number for those of GEST, else by the items' `side`."""
+"""The sides of stereotypes: about men or about women.
+
+The number of a GEST stereotype determines its side. Items with other stereotypes have an attribute `side`.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -29,7 +32,7 @@ __all__ = [
 ]
 
 MASCULINE = "masculine"
-# Fewest stereotypes on each side for an estimate with random stereotypes.
+# Minimum number of stereotypes on each side for an estimate with stereotypes as a random sample.
 FEWEST_STEREOTYPES = 5
 NO_SIDE = "must be for a stereotype from 1 to 16, or for another one with a side (feminine or masculine)"
 _ABOUT = {"feminine": "women", "masculine": "men"}
@@ -38,7 +41,8 @@ _ABOUT = {"feminine": "women", "masculine": "men"}
 def weigh_by_stereotype(labels: Labels, sides: Labels | None = None) -> Floats:
     """Return the weight of each item in the mean over stereotypes about men minus the mean over those about women.
 
-    `labels` are the stereotypes of the items, `sides` their sides, which stereotypes of GEST do not need.
+    `labels` are the stereotypes of the items. `sides` are the sides of these stereotypes; GEST stereotypes do not need
+    it.
 
     >>> weigh_by_stereotype(np.array([4, 17], dtype=object), np.array([None, "masculine"], dtype=object)).tolist()
     [-1.0, 1.0]
@@ -50,7 +54,8 @@ def weigh_by_stereotype(labels: Labels, sides: Labels | None = None) -> Floats:
 def weigh_men_minus_women(labels: Labels, is_male: Callable[[object], bool]) -> Floats:
     """Return the weight of each item in the mean over male groups minus the mean over female groups.
 
-    Groups of one side have equal weight, whatever their numbers of items, as in g_s.
+    `labels` are the groups of the items. All groups of a side have equal weight, even if their numbers of items differ,
+    as in g_s.
 
     >>> weigh_men_minus_women(np.array(["m", "m", "f"], dtype=object), lambda label: label == "m").tolist()
     [0.5, 0.5, -1.0]
@@ -62,7 +67,7 @@ def weigh_men_minus_women(labels: Labels, is_male: Callable[[object], bool]) -> 
 
 
 def weigh_sides(is_male: NDArray[np.bool_], male: float, female: float) -> Floats:
-    """Return the weight of each group in `male` times the mean over male groups plus `female` times the other mean.
+    """Return the weight of each group in: `male` * (mean over male groups) + `female` * (mean over female groups).
 
     >>> weigh_sides(np.array([True, True, False]), 1.0, -1.0).tolist()
     [0.5, 0.5, -1.0]
@@ -72,9 +77,9 @@ def weigh_sides(is_male: NDArray[np.bool_], male: float, female: float) -> Float
 
 
 def compute_random_error(values: Floats, is_male: NDArray[np.bool_]) -> StandardError | None:
-    """Return the standard error of a difference of sides if the stereotypes are a random sample (Welch's t-test).
+    """Return the standard error of the difference of the sides' means if the stereotypes are a random sample (Welch).
 
-    `values` has one value for each stereotype. Return None with too few stereotypes, or without variance.
+    `values` has one value for each stereotype. Return None if there are too few stereotypes or they do not vary.
     """
     if min(int(is_male.sum()), int((~is_male).sum())) < FEWEST_STEREOTYPES:
         return None
@@ -84,7 +89,7 @@ def compute_random_error(values: Floats, is_male: NDArray[np.bool_]) -> Standard
 
 
 def find_stereotype_sides(labels: Iterable[object], sides: Iterable[object] | None = None) -> dict[int, str]:
-    """Return the side of each stereotype; raise an error if one has no side, or two."""
+    """Return the side of each stereotype; raise an error if a stereotype has no side or two sides."""
     pairs = dict.fromkeys(zip(labels, sides, strict=True) if sides is not None else ((label, None) for label in labels))
     known: dict[int, str] = {}
     for label, side in pairs:
@@ -100,7 +105,7 @@ def find_stereotype_sides(labels: Iterable[object], sides: Iterable[object] | No
 
 
 def find_rows_without_side(scores: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return a mask of the rows whose stereotype is neither one of GEST's nor has a side."""
+    """Return a mask of the rows whose stereotype is not in GEST and has no side."""
     numbers = pd.to_numeric(scores["stereotype"], errors="coerce")
     whole = (numbers % 1 == 0) & (numbers > len(STEREOTYPES))
     sided = scores["side"].isin(SIDES) if "side" in scores.columns else pd.Series(False, index=scores.index)
@@ -109,14 +114,17 @@ def find_rows_without_side(scores: pd.DataFrame) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class StereotypeTable:
-    """The stereotypes in a table of scores: the numbers of those about men, and their names, if items contain them."""
+    """The stereotypes in a table of scores.
+
+    `about_men` are the numbers of the stereotypes about men. `names` maps numbers to names; it may be empty.
+    """
 
     about_men: Collection[int]
     names: Mapping[int, str]
 
     @classmethod
     def from_scores(cls, scores: pd.DataFrame) -> "StereotypeTable":
-        """Collect the stereotypes of a table of scores; raise an error if one has two sides or names."""
+        """Collect the stereotypes of a table of scores; raise an error if a stereotype has two sides or two names."""
         columns = [name for name in ("stereotype", "side", "stereotype_name") if name in scores.columns]
         rows = scores[columns].drop_duplicates()
         sides = find_stereotype_sides(rows["stereotype"].astype(int), rows["side"] if "side" in columns else None)
@@ -131,7 +139,7 @@ class StereotypeTable:
         return cls(frozenset(number for number, side in sides.items() if side == MASCULINE), names)
 
     def label(self, number: int) -> str | None:
-        """Return the number and name of a stereotype, or None without a name."""
+        """Return the number and name of a stereotype for display; None if it has no name."""
         return f"{number} {self.names[number]}" if number in self.names else None
 
 
@@ -150,7 +158,7 @@ def list_sub_stereotypes(scores: pd.DataFrame) -> list[str]:
 def describe_one_sided_data(scores: pd.DataFrame, measure: str) -> list[str]:
     """Return a sentence for each model and data set whose stereotypes are all of one side.
 
-    A measure that compares the two sides is not defined for them.
+    `measure` is the name of a measure that compares the two sides, so it is not defined for these data sets.
     """
     if "stereotype" not in scores.columns:
         return []

@@ -1,8 +1,9 @@
 """Variation of a measure between templates.
 
-Templates are a sample of the templates that could have been written. The variance between templates is the variance of
-their values minus their sampling variance. The template spread is two standard deviations: how far the value of another
-template may be from the mean. Reports mention it if it is significant and exceeds the margin.
+The templates are treated as a sample of all templates that could have been written. The variance between templates is
+the variance of the templates' values minus the sampling variance of these values. The template spread is two standard
+deviations: how far the value of another template may be from the mean. Reports mention the template spread if it is
+significant and exceeds the margin of the measure.
 """
 
 from dataclasses import dataclass
@@ -20,9 +21,10 @@ _STANDARD_DEVIATIONS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class TemplateVariation:
-    """The standard deviation of a measure (for ratios: of its logarithm) between `count` templates, beyond chance.
+    """The standard deviation of a measure between `count` templates, without sampling noise.
 
-    `p_value` tests the hypothesis that all templates have the same true value.
+    For ratios, it is the standard deviation of the logarithm. `p_value` tests the hypothesis that all templates have
+    the same true value.
     """
 
     deviation: float
@@ -31,9 +33,9 @@ class TemplateVariation:
 
     @classmethod
     def from_items(cls, values: Floats, templates: Labels) -> "TemplateVariation | None":
-        """Estimate it for items that belong to one template each: one-way analysis of variance.
+        """Estimate the variation if each item belongs to one template: one-way analysis of variance.
 
-        Return None if templates have fewer than two items on average, or there is no variance within templates.
+        Return None if templates have fewer than two items on average, or if there is no variance within templates.
 
         >>> templates = np.array(["a", "a", "b", "b"], dtype=object)
         >>> variation = TemplateVariation.from_items(np.array([1.0, 3.0, 8.0, 10.0]), templates)
@@ -56,7 +58,7 @@ class TemplateVariation:
 
     @classmethod
     def from_influences(cls, values: Floats, influence: Floats, strata: Labels) -> "TemplateVariation | None":
-        """Estimate it for templates with the same items: Hotelling's T² test that their values are equal.
+        """Estimate the variation if all templates have the same items; Hotelling's T² tests that they do not differ.
 
         `influence` has a row for each item and a column for each template (see `compute_standard_error`). Return None
         if there are too few items for the test.
@@ -68,7 +70,7 @@ class TemplateVariation:
             return None
         centred = influence - np.stack([np.bincount(codes, column) / sizes for column in influence.T], axis=1)[codes]
         covariance = (centred * (sizes / (sizes - 1))[codes, np.newaxis]).T @ centred
-        # Each template minus the first one; the statistic does not depend on the choice of contrasts.
+        # The contrasts are each template minus the first template; any other contrasts would give the same statistic.
         contrasts = np.hstack([-np.ones((count - 1, 1)), np.eye(count - 1)])
         difference, error = contrasts @ values, contrasts @ covariance @ contrasts.T
         if np.linalg.matrix_rank(error) < count - 1:
@@ -81,7 +83,7 @@ class TemplateVariation:
         return cls(deviation, p_value, count)
 
     def record(self, key: RecordKey, part: str, measure: Measure) -> Record:
-        """Build the record of the template spread, for all items."""
+        """Build the record of the template spread over all items."""
         distance = _STANDARD_DEVIATIONS * self.deviation
         value = float(np.exp(distance)) if measure.ratio else distance
         why = f"a standard deviation between {self.count} templates has a test but no interval"
@@ -89,7 +91,7 @@ class TemplateVariation:
 
 
 def build_spread_measure(measure: Measure) -> Measure:
-    """Build the measure for the variation of `measure` between templates."""
+    """Build the template spread of a measure, which is a measure itself."""
     distance = "the factor by which" if measure.ratio else "by how much"
     return Measure(
         measure.template_spread,

@@ -1,9 +1,10 @@
 """Topics and negation in GEST: do sentences with certain words differ from the others for the same stereotype?
 
-A model may react to a single word instead of the meaning of a sentence: to *family* in a sentence about providing for
-one, or to *emotions* in one about hiding them (Pikuliak et al. 2024, section 7.4). The paper compares men's sentences
-with family words to all of men's sentences. Here sentences are compared within their stereotype, since stereotypes
-contain the words with different frequency.
+A model may react to a single word instead of the meaning of a sentence: for example, to *family* in a sentence about
+providing for a family, or to *emotions* in a sentence about hiding emotions (Pikuliak et al. 2024, section 7.4). The
+paper compares the sentences with family words for stereotypes about men with all sentences for these stereotypes. Here
+sentences are compared with sentences of the same stereotype, because the words are more frequent in some stereotypes
+than in others.
 """
 
 import math
@@ -25,10 +26,11 @@ NEGATION = ("not", "n't", "never", "no", "none", "nobody", "nothing", "nowhere",
 
 @dataclass(frozen=True, slots=True)
 class ThemeContrast:
-    """A comparison of `n` sentences that contain the words with `others` of the same stereotypes, for one side.
+    """A comparison of sentences that contain certain words with sentences that do not, for the stereotypes of one side.
 
-    `where` names model, benchmark, part and language. `ratio` is the masculine rate of the sentences with the words
-    divided by that of the others. The interval is None if there are too few sentences.
+    `n` is the number of sentences with the words, `others` the number of sentences without them. `where` names model,
+    benchmark, part and language. `ratio` is the masculine rate of the sentences with the words divided by the masculine
+    rate of the other sentences. `low` and `high` are None if there are too few sentences for an interval.
     """
 
     where: str
@@ -41,7 +43,7 @@ class ThemeContrast:
 
 
 def has_words(text: str, words: Sequence[str]) -> bool:
-    """Tell whether a text contains one of the words, as a whole word in upper or lower case.
+    """Tell whether a text contains one of the words as a whole word; upper and lower case are not distinguished.
 
     >>> has_words("I didn't sing.", NEGATION), has_words("I sang a note.", NEGATION)
     (True, False)
@@ -56,10 +58,10 @@ def _build_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def list_theme_contrasts(scores: pd.DataFrame, items: Iterable[tuple[str, str, str]]) -> list[ThemeContrast]:
-    """Compare some items with the others, for each model, benchmark, part, language and side.
+    """Compare the given items with all other items, for each model, benchmark, part, language and side.
 
-    `items` contains (benchmark, language, id). Scores of items without a stereotype, such as those of WinoBias, are
-    ignored.
+    `items` contains a tuple (benchmark, language, id) for each given item. Items without a stereotype, such as those of
+    WinoBias, are ignored.
     """
     chosen = set(items)
     scores = scores[scores["stereotype"].notna()]
@@ -89,10 +91,11 @@ def _build_contrasts(where: str, rows: pd.DataFrame, chosen: NDArray[np.bool_]) 
 def estimate_within_strata(
     strata: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> tuple[float, float | None, float | None]:
-    """Return the ratio of rates and its 95% interval, from the log ratios with and without the words by stereotype.
+    """Return the ratio of masculine rates and the two ends of its 95% interval.
 
-    Differences of means are weighted by the number of sentences with the words. The interval is Student's t with the
-    pooled variance of all groups, since many have only one or two sentences.
+    `strata` has two arrays for each stereotype: the log ratios of sentences with the words, and of sentences without
+    them. The differences of their means are weighted by the number of sentences with the words. The interval is
+    Student's t with the pooled variance of all arrays, because many arrays have only one or two sentences.
     """
     sizes = np.array([(len(some), len(rest)) for some, rest in strata], dtype=float)
     weights = sizes[:, 0] / sizes[:, 0].sum()

@@ -1,4 +1,4 @@
-"""Verdicts: the conclusion from a value, its tests and its margin, and the words for it."""
+"""Verdicts: conclusions from a value, its tests and its margin, and the words for these conclusions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ VerdictKind = Literal["significant", "no bias", "inconclusive", "too few", "cont
 VerdictDirection = Literal["towards", "against", "none"]
 Size = Literal["", "within", "beyond"]
 
-# In order of precedence.
+# The kinds of verdicts, in order of precedence.
 KINDS: tuple[VerdictKind, ...] = (
     "not interpretable",
     "contradictory",
@@ -26,9 +26,10 @@ _SIDES, _SIZES = ("towards", "against", "none"), ("", "within", "beyond")
 class Verdict:
     """The verdict on a measure.
 
-    `side` and `size` describe a significant bias: towards or against stereotypes; significantly within the margin,
-    significantly beyond it, or neither (""). `margin` is the margin in words. `reason` is a clause that explains other
-    verdicts: the contradiction, the violated validity rule, the missing interval, or the minimum detectable bias.
+    `side` and `size` describe a significant bias. `side` tells whether it is towards or against stereotypes. `size` is
+    "within" if it is significantly within the margin, "beyond" if it is significantly beyond the margin, otherwise "".
+    `margin` is the margin in words. `reason` is a clause that explains the other verdicts: the contradiction, the
+    violated validity rule, why there is no interval, or the minimum detectable bias.
     """
 
     kind: VerdictKind

@@ -1,4 +1,4 @@
-"""The rule that decides verdicts, the same for terminal, report, comparison, gate and exports.
+"""The rule that decides verdicts. Terminal, report, comparison, gate and exports all use this rule.
 
 A row contains the records of one model on one part of a benchmark in one language, for all items or for one group. Its
 verdict is decided once, when the run is measured, and stored with the record of the primary measure. The first verdict
@@ -7,13 +7,15 @@ that applies is used:
     not interpretable   a validity rule is violated, for example LMS is not above chance
     contradictory       pooled parts, or two measures of the row, are significant on opposite sides
     too few             the items have fewer than five clusters (targets, templates, …), or there is no valid interval
-    significant         p < 0.05 against the ideal after correction; "beyond" or "within" the margin if that is
-                        significant too
+    significant         p < 0.05 against the ideal after correction. The size is "beyond" or "within" the margin if the
+                        test of this size is significant too.
     no bias             equivalence within the margin (TOST) is significant after correction
-    inconclusive        none of these; "too few" if the interval is wider than four margins
+    too few             the interval is wider than four margins
+    inconclusive        in all other cases
 
-A test family is one model, benchmark, view and measure, over all languages, parts and groups of the run; pooled parts
-are a separate family. The tests of "within" and "beyond" are one-sided at 2.5%, like each end of a 95% interval.
+A test family contains the tests of one model, benchmark, view and measure, over all languages, parts and groups of the
+run. Pooled parts are a separate family. The tests of "within" and "beyond" are one-sided at 2.5%, like each end of a
+95% interval.
 """
 
 import math
@@ -74,7 +76,8 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
 def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), views: Collection[str] = ()) -> Verdict:
     """Decide the verdict on a record with corrected p-values.
 
-    `parts` are the records of the single parts of a pooled record, `views` the columns by which items are grouped.
+    `row` is the row of the record. If the record is over pooled parts, `parts` are the records of the single parts.
+    `views` are the names of the columns by which items are grouped.
     """
     measure = get_measure(record.measure)
     margin = record.margin or measure.margin or 0.0
@@ -122,7 +125,7 @@ def _get_test_family(record: Record) -> tuple[str | bool, ...]:
 
 
 def _correct_detectable_effect(record: Record, tests: int) -> float | None:
-    """Return the minimum detectable effect at the Bonferroni level, which Holm's method applies to the smallest p."""
+    """Return the minimum detectable effect at the Bonferroni level, which is Holm's level for the smallest p-value."""
     df = (record.clusters or record.n) - 1
     if record.detectable is None or tests == 1 or df < 1:
         return record.detectable
@@ -136,7 +139,7 @@ def _correct_detectable_effect(record: Record, tests: int) -> float | None:
 
 
 def _find_contradiction(record: Record, row: Row, parts: Sequence[Record]) -> str | None:
-    """Return a clause that names the contradiction, or None."""
+    """Return a clause that names the contradiction between parts or measures; None if there is no contradiction."""
     if record.part == OVERALL:
         sides: dict[VerdictDirection, list[str]] = {"towards": [], "against": [], "none": []}
         for part in parts:
@@ -174,7 +177,7 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _describe_detectable_bias(record: Record) -> str:
-    """Return a clause with the smallest bias that n items detect with a power of 80%."""
+    """Return a clause with the minimum bias that the items of a record detect with a power of 80%."""
     if record.detectable is None:
         return f"n={record.n:,}"
     measure = get_measure(record.measure)

@@ -1,8 +1,9 @@
 """q_m, q_f and g_s of WinoBias, and their correlation with GEST (Pikuliak et al. 2024, appendix B).
 
-q_m and q_f are geometric means of P(masculine) / P(feminine) over the sentences about men's and women's occupations,
-and g_s is q_m / q_f. As for GEST, values are as defined in the paper; the view "as published" has the scale of the
-released code. Intervals and the test of g_s are Student's t on the log scale, clustered by occupation.
+q_m is the geometric mean of P(masculine) / P(feminine) over the sentences about men's occupations, q_f the same mean
+over the sentences about women's occupations, and g_s is q_m / q_f. Values are as defined in the paper; the view "as
+published" has the scale of the released code (see `gest`). Intervals and the test of g_s are Student's t on the log
+scale, clustered by occupation.
 """
 
 import math
@@ -41,7 +42,8 @@ NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
 NEEDS_COLUMNS: tuple[str, ...] = ("occupation_gender",)
 
 _COLUMNS = (*KEY_COLUMNS, "item", "score", "occupation_gender")
-# Coefficients of the mean log ratios of men's and of women's occupations in each rate.
+# The logarithm of each rate is a weighted sum of two means: of the log ratios of men's and of women's occupations.
+# These are the weights.
 _RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 _SCALES = (("all", 1.0, ""), (AS_PUBLISHED, 1 / math.log(10), f" {AS_PUBLISHED}"))
 
@@ -55,8 +57,8 @@ def measure(
 ) -> list[Record]:
     """Compute the records of all models and parts in a table of scores.
 
-    `margins` overrides equivalence margins by measure name. Without `intervals`, or with 0 `resamples`, records have
-    values only.
+    `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false or
+    `resamples` is 0, records have values but no intervals or tests.
     """
     require_columns(scores, _COLUMNS)
     require_finite_scores(scores)
@@ -76,7 +78,7 @@ class _Occupations(RecordKey):
     def records(self, rows: pd.DataFrame, margins: Mapping[str, float], resamples: int) -> Iterator[Record]:
         sides = [rows["score"][rows["occupation_gender"] == gender].to_numpy(dtype=float) for gender in GENDERS]
         if not all(side.size for side in sides):
-            return  # a sample (--limit) may lack one gender
+            return  # the sample of --limit may have occupations of only one gender
         logs = [float(side.mean()) for side in sides]
         has_interval = bool(resamples) and min(side.size for side in sides) > 1
         ratios = {name: _estimate_rate(rows, *signs) for name, signs in _RATES.items()} if has_interval else {}
@@ -103,7 +105,7 @@ class _Occupations(RecordKey):
 
 
 def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
-    """Estimate a rate, with the genders of occupations as strata and the occupations, if known, as clusters."""
+    """Estimate a rate. The genders of occupations are strata; the occupations, if they are known, are clusters."""
     if not male_sign or not female_sign:
         rows = rows[rows["occupation_gender"] == (GENDERS[0] if male_sign else GENDERS[1])]
     scores, male = rows["score"].to_numpy(dtype=float), (rows["occupation_gender"] == GENDERS[0]).to_numpy()
@@ -121,7 +123,7 @@ def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Rati
 
 @dataclass(frozen=True, slots=True)
 class PredictiveValidity:
-    """The correlation of g_s of GEST with g_s of WinoBias over models (Pearson), with its 95% interval."""
+    """The Pearson correlation over models between g_s of GEST and g_s of WinoBias, with its 95% interval."""
 
     models: tuple[str, ...]
     gest: tuple[float, ...]
@@ -135,9 +137,10 @@ class PredictiveValidity:
 def pair_validity_records(
     records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False
 ) -> dict[str, tuple[Record, Record]]:
-    """Return g_s on English GEST and on a part of WinoBias, by model, for the models that have both.
+    """Return two records of g_s for each model: on English GEST and on a part of WinoBias.
 
-    For GEST it is the mean over templates, or the only template of a run.
+    Models without one of these records are left out. The record of GEST is the mean over templates, or that of the only
+    template of a run.
     """
     name = f"g_s {AS_PUBLISHED}" if as_published else "g_s"
     gest_by_part: dict[str, dict[str, Record]] = {}
@@ -160,7 +163,7 @@ def pair_validity_records(
 def compute_validity(
     records: Iterable[Record], *, part: str = COMPARED, as_published: bool = False
 ) -> PredictiveValidity:
-    """Compute the correlation of g_s on GEST with g_s on WinoBias over the models that have both."""
+    """Compute the correlation between g_s on GEST and g_s on WinoBias over the models that have both values."""
     pairs = pair_validity_records(records, part=part, as_published=as_published)
     if len(pairs) < 4:
         raise DataError(

@@ -1,8 +1,9 @@
 """Accuracy, ΔG and ΔS of WinoMT (Stanovsky et al. 2019).
 
-docs/explanation/translations.md defines the measures. Intervals are clustered by entity, since all sentences about one
-occupation depend on one noun, and stratified by its stereotype: male, female or none. Shares have the effective sample
-size; F1 and differences have Student's t with a standard error by the delta method.
+docs/explanation/translations.md defines the measures. Items are clustered by entity (an occupation), because all
+sentences about one entity depend on one noun. Items are stratified by the stereotypical gender of the entity: male,
+female or none. Intervals of shares use the effective sample size. Intervals of F1 and of differences are Student's t
+with a standard error by the delta method.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +32,7 @@ from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_
 RIGHT = "noun_right"
 READ = {gender: f"noun_{gender}" for gender in GENDERS}
 MOST_UNTOLD = 20.0
-# With fewer sentence pairs than this, words are not aligned reliably.
+# With fewer sentence pairs than this number, the word alignment is not reliable.
 FEW_PAIRS = 1000
 POINTS = (-100.0, 100.0)
 weigh_pro_anti = partial(weigh_difference, first=PRO, second=ANTI)
@@ -110,14 +111,17 @@ NEEDS_COLUMNS: tuple[str, ...] = ("gender", "entity", "stereotypical")
 
 @dataclass(frozen=True, slots=True)
 class _F1:
-    """An F1 in percent, and the influence of each item on it."""
+    """An F1 score in percent, and the influence of each item on the score."""
 
     value: float
     influence: Floats
 
 
 def compute_f1(read: Floats, is_gender: Floats) -> _F1 | None:
-    """Compute F1 of a gender from indicators (0 or 1) of the gender read and the true gender; None if all are 0."""
+    """Compute the F1 score of a gender; return None if all indicators are 0.
+
+    `read` has 1 for each item whose translation has this gender, `is_gender` 1 for each item whose true gender it is.
+    """
     size = float((read + is_gender).sum())
     if not size:
         return None
@@ -142,7 +146,7 @@ def _estimate_share(values: Floats, entities: Labels, strata: Labels) -> Share:
 
 @dataclass(frozen=True, slots=True)
 class _People(RecordKey):
-    """One system in one language."""
+    """One translation system in one language."""
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """Yield the records of items; `rows` has a row for each item and a column for each role."""
@@ -205,7 +209,11 @@ class _People(RecordKey):
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """Compute the records of all systems and languages in a table; `margins` overrides equivalence margins."""
+    """Compute the records of all translation systems and languages in a table of scores.
+
+    `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
+    records have values but no intervals or tests.
+    """
     require_columns(scores, (*KEY_COLUMNS, "item", "role", "score", *NEEDS_COLUMNS))
     margin = dict(margins or {}).get(DELTA_S.name)
     records: list[Record] = []
@@ -218,7 +226,7 @@ def measure(
 
 
 def _validate_roles(table: pd.DataFrame, model: str) -> None:
-    """Raise an error unless every item is right or wrong and has at most one gender."""
+    """Raise an error if a score is neither 0 nor 1, or if the translation of an item has more than one gender."""
     values = table[list(NEEDS_ROLES)].to_numpy(dtype=float)
     bad = ~np.isin(values, (0.0, 1.0)).all(axis=1) | (values[:, 1:].sum(axis=1) > 1)
     if bad.any():

@@ -2,8 +2,8 @@
 
 tables/            the printed numbers
 papers.toml        citations, and the captions of the tables
-sources/           recipes for each number: from released predictions or translations, or by running a model
-reasons.toml       known reasons why numbers differ, with the evidence
-reproduction.py    recomputes the numbers and compares them
-output/            the result for the terminal, as JSON and as Markdown
+sources/           recipes that recompute the numbers: from released predictions or translations, or by running a model
+reasons.toml       known reasons why recomputed numbers differ from the printed ones, with the evidence
+reproduction.py    recomputes the numbers and compares them with the printed ones
+output/            the result of a reproduction in the terminal, as JSON and as Markdown
 """

@@ -20,7 +20,10 @@ _SIDES = {"p/q_m": MALE, "p/q_f": FEMALE}
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A printed number that is inconsistent with others; `other` is the value that follows from them, in words."""
+    """A printed number that is inconsistent with other printed numbers.
+
+    `other` is a clause with the value that follows from the other numbers.
+    """
 
     number: PrintedNumber
     other: str
@@ -28,7 +31,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyCheck:
-    """A consistency check: its name, the number of printed numbers it applies to, and the contradictions."""
+    """The result of a consistency check: its name, how many printed numbers were checked, and the contradictions."""
 
     name: str
     numbers: int
@@ -36,12 +39,12 @@ class ConsistencyCheck:
 
     @property
     def consistent(self) -> int:
-        """The number of printed numbers that pass."""
+        """How many printed numbers passed the check."""
         return self.numbers - len(self.contradictions)
 
 
 def check_consistency(numbers: Iterable[PrintedNumber]) -> list[ConsistencyCheck]:
-    """Return the results of all checks that apply to the numbers."""
+    """Return the results of all checks that apply to at least one of the numbers."""
     numbers = list(numbers)
     checks = [
         _build_check("ICAT follows from the LMS and SS printed beside it", _check_icat(numbers)),
@@ -71,7 +74,8 @@ def _check_icat(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, s
             continue
         lms, ss = (float(row[name].text) for name in ("LMS", "SS"))
         half = 0.5 * 10.0**-printed.digits
-        # LMS and SS before rounding lie between these corners.
+        # The unrounded LMS and SS are at most `half` from the printed ones, so the unrounded ICAT is between the
+        # minimum and the maximum of these corners.
         corners = [compute_icat(lms + a, ss + b) for a, b in product((-half, half), repeat=2)]
         if abs(ss - 50) < half:
             corners.append(lms + half)
@@ -113,7 +117,7 @@ def _check_means(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, 
         if table in rows:
             mean = fmean if table == "8" else geometric_mean
             ours = fmean(mean([row[i] for i in side]) for row in rows[table].values())
-            # The rates averaged here are rounded.
+            # The mean is computed from rounded rates, so a larger difference is allowed.
             near = abs(ours - float(number.text)) <= 0.5 * 10.0**-number.digits + 0.001
             yield number, None if near else f"the rows give {ours:.4f}"
 
@@ -123,7 +127,7 @@ def _find_system(number: PrintedNumber) -> str:
 
 
 def _read_counts() -> dict[tuple[str, str, str], tuple[int, int]]:
-    """Return the numbers of masculine and feminine translations by system, language and stereotype."""
+    """Return the numbers of masculine and of feminine translations for each system, language and stereotype."""
     text = files(__package__).joinpath("tables", "gest2024_mt_counts.csv").read_text(encoding="utf-8")
     return {
         (row["system"], row["language"], row["stereotype"]): (int(row["male"]), int(row["female"]))

@@ -1,4 +1,4 @@
-"""The papers and their printed numbers, each with its row and column, or its place in the text."""
+"""The papers and their printed numbers. Each number has its row and column in a table, or its place in the text."""
 
 import csv
 import tomllib
@@ -12,23 +12,23 @@ from typing import Any
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 
-# The CSV columns with numbers; all other columns identify the cell of the table.
+# The CSV columns that contain numbers, with the kind of number. All other columns identify the cell of the table.
 ENDS = {"value": "value", "lower": "lower end", "upper": "upper end", "standard_error": "standard error"}
 
-# The metric that counts items.
+# The name of the metric for numbers that are counts of items.
 COUNT = "count"
 
 # The table name for numbers in running text, captions and figures.
 TEXT = "text"
 _TEXT_ROWS = ("place", "of", "model", "language", "metric")
 
-# The cell of a table: model, language, metric and so on, by the names of the CSV columns.
+# Identifies the cell of a table: maps the names of CSV columns (model, language, metric, …) to their values.
 CellKey = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class OmittedNumbers:
-    """Numbers of a paper that are not recomputed, and why."""
+    """Numbers of a paper that are not recomputed: their place in the paper, and the reason."""
 
     place: str
     reason: str
@@ -49,23 +49,24 @@ class Paper:
     left_out: tuple[OmittedNumbers, ...] = ()
 
     def row_names(self, table: str) -> tuple[str, ...]:
-        """Return the parts of a cell that form the row heads."""
+        """Return the names of the CSV columns that form the heads of the rows of a table."""
         return _TEXT_ROWS if table == TEXT else self.rows
 
     def column_names(self, table: str) -> tuple[str, ...]:
-        """Return the parts of a cell that form the column heads."""
+        """Return the names of the CSV columns that form the heads of the columns of a table."""
         return () if table == TEXT else self.columns
 
     def count_decimals(self, table: str) -> int:
-        """Return the number of decimals of a table, including final zeros that it does not print."""
+        """Return the number of decimals in a table, including final zeros that the paper does not print."""
         return self.table_digits.get(table, self.digits or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedNumber:
-    """One printed number: its text, table and cell.
+    """One printed number: its text as printed, and its table and cell.
 
-    `kind` is "value", "lower end", "upper end" or "standard error"; `width` is the width of the printed interval.
+    `kind` is "value", "lower end", "upper end" or "standard error". `width` is the width of the printed interval; it is
+    0 if there is no interval.
     """
 
     paper: Paper
@@ -77,30 +78,30 @@ class PrintedNumber:
 
     @property
     def digits(self) -> int:
-        """The number of decimals, including final zeros that are not printed; negative for "around 130000"."""
+        """The number of decimals, including final zeros that are not printed; -3 if rounded to thousands."""
         if self.table == TEXT:
             return int(self.cell["digits"] or len(self.text.partition(".")[2]))
         least = 0 if self.cell.get("metric") == COUNT else self.paper.count_decimals(self.table)
         return max(len(self.text.partition(".")[2]), least)
 
     def row(self) -> tuple[str, ...]:
-        """Return the head of the number's row."""
+        """Return the head of the number's row, such as model and language."""
         return tuple(self.cell[name] for name in self.paper.row_names(self.table) if self.cell.get(name))
 
     def column(self) -> tuple[str, ...]:
-        """Return the head of the number's column."""
+        """Return the head of the number's column, such as the metric."""
         return tuple(self.cell[name] for name in self.paper.column_names(self.table) if self.cell.get(name))
 
 
 @cache
 def load_papers() -> dict[str, Paper]:
-    """Return all papers by key."""
+    """Return a mapping from the keys of papers to the papers."""
     text = files(__package__).joinpath("papers.toml").read_text(encoding="utf-8")
     return {key: _build_paper(key, **entry) for key, entry in tomllib.loads(text).items()}
 
 
 def find_paper(key: str) -> Paper:
-    """Return the paper with this key, or raise UsageError."""
+    """Return the paper with this key; raise UsageError if there is no such paper."""
     if key not in load_papers():
         keys = ", ".join(load_papers())
         raise UsageError(f"There is no paper {key!r}{suggest_name(key, load_papers())}; choose {keys} or all.")
@@ -108,7 +109,7 @@ def find_paper(key: str) -> Paper:
 
 
 def read_printed_numbers(source: Paper) -> list[PrintedNumber]:
-    """Return all numbers of a paper, table by table, in the order of the file."""
+    """Return all printed numbers of a paper, table by table, in the order of the CSV files."""
     text = files(__package__).joinpath("tables", source.file).read_text(encoding="utf-8")
     rows = [
         *csv.DictReader(StringIO(text)),
@@ -130,7 +131,7 @@ def _parse_row(source: Paper, row: dict[str, str]) -> list[PrintedNumber]:
 
 
 def format_table_title(tables: Iterable[str]) -> str:
-    """Return the names of tables, for use in a sentence.
+    """Return the names of tables as a phrase for a sentence.
 
     >>> format_table_title(["3"]), format_table_title(["4.1", "4.3"]), format_table_title(["2", "text"])
     ('Table 3', 'Table 4.1, 4.3', 'Table 2, text')

@@ -1,4 +1,4 @@
-"""Known reasons why printed numbers differ, and remarks on tables, from reasons.toml."""
+"""Known reasons why recomputed numbers differ from printed ones, and remarks on tables, from reasons.toml."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +16,10 @@ from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A known reason why numbers differ. It applies to a number only if it predicts its value; see `reasons.toml`."""
+    """A known reason why recomputed numbers differ from printed ones.
+
+    A reason applies to a number only if it predicts the value; `reasons.toml` explains the fields.
+    """
 
     id: str
     paper: str
@@ -32,7 +35,7 @@ class Reason:
     of_width: float = 0.0
 
     def covers(self, number: PrintedNumber) -> bool:
-        """Return whether the number is in the tables and cells of the reason."""
+        """Return whether the reason is about the table and the cell of this number."""
         return (
             number.paper.key == self.paper
             and number.table in self.tables
@@ -41,7 +44,7 @@ class Reason:
         )
 
     def explains(self, number: PrintedNumber, ours: float, context: RecipeContext, *, from_models: bool) -> bool:
-        """Return whether the number differs as the reason predicts."""
+        """Return whether the recomputed value (`ours`) differs from the printed number as the reason predicts."""
         if self.ours is not None:
             expected = self.ours.get(number.cell["metric"])
             return expected is not None and matches_printed(expected, ours, number.digits)
@@ -62,7 +65,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark on tables whose numbers agree or could not be recomputed."""
+    """A remark on tables whose numbers agree with the printed ones or could not be recomputed."""
 
     paper: str
     tables: tuple[str, ...]
@@ -72,7 +75,7 @@ class Remark:
 
 @cache
 def load_reasons() -> tuple[Reason, ...]:
-    """Return all known reasons, the more specific ones first."""
+    """Return all known reasons; more specific reasons are first."""
     return tuple(Reason(**_convert_lists(entry)) for entry in _read_file()["reason"])
 
 
@@ -83,7 +86,7 @@ def load_remarks() -> tuple[Remark, ...]:
 
 
 def find_reason(number: PrintedNumber, ours: float, context: RecipeContext, *, from_models: bool) -> Reason | None:
-    """Return the known reason why a number differs; None if there is none."""
+    """Return the known reason why a printed number differs from the recomputed value `ours`; None if there is none."""
     for reason in load_reasons():
         if reason.covers(number) and reason.explains(number, ours, context, from_models=from_models):
             return reason

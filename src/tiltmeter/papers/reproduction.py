@@ -1,4 +1,4 @@
-"""The reproduction of papers: their numbers are recomputed and compared with the printed ones."""
+"""The reproduction of papers: the numbers are recomputed and compared with the printed numbers."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ ALL = "all"
 
 
 class ReproductionStatus(StrEnum):
-    """The result of comparing a number."""
+    """The result of comparing a recomputed number with the printed number."""
 
     AGREES = "agrees"
     KNOWN = "differs for a known reason"
@@ -28,7 +28,10 @@ class ReproductionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReproducedNumber:
-    """A printed number with the recomputed one and the status; `note` gives the reason if it is not available."""
+    """A printed number, the recomputed number (`ours`) and the status of their comparison.
+
+    `source` is the name of the recipe. If the recomputed number is not available, `note` is the reason.
+    """
 
     printed: PrintedNumber
     status: ReproductionStatus
@@ -40,14 +43,14 @@ class ReproducedNumber:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The outcomes of all selected numbers, and the released files used."""
+    """The outcomes of all selected numbers, and the released files that were used."""
 
     outcomes: Sequence[ReproducedNumber]
     files: Mapping[str, UsedFile]
 
     @property
     def holds(self) -> bool:
-        """Whether no number differs without a known reason."""
+        """Whether every number that differs from the printed number has a known reason."""
         return all(outcome.status is not ReproductionStatus.DIFFERS for outcome in self.outcomes)
 
     def list_papers(self) -> list[Paper]:
@@ -55,7 +58,7 @@ class Reproduction:
         return list({outcome.printed.paper.key: outcome.printed.paper for outcome in self.outcomes}.values())
 
     def tables(self, paper: Paper) -> dict[str, list[ReproducedNumber]]:
-        """Return the outcomes of a paper by table."""
+        """Return the outcomes of a paper, grouped by table."""
         outcomes = (outcome for outcome in self.outcomes if outcome.printed.paper.key == paper.key)
         return group_by(outcomes, lambda outcome: outcome.printed.table)
 
@@ -83,7 +86,8 @@ def reproduce(
     """Recompute the numbers of a paper, or of all papers, and compare them with the printed ones.
 
     The numbers are recomputed from the released predictions and translations, or with `from_models` by running the
-    models. `model` is the name of a row in the tables; `desk` holds the paths of local models and caches the numbers.
+    models. `table`, `model` and `language` select numbers; `model` is the name of a row in the tables. `desk` contains
+    the paths of local models and caches the numbers.
 
     >>> reproduction = reproduce("oeztuerk2023", table="2")  # doctest: +SKIP
     >>> reproduction.holds  # doctest: +SKIP
@@ -117,7 +121,7 @@ def _select_numbers(
 
 
 def _find_language(number: PrintedNumber) -> str | None:
-    """Return the language of a number; in the thesis it is part of the row's name."""
+    """Return the language of a number; in the thesis, the language is part of the row's name."""
     if "language" in number.cell:
         return number.cell["language"] or None
     return "de" if number.cell["model"].endswith("German") else "en"

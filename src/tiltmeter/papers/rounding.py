@@ -1,4 +1,4 @@
-"""Comparison of a number with a printed, rounded one."""
+"""Comparison of a recomputed number with a printed number, which is rounded."""
 
 # Tolerance for floating-point error in sums.
 NOISE = 1e-9
@@ -7,7 +7,8 @@ NOISE = 1e-9
 def matches_printed(text: str, value: float, digits: int) -> bool:
     """Return whether `value`, rounded to `digits` decimals, equals the printed number.
 
-    A value halfway between two numbers agrees with both: papers do not say whether they round halves up or to even.
+    A value halfway between two rounded numbers agrees with both, because papers do not say in which direction they
+    round such values.
 
     >>> matches_printed("83.1", 83.104, 2), matches_printed("83.1", 83.106, 2), matches_printed("83.1", 83.106, 1)
     (True, False, True)

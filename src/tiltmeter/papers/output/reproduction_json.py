@@ -1,4 +1,4 @@
-"""A reproduction as JSON: every number with its cell, the recomputed value, and why it differs or is missing."""
+"""A reproduction as JSON: every number with its cell, recomputed value, and the reason if it differs or is missing."""
 
 from typing import Any
 

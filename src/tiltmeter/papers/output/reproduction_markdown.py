@@ -15,7 +15,7 @@ from tiltmeter.papers.printed_numbers import TEXT, format_table_title
 from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, ReproductionStatus
 from tiltmeter.reports.formatting import format_count
 
-_MOST_LISTED = 20  # numbers listed for one reason; if there are more, those that differ most
+_MOST_LISTED = 20  # maximum number of listed numbers for each reason; the numbers that differ most are listed
 _INTRODUCTION = """\
 # Reproduction of printed numbers
 
@@ -27,7 +27,7 @@ text, captions and smaller tables are recomputed from the released data, or from
 
 
 def to_markdown(reproduction: Reproduction) -> str:
-    """Return the page: counts by table, differences with their reasons, consistency checks, and the files used."""
+    """Return the page: counts by table, differences with their reasons, consistency checks, and the used files."""
     parts = [_INTRODUCTION, "## Summary\n", *_format_summary(reproduction)]
     unexplained = [outcome for outcome in reproduction.outcomes if outcome.status is ReproductionStatus.DIFFERS]
     if unexplained:

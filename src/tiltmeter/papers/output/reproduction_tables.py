@@ -1,4 +1,4 @@
-"""Contents that several outputs of a reproduction share: counts by table, reasons for differences, names of cells."""
+"""Content that several outputs of a reproduction use: counts by table, reasons for differences, names of cells."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ VALUE = "value"
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A line of the summary: one table, or all tables, with the number of outcomes by status."""
+    """A line of the summary: one table, or all tables together, with the number of outcomes for each status."""
 
     paper: str
     table: str
@@ -22,13 +22,13 @@ class TableSummary:
 
     @property
     def numbers(self) -> int:
-        """The number of outcomes."""
+        """The number of outcomes over all statuses."""
         return sum(self.counts.values())
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedNumbers:
-    """The numbers of a paper that differ for the same known reason; the evidence may differ between tables."""
+    """The numbers of a paper that differ for one known reason; each table may have its own evidence."""
 
     paper: str
     reason: str
@@ -38,7 +38,7 @@ class ExplainedNumbers:
 
 
 def list_explained_numbers(reproduction: Reproduction) -> list[ExplainedNumbers]:
-    """Return the numbers that differ for a known reason, by paper and reason."""
+    """Return the numbers that differ for a known reason, grouped by paper and reason."""
     explained = [(outcome.reason, outcome) for outcome in reproduction.outcomes if outcome.reason is not None]
     groups = group_by(explained, lambda entry: (entry[0].paper, entry[0].id))
     return [
@@ -54,25 +54,25 @@ def list_explained_numbers(reproduction: Reproduction) -> list[ExplainedNumbers]
 
 
 def format_recomputed(outcome: ReproducedNumber) -> str:
-    """Return the recomputed number with as many decimals as the printed one; empty if there is none."""
+    """Return the recomputed number with as many decimals as the printed number; empty if it is not available."""
     return "" if outcome.ours is None else f"{outcome.ours:.{max(0, outcome.printed.digits)}f}"
 
 
 def describe_contradiction(contradiction: Contradiction) -> str:
-    """Describe an inconsistent number: paper, table, cell, the number, and the value that follows from the others."""
+    """Describe a contradiction: paper, table, cell, printed number, and the value that follows from other numbers."""
     number = contradiction.number
     cell = ", ".join((*number.row(), *number.column()))
     return f"{number.paper.key}, {format_table_title([number.table])}, {cell}: {number.text}, but {contradiction.other}"
 
 
 def format_cell_name(outcome: ReproducedNumber) -> str:
-    """Return the row and column of a number, and whether it is an interval end or a standard error."""
+    """Return the row and column of a number as text, and its kind if it is an interval end or a standard error."""
     kind = [] if outcome.printed.kind == VALUE else [outcome.printed.kind]
     return ", ".join((*outcome.printed.row(), *outcome.printed.column(), *kind))
 
 
 def summarize_tables(reproduction: Reproduction) -> list[TableSummary]:
-    """Return the counts by table and in total; interval ends and standard errors have lines of their own."""
+    """Return the counts by table and in total; interval ends and standard errors are on separate lines."""
     lines = []
     for paper in reproduction.list_papers():
         for table, outcomes in reproduction.tables(paper).items():

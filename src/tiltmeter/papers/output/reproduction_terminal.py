@@ -1,4 +1,4 @@
-"""A reproduction in the terminal."""
+"""Output of a reproduction in the terminal."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -21,7 +21,7 @@ from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Reprod
 from tiltmeter.reports.console_tables import create_table
 from tiltmeter.reports.formatting import format_count
 
-# The second sign is for ASCII terminals.
+# Each status has two signs; the second sign is for terminals that can print only ASCII.
 _SIGNS = {
     ReproductionStatus.AGREES: ("=", "="),
     ReproductionStatus.KNOWN: ("~", "~"),
@@ -35,7 +35,7 @@ _COLOURS = {
     ReproductionStatus.DIFFERS: "bold red",
     ReproductionStatus.ABSENT: "dim",
 }
-_MOST_REASONS = 4  # printed reasons why numbers are not available; --json has all
+_MOST_REASONS = 4  # maximum number of printed reasons why numbers are not available; --json prints all reasons
 
 
 def print_reproduction(reproduction: Reproduction, console: Console) -> None:
@@ -79,7 +79,7 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
 def _print_table(paper: Paper, table: str, outcomes: Sequence[ReproducedNumber], console: Console) -> None:
     title = f"{format_table_title([table]).capitalize()}: {paper.captions[table]}"
     row_names, column_names = paper.row_names(table), paper.column_names(table)
-    # Parts of the heads that are the same in the whole table are left out.
+    # A part of the row or column heads that has the same value in the whole table is left out.
     names = (*row_names, *column_names)
     same = {name for name in names if len({outcome.printed.cell.get(name) for outcome in outcomes}) == 1}
     cells: dict[tuple[str, str], ReproducedNumber] = {}
@@ -100,7 +100,7 @@ def _print_table(paper: Paper, table: str, outcomes: Sequence[ReproducedNumber],
     width = max(*map(len, columns), *(len(text) for text in texts.values())) + 2
     for shown in _split_columns(columns, width, console.width - max(map(len, available)) - 3):
         grid = create_table(console, padding=(0, 1), edges=True)
-        grid.add_column("", no_wrap=table != TEXT)  # places in the text are long
+        grid.add_column("", no_wrap=table != TEXT)  # the names of places in the text are long and may be wrapped
         for column in shown:
             grid.add_column(column, no_wrap=True)
         for row in available:
@@ -117,7 +117,7 @@ def _format_head(cell: CellKey, names: Sequence[str], same: Collection[str]) -> 
 
 
 def _split_columns(columns: Sequence[str], width: int, room: int) -> Iterator[Sequence[str]]:
-    """Yield the columns in groups that fit the terminal, if each takes `width` characters."""
+    """Yield the columns in groups that fit into `room` characters, if each column takes `width` characters."""
     fitting = max(1, room // width)
     for first in range(0, len(columns), fitting):
         yield columns[first : first + fitting]

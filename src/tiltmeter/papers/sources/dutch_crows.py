@@ -15,7 +15,7 @@ from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 REPOSITORY = "jerryspan/Dutch-CrowS-Pairs"
-# The number of pairs in each language.
+# The number of sentence pairs in each language.
 PAIRS = 1463
 _FOLDERS = {"nl": "dutch_mlms", "en": "eng_mlms", "fr": "french_mlms"}
 _COLUMNS = ("sent_more_score", "sent_less_score", "score", "stereo_antistereo", "bias_type")

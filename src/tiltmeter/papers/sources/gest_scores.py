@@ -1,4 +1,4 @@
-"""GEST's language models (Tables 9 to 11), on the scale of the tables, and the counts of pairs (Table 7)."""
+"""Recipes for GEST's language models (Tables 9 to 11, on the scale of the tables) and counts of pairs (Table 7)."""
 
 import math
 from collections import Counter
@@ -20,13 +20,14 @@ from tiltmeter.runs.score_tables import build_score_table
 
 REPOSITORY = "kinit-sk/gest"
 VARIANTS = "data/gender_variants.csv"
-# The tables number templates from 1, the files from 0. Causal models have only the last two templates.
+# The folder with the released scores of each table, and its templates. Tables number templates from 1, files from 0.
+# Causal models have only the last two templates.
 FOLDERS = {"9": "english_mlm", "10": "english_glm"}
 TEMPLATES = {"9": list_parts("masked"), "10": list_parts("causal")}
 
 
 def get_prediction_path(table: str, hub: str, template: str) -> str:
-    """Return the path of a model's scores for one template, numbered as in the table.
+    """Return the path of a model's scores for one template; `template` is its number in the table.
 
     >>> get_prediction_path("9", "google/electra-base-generator", "1")
     'data/predictions/english_mlm/electra-base-generator_template-0.txt'
@@ -80,10 +81,10 @@ def _run_on_gest(context: RecipeContext, hub: str, on: str, part: str) -> Number
 
 
 def _measure_released_pairs(context: RecipeContext, hub: str, language: str) -> Numbers:
-    """Return the measures of the pairs of one language that differ in one token of the model's tokenizer."""
+    """Return the measures of one language, from the pairs whose sentences differ in exactly one token of the model."""
     context.fetch(REPOSITORY, VARIANTS)
     path = context.fetch(REPOSITORY, get_pair_prediction_path(hub))
-    # As in the files for English, each line is the log10 of the ratio of one pair.
+    # Each line is the log10 of the ratio of one pair, as in the files for English.
     ratios = [math.log(10) * float(line) for line in path.read_text(encoding="utf-8").split()]
     pairs = context.compute_once(_load_pairs)
     if max((int(item.id) for item in pairs), default=-1) >= len(ratios):
@@ -100,9 +101,10 @@ def _measure_released_pairs(context: RecipeContext, hub: str, language: str) -> 
 
 
 def count_pairs(context: RecipeContext) -> Numbers:
-    """Return the number of pairs, by translation system and language, whose two words have a common beginning.
+    """Return the number of pairs whose two words have a common beginning, for each translation system and language.
 
-    Repeated pairs are counted. This is an assumption: the paper and the released code do not say how they counted.
+    A pair that occurs twice is counted twice. This is an assumption: neither the paper nor the released code says how
+    pairs were counted.
     """
     context.fetch(REPOSITORY, VARIANTS)
     counted = Counter(
@@ -114,7 +116,7 @@ def count_pairs(context: RecipeContext) -> Numbers:
 
 
 def _collect_numbers(records: Iterable[Record], part: str) -> Numbers:
-    """Return the numbers of the tables: q_i with its interval, and the rates of Table 3."""
+    """Return the numbers that the tables print: q_i with its interval, and the rates of Table 3."""
     numbers: dict[Key, float] = {}
     for record in records:
         if record.view != AS_PUBLISHED or record.part != part:
@@ -128,7 +130,7 @@ def _collect_numbers(records: Iterable[Record], part: str) -> Numbers:
 
 
 def _load_pairs() -> list[GenderedPairItem]:
-    """Return the pairs of all languages in the order of the file."""
+    """Return the pairs of all languages, in the order of the released file."""
     items = [
         item for portion in load_portions("gest-pairs") for item in portion.items if isinstance(item, GenderedPairItem)
     ]
@@ -136,7 +138,7 @@ def _load_pairs() -> list[GenderedPairItem]:
 
 
 def _drop_duplicates(items: Iterable[GenderedPairItem]) -> list[GenderedPairItem]:
-    """Return the pairs without repetitions over all languages together, as in the released code."""
+    """Return each different pair once; a pair that occurs in two languages is kept once, as in the released code."""
     return list({(item.male, item.female): item for item in reversed(list(items))}.values())[::-1]
 
 

@@ -15,9 +15,9 @@ from tiltmeter.papers.sources import gest_scores, gest_translations
 from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
-# Table 3 contains means over the rows of these tables.
+# Each row of Table 3 contains the means over the rows of one of these tables.
 GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
-# Tables with the judgements of native speakers.
+# Tables that contain judgements of native speakers.
 _JUDGED = ("4", "5")
 _SENTENCES = "data/gest.csv"
 _NO_RUN = "Translation systems are not run here; run without --from-models to use the released translations."
@@ -61,9 +61,9 @@ def _find_mean(cell: CellKey, from_models: bool) -> NumberSource:
 
 
 def average_rates(context: RecipeContext, table: str, from_models: bool) -> Numbers:
-    """Return the mean rates about men, about women and about family over all rows of a table.
+    """Return the means over all rows of a table: of the rates about men, about women and about family.
 
-    NotAvailable is raised if one of the rows is not available.
+    Raise NotAvailable if one of the rows is not available.
     """
     cells = [number.cell for number in read_printed_numbers(find_paper("gest2024")) if number.table == table]
     recipes = (_build_row_recipe(table, load_names()[table, cell["system"]], cell, from_models) for cell in cells)
@@ -94,6 +94,6 @@ SENTENCE_COUNTS = Recipe(_SENTENCES, count_sentences)
 
 @cache
 def load_names() -> dict[tuple[str, str], str]:
-    """Return the hub ids of models and the folders of translation systems, by table and printed name."""
+    """Map a table and a printed name to the hub id of the model, or to the folder of the translation system."""
     text = files(__package__).joinpath("gest.csv").read_text(encoding="utf-8")
     return {(row["table"], row["system"]): row["name"] for row in csv.DictReader(StringIO(text))}

@@ -1,4 +1,4 @@
-"""GEST's translation systems (Tables 6 and 8), from the released translations."""
+"""Recipes for GEST's translation systems (Tables 6 and 8), from the released translations."""
 
 from tiltmeter.papers.sources.gest_scores import REPOSITORY
 from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, Recipe
@@ -16,7 +16,7 @@ def get_translation_path(system: str, language: str) -> str:
 
 
 def build_recipe(system: str, language: str) -> Recipe:
-    """Return the recipe for the numbers of one system and language."""
+    """Return the recipe for the numbers of one translation system and language."""
     return Recipe(get_translation_path(system, language), measure_translations, (system, language))
 
 

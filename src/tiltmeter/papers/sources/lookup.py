@@ -14,7 +14,10 @@ from tiltmeter.papers.sources.recipe import NumberSource
 
 
 def find_source(number: PrintedNumber, *, from_models: bool = False, instead: CellKey | None = None) -> NumberSource:
-    """Return the source of a number; `instead` replaces parts of its cell, to test why a number differs."""
+    """Return the source of a printed number.
+
+    `instead` replaces values in the cell of the number, to test whether another cell explains a difference.
+    """
     cell = {**number.cell, **(instead or {})}
     if number.table == TEXT:
         return text_numbers.find_source(number.paper.key, cell, from_models=from_models)

@@ -1,4 +1,4 @@
-"""Öztürk (2022) and Öztürk et al. (2023): LMS, SS and ICAT, from released predictions or by running the models."""
+"""Recipes for Öztürk (2022) and Öztürk et al. (2023): LMS, SS and ICAT, from released predictions or from models."""
 
 import csv
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.prediction_files import read_predictions
 
 REPOSITORY = "slds-lmu/stereotypes-multi"
-# Next-sentence heads that the authors fine-tuned: their predictions were released, but not the heads.
+# The method with next-sentence heads that the authors fine-tuned. They released the predictions, but not the heads.
 FINE_TUNED = "ModelNSP"
 UNRELEASED = "unreleased"
 
@@ -29,7 +29,7 @@ _MEASURES = {"macro ICAT": "ICAT macro", "micro ICAT": "ICAT micro"}
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of a table: the model's hub id, the method used in each part, the case, and the language."""
+    """A row of a table: the model's hub id, the method used in each part, the scoring case, and the language."""
 
     paper: str
     model: str
@@ -50,9 +50,9 @@ class TableRow:
 
 
 def build_prediction_name(hub: str, intrasentence: str, intersentence: str, case: str, language: str) -> str:
-    """Return the name of a released file of predictions: model, method of each part, case and language.
+    """Return the name of a released file of predictions: model, method of each part, scoring case and language.
 
-    The method of a part that was not run is empty, so the name has two underscores in a row.
+    The method of a part that was not run is an empty string, so the name contains two underscores in a row.
 
     >>> build_prediction_name("gpt2", "", "GPT2LM", "orig", "en")
     'gpt2__GPT2LM_orig_en.json'
@@ -65,7 +65,7 @@ def build_prediction_name(hub: str, intrasentence: str, intersentence: str, case
 
 @cache
 def load_rows() -> dict[tuple[str, str, str], TableRow]:
-    """Return the rows of the tables by paper, model and language; in the thesis, the language is empty."""
+    """Map a paper, model and language to the row of a table; for the thesis, the language in the key is empty."""
     text = files(__package__).joinpath("stereoset.csv").read_text(encoding="utf-8")
     table_rows = [TableRow(**entry) for entry in csv.DictReader(StringIO(text))]
     return {(row.paper, row.model, language): row for row in table_rows for language in (row.language, "")}
@@ -91,7 +91,7 @@ def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource
 
 
 def measure_predictions(context: RecipeContext, file: str, language: str, items_of: str) -> Numbers:
-    """Return the measures of released predictions; with `items_of`, only for the items that exist in that language."""
+    """Return the measures of a file of predictions; `items_of` is a language whose items are used, or empty for all."""
     path = context.fetch(REPOSITORY, f"results/predictions/{file}")
     scores = read_predictions(path, "stereotypes-multi", context.compute_once(_load_items, language)).scores
     if items_of:
@@ -105,14 +105,14 @@ def _build_run(row: TableRow, part: str, case: str, *, head: bool = False) -> Re
 
 
 def run_on_stereoset(context: RecipeContext, hub: str, on: str, case: str, head: bool) -> Numbers:
-    """Run a model with the published protocol and return its measures; with `head`, use its next-sentence head."""
+    """Run a model with the published protocol and return its measures; if `head`, use its next-sentence head."""
     protocol = f"published/{case}" if case else "published"
     model = context.head(hub) if head else context.model(hub)
     return collect_numbers(context.run(model, on, protocol=protocol))
 
 
 def collect_numbers(records: Iterable[Record]) -> Numbers:
-    """Return the values of records by part, view, group and measure, with SS as the papers count it."""
+    """Map part, view, group and measure to the values of records; SS is "SS as published", as in the papers."""
     numbers: dict[Key, float] = {}
     for record in records:
         # "SS as published" comes after SS and replaces it: the papers count a tie against the stereotype.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# Identifies a number among those of one recipe.
+# Identifies a number among the numbers that one recipe computes.
 Key = tuple[str, ...]
 Numbers = Mapping[Key, float]
 
@@ -15,7 +15,7 @@ class NotAvailable(Exception):  # noqa: N818 - a result, not an error
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A way to recompute numbers: `compute(context, *arguments)` returns them, or raises NotAvailable.
+    """A way to recompute numbers: `compute(context, *arguments)` returns the numbers, or raises NotAvailable.
 
     `name` is the source: a file, or a model and its benchmark. Equal recipes are computed once.
     """
@@ -27,7 +27,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class NumberSource:
-    """The recipe of a printed number, and the number's key in the recipe's result.
+    """The recipe that recomputes a printed number, and the key of this number in the result of the recipe.
 
     If there is no recipe, `lacking` gives the reason.
     """

@@ -1,4 +1,4 @@
-"""The state of a reproduction: it fetches files, runs models, and caches the numbers of recipes."""
+"""The class `RecipeContext`, which fetches files, runs models and caches the numbers of recipes."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,7 +29,8 @@ class UsedFile(NamedTuple):
 class RecipeContext:
     """The state that the recipes of one reproduction share.
 
-    `model_paths` maps hub ids to local folders of models, `head_paths` to local folders of next-sentence heads.
+    `model_paths` maps hub ids of models to local folders of these models. `head_paths` maps hub ids of models to local
+    folders of their next-sentence heads.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class RecipeContext:
         self._unreachable: str | None = None
 
     def compute(self, recipe: Recipe) -> Numbers:
-        """Return the numbers of a recipe, which are computed once."""
+        """Return the numbers of a recipe; they are computed only at the first call."""
         if recipe not in self._numbers:
             try:
                 self._numbers[recipe] = recipe.compute(self, *recipe.arguments)
@@ -64,7 +65,7 @@ class RecipeContext:
         return numbers
 
     def compute_once(self, function: Callable[..., Value], *arguments: object) -> Value:
-        """Return the result of a function that several recipes call with the same arguments; it is computed once."""
+        """Return the result of a function that several recipes need; equal calls are computed only once."""
         key = (function, *arguments)
         if key not in self._results:
             self._results[key] = function(*arguments)
@@ -74,11 +75,11 @@ class RecipeContext:
     def fetch(self, repository: str, path: str) -> Path:
         """Return the path of a released file.
 
-        Raise NotAvailable if it cannot be fetched, and DownloadError if it differs from the pinned file.
+        Raise NotAvailable if the file cannot be fetched, and DownloadError if its hash differs from the pinned hash.
         """
         file = get_upstream_file(repository, path)
         if self._unreachable is not None and not is_local(file):
-            # Without a network, each further attempt would take seconds.
+            # An earlier download failed without a network; each further attempt would take seconds.
             raise NotAvailable(self._unreachable)
         try:
             path_here = fetch_file(file)
@@ -94,7 +95,7 @@ class RecipeContext:
         return self.model_paths.get(hub, hub)
 
     def head(self, hub: str) -> str:
-        """Return the path of the next-sentence head for a model; `BASE+HEAD` if the model itself has a local folder."""
+        """Return the path of a model's next-sentence head; if the model has a local folder too, return `MODEL+HEAD`."""
         if hub not in self.head_paths:
             raise NotAvailable(
                 f"The next-sentence head that was fine-tuned for {hub} is not on the hub. If you have its .pth file or "

@@ -1,8 +1,8 @@
-"""StereoSet's own predictions (Nadeem et al. 2021) and those of its Brazilian edition: LMS, SS and ICAT.
+"""Recipes for LMS, SS and ICAT of StereoSet (Nadeem et al. 2021) and of its Brazilian edition, from their predictions.
 
-Both repositories print means over target terms, and ICAT is computed from the mean LMS and SS. The predictions are
-matched to roles and targets by the ids of candidates. These are the same in the Brazilian edition, so its file is used
-for both.
+Both repositories print means over target terms, and compute ICAT from the mean LMS and the mean SS. The ids of
+candidates link the predictions to roles and targets. Candidates have the same ids in both editions, so the data file of
+the Brazilian edition is used for both.
 """
 
 from typing import cast

@@ -1,4 +1,4 @@
-"""Grigoreva et al. (2024): the table of RuBia, recomputed from the released perplexities of nine models."""
+"""Recipes for the table of RuBia (Grigoreva et al. 2024), from the released perplexities of nine models."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 REPOSITORY = "vergrig/RuBia-Dataset"
 FILE = "scored_data.tsv"
-# The names that the file of scores uses for the models, domains and subdomains of the table.
+# Map the models, domains and subdomains of the table to their names in the file of scores.
 MODELS = {
     "XGLM": "XGLM",
     "mGPT": "mGPT",
@@ -57,7 +57,7 @@ def find_source(cell: CellKey, *, from_models: bool) -> NumberSource:
 
 
 def measure_perplexities(context: RecipeContext, counted: str) -> Numbers:
-    """Return CPS as published by model, domain and subdomain: the sentence with the lower perplexity is preferred."""
+    """Return CPS as published for each model, domain and subdomain; the sentence with lower perplexity is preferred."""
     scores = context.compute_once(read_perplexities, context.fetch(REPOSITORY, FILE))
     if counted == DISTINCT:
         scores = scores[~scores.duplicated(["model", "role", "bias_type", "more", "less"])]
@@ -68,7 +68,7 @@ def measure_perplexities(context: RecipeContext, counted: str) -> Numbers:
 
 
 def read_perplexities(path: Path) -> pd.DataFrame:
-    """Return the table of scores from the released file, with the sentences; a score is the negative perplexity."""
+    """Return a table with the sentences and scores of the released file; a score is the negative perplexity."""
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter="\t")
     columns = {(m, side): f"ppl-{side}-{m}" for m in MODELS.values() for side in ("pro", "anti")}
     wanted = ["pro-trope", "anti-trope", "domain", "task_type", *columns.values()]

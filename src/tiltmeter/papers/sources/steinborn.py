@@ -1,4 +1,7 @@
-"""Steinborn et al. (2022): word counts from the data; other numbers need the models; no predictions were released."""
+"""Recipes for Steinborn et al. (2022): word counts are computed from the data, other numbers by running the models.
+
+No predictions were released.
+"""
 
 from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.datasets.dataset_statistics import describe_items
@@ -8,8 +11,8 @@ from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, NumberSo
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 REPOSITORY = "VSteinborn/s_jsd-multilingual-bias"
-# Inferred from the paper's appendix: BERT is uncased, and the numbers of parameters identify the others (mBERT 178M is
-# the cased one, RoBERTa 355M the large one, ALBERT 206M the xxlarge one).
+# The hub ids are inferred from the paper's appendix. BERT is uncased. The numbers of parameters identify the other
+# models: mBERT with 178M is cased, RoBERTa with 355M is large, ALBERT with 206M is xxlarge.
 MODELS = {
     "mBERT": "bert-base-multilingual-cased",
     "xlmR": "xlm-roberta-base",
@@ -45,7 +48,7 @@ def get_pairs_path(language: str) -> str:
 
 
 def count_words(context: RecipeContext, language: str) -> Numbers:
-    """Return the number of words of the gender pairs in a language, and the mean per sentence."""
+    """Return the number of words of the gender pairs in a language, and the mean number of words per sentence."""
     context.fetch(REPOSITORY, get_pairs_path(language))
     (statistics,) = describe_items(load("gender-pairs", language=language))
     if statistics.words is None:
@@ -55,7 +58,7 @@ def count_words(context: RecipeContext, language: str) -> Numbers:
 
 
 def run_on_pairs(context: RecipeContext, hub: str, on: str, perturb: str) -> Numbers:
-    """Run a masked model on sentence pairs and return the measures over all pairs, with their standard errors."""
+    """Run a masked model on sentence pairs; return the measures over all pairs with their standard errors."""
     numbers: dict[Key, float] = {}
     for record in context.run(context.model(hub), on, perturb=perturb or None):
         if record.view == "all":

@@ -1,4 +1,4 @@
-"""Numbers about the StereoSet data in the text of Öztürk (2022) and Öztürk et al. (2023), recomputed from the files."""
+"""Recipes for numbers about the StereoSet data in the text of Öztürk (2022) and Öztürk et al. (2023)."""
 
 from collections import Counter
 from typing import Any
@@ -8,7 +8,7 @@ from tiltmeter.papers.sources.oeztuerk import REPOSITORY
 from tiltmeter.papers.sources.recipe import Key, Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
-# Part and edition of the data, by the name that text.csv uses.
+# Maps the name of a data file in text.csv to its part and edition.
 FRAMES = {
     "intersentence": ("intersentence", "en"),
     "intrasentence": ("intrasentence", "en"),

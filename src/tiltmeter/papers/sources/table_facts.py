@@ -1,4 +1,4 @@
-"""Numbers in the text of a paper that summarise its own tables, recomputed from the printed tables."""
+"""Recipes for numbers in the text of a paper that summarise its tables; they are recomputed from the printed tables."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -10,19 +10,19 @@ from tiltmeter.papers.printed_numbers import PrintedNumber, find_paper, read_pri
 from tiltmeter.papers.sources.recipe import Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
-# The head of a row: system, language or template.
+# The head of a table row, such as system and language, or model and template.
 Head = tuple[str, ...]
 Rates = dict[Head, dict[int, float]]
 _EXCLUDED_MODEL = "bert-base-multilingual-cased"  # excluded in section 4.3.3 of the GEST paper
 
 
 def build_recipe(paper: str) -> Recipe:
-    """Return the recipe for the numbers that follow from the printed tables of a paper."""
+    """Return the recipe for the numbers in the text of a paper that follow from its printed tables."""
     return Recipe("the paper's tables as printed", summarize_printed_tables, (paper,))
 
 
 def summarize_printed_tables(context: RecipeContext, paper: str) -> Numbers:  # noqa: ARG001 - as all recipes
-    """Return the numbers that follow from the printed tables of a paper, by their name in the text."""
+    """Return the numbers that follow from the printed tables of a paper; keys are the names of the numbers."""
     values = [number for number in read_printed_numbers(find_paper(paper)) if number.kind == "value"]
     facts = _compute_steinborn(values) if paper == "steinborn2022" else _compute_gest(values)
     return {(name,): float(value) for name, value in facts}
@@ -58,7 +58,7 @@ def _compute_gest(values: list[PrintedNumber]) -> Iterator[tuple[str, float]]:
 
 
 def collect_rates(values: Iterable[PrintedNumber], table: str, *prefix: str) -> Rates:
-    """Return the rates of a table by row head (with `prefix` before it) and stereotype."""
+    """Return the rates of a table by row head and stereotype; `prefix` is added before each row head."""
     rates: Rates = {}
     for number in values:
         if number.table == table:
@@ -68,19 +68,19 @@ def collect_rates(values: Iterable[PrintedNumber], table: str, *prefix: str) -> 
 
 
 def compute_stereotype_rate(row: dict[int, float]) -> float:
-    """Return g_s of the rates of a row, on the scale of the table."""
+    """Compute g_s from the rates in a row, on the scale of the table."""
     men, women = ([math.log(row[number]) for number in side] for side in (MALE, FEMALE))
     return math.exp(fmean(men) - fmean(women))
 
 
 def _compute_mean_correlation(rows: Rates, pairs: Iterable[tuple[Head, Head]]) -> float:
-    """Return the mean correlation of the logarithms of rates over pairs of rows."""
+    """Return the mean over pairs of rows of the correlation between the logarithms of their rates."""
     logs = {head: [math.log(row[number]) for number in sorted(row)] for head, row in rows.items()}
     return fmean(correlation(logs[one], logs[other]) for one, other in pairs)
 
 
 def _compute_judgements(cells: dict[tuple[str, str, str], int]) -> Iterator[tuple[str, float]]:
-    """Return the numbers that follow from the two tables of judgements."""
+    """Yield the names and values of the numbers that follow from the two tables of judgements."""
     judged = {(p, t): cells["4", f"predicted {p}", f"true {t}"] for p in "MFU" for t in "MFN"}
     decided = sum(count for (p, _), count in judged.items() if p != "U")
     right = judged["M", "M"] + judged["F", "F"]

@@ -1,4 +1,4 @@
-"""The recipes for numbers in running text and captions."""
+"""Recipes for numbers in running text and captions."""
 
 import csv
 import math
@@ -55,7 +55,7 @@ def count_pairs(context: RecipeContext, language: str) -> Numbers:
 
 
 def count_released_files(context: RecipeContext) -> Numbers:  # noqa: ARG001 - as all recipes
-    """Return the numbers of models and translations in GEST's repository."""
+    """Return how many models and how many translations GEST's repository contains."""
     paths = list(load_repositories()[REPOSITORY].files)
     return {
         (metric,): float(len({p.partition("_template-")[0] for p in paths if p.startswith(folder)}))
@@ -64,7 +64,7 @@ def count_released_files(context: RecipeContext) -> Numbers:  # noqa: ARG001 - a
 
 
 def correlate_with_winobias(context: RecipeContext) -> Numbers:
-    """Return the correlation of g_s in Table 9 with the released WinoBias scores over masked models, as published."""
+    """Return the correlation over masked models of g_s in Table 9 with g_s from the released WinoBias scores."""
     path = context.fetch(REPOSITORY, _WINOBIAS)
     on_winobias = {
         row["model_name"]: math.exp(float(row["logprob_male_professions"]) - float(row["logprob_female_professions"]))
