@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from tiltmeter.gender.clauses import Clause, Cue, Gender, PredicateAdjectives, WordGender, split_clauses
 
-# The participle of an auxiliary is the nearest one in words, after these penalties are added to the distance. Both
+# The participle with the minimum distance (in words) belongs to the auxiliary. Penalties increase the distance. Both
 # penalties are larger than usual distances. So a participle behind a coordinator ("and") is chosen only if there is no
 # participle on the auxiliary's side. A participle that is also a noun is chosen only if the clause has no other
 # participle: in *Pravila sam uvijek poštovao*, *poštovao* is chosen, not *pravila*. On the translations that GEST's
-# authors released, any values from 2 to 30 (first penalty) and 5 to 1,000 (second penalty) give the same genders.
+# authors released, values from 2 to 30 (first penalty) and 5 to 1,000 (second penalty) give the same genders.
 _ACROSS_COORDINATOR = 12
 _AMBIGUOUS = 100
 

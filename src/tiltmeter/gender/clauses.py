@@ -60,7 +60,7 @@ def normalise_text(text: str) -> str:
     >>> normalise_text("Ра\u0301да\u00ad, ob\u2019je\u030ct")
     "рада, ob'jět"
     """
-    # Apostrophes are replaced before NFKC and again after it, because NFKC turns U+00B4 into a space and an accent.
+    # Apostrophes are replaced before NFKC too, because NFKC turns U+00B4 into a space and an accent.
     text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS).lower()
     return unicodedata.normalize("NFC", _STRESS.sub("", text))
 

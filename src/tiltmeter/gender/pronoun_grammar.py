@@ -16,7 +16,7 @@ _I = "я"
 # The verb of я is the nearest past verb in words, after these penalties are added to the distance. A verb before я has
 # the first penalty, because a verb usually follows its subject. A past form that is also a noun has the second penalty:
 # in *я правила нарушил* ("I broke the rules"), *правила* is a noun. On the translations that GEST's authors released,
-# any values from 2 to 50 (first penalty) and 0 to 50 (second penalty) give the same genders.
+# values from 2 to 50 (first penalty) and 0 to 50 (second penalty) give the same genders.
 _BEFORE = 5
 _AMBIGUOUS = 20
 
@@ -94,7 +94,7 @@ class PronounGrammar:
                     yield cue
 
     def _find_subject_cue(self, clause: Clause, pronoun: int) -> Cue | None:
-        """Return the cue of the я at index `pronoun`: its past verb or, if it has none, its predicate adjective."""
+        """Return the cue of the я at index `pronoun`: its past verb or, if there is no such verb, its adjective."""
         best: tuple[int, int, Gender] | None = None
         for position in clause.positions:
             gender = self._get_past_gender(clause, position, pronoun)

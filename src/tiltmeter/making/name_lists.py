@@ -84,7 +84,8 @@ def find_unlisted_names(one: str, other: str, language: str) -> list[str]:
             words = (left[start], right[other_start])
             if _match_pronouns(words[0].lower(), words[1].lower(), listed):
                 continue
-            # The first word of a sentence always has a capital. So first words count as names only if one is listed.
+            # The first word of a sentence always has a capital. So the two first words count as names only if one of
+            # them is a listed name.
             if all(word[0].isupper() for word in words) and (start > 0 or any(word in names for word in words)):
                 unlisted += [word for word in words if word not in names]
     return unlisted

@@ -180,11 +180,11 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def remember(self, settings: Mapping[str, str]) -> None:
-        """Store values by name, such as the settings on which the stored items depend."""
+        """Store named values, such as the settings on which the stored items depend."""
         self._db.executemany("INSERT OR REPLACE INTO remembered VALUES (?, ?)", list(settings.items()))
 
     def get_remembered(self) -> dict[str, str]:
-        """Return all values that `remember` stored, by name."""
+        """Return all names and values that `remember` stored."""
         return dict(self._db.execute("SELECT name, value FROM remembered"))
 
     @property
@@ -206,7 +206,7 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def items(self, stage: Stage | None = None, *, dropped: bool | None = False) -> list[ProjectItem]:
-        """Return items in their order: those in `stage` (None: in any stage), dropped or not dropped (None: both)."""
+        """Return the items in `stage` (None: in any stage) that are dropped or not dropped (None: both), in order."""
         query = (
             f"SELECT {_ITEM_COLUMNS} FROM items "
             "WHERE (?1 IS NULL OR stage = ?1) AND (?2 IS NULL OR (dropped IS NOT NULL) = ?2) ORDER BY position"

@@ -205,7 +205,10 @@ def _list_translations(project: Project, items: Sequence[Item]) -> list[dict[str
 
 
 def _find_changes(last: Edition | None, lines: str, reasons: Mapping[str, str]) -> dict[str, Any]:
-    """Return the changes since the last edition: added items, removed items with reasons, changed items with fields."""
+    """Return the changes since the last edition.
+
+    These are the added items, the removed items with the reasons, and the changed items with the changed fields.
+    """
     if last is None:
         return {}
     published = read_bytes(last.folder / PUBLISHED_ITEMS)

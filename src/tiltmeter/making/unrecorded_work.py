@@ -11,7 +11,7 @@ _NAME = "unrecorded translation"
 
 @dataclass(slots=True)
 class UnrecordedWork:
-    """The translations of a system since the last record of a step; saved with each batch of items."""
+    """The translation work of a system since the last completed step. It is saved with each batch of items."""
 
     system: str = ""
     items: int = 0

@@ -99,7 +99,7 @@ def _parse_units(root: ET.Element, path: Path, language: str) -> list[TextRow]:
 
 
 def _combine_decisions(decisions: set[str]) -> str:
-    """Return the decision on an item: `drop` if any unit has it, `accept` if all units have it, otherwise empty."""
+    """Return the decision on an item: `drop` if a unit says `drop`, `accept` if all units say `accept`, or empty."""
     if "drop" in decisions:
         return "drop"
     return "accept" if decisions == {"accept"} else ""

@@ -156,7 +156,7 @@ class ReviewTables(RowChecksumDatabase):
         self._db.executemany("DELETE FROM decisions WHERE id = ?", [[number] for number in repeated])
 
     def _find_repeated(self, decision: ReviewDecision, known: int) -> list[int]:
-        """Return the ids of the reviewer's decisions on the same texts that are later than the first `known` ones."""
+        """Return the ids of the reviewer's decisions on the same texts, without the first `known` decisions."""
         since = self.list_own_decisions(decision.item, decision.reviewer)[known:]
         current = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
         return [one.number for one in current if one.number in since]
@@ -179,7 +179,7 @@ class ReviewTables(RowChecksumDatabase):
         )
 
     def decisions(self, item: str | None = None, *, undone: bool = False) -> Iterator[ReviewDecision]:
-        """Return the decisions on one item (None: on all items), oldest first; with `undone`, also withdrawn ones."""
+        """Return the decisions on one item (None: all items), oldest first; with `undone`, also withdrawn decisions."""
         wanted = "(? OR undone_at IS NULL)" if item is None else "(? OR undone_at IS NULL) AND item = ?"
         query = f"SELECT {_COLUMNS} FROM decisions WHERE {wanted} ORDER BY id"
         return map(_build_decision, self._db.execute(query, [undone] if item is None else [undone, item]))
