@@ -1,6 +1,6 @@
 """Rule-based detection of the speaker's grammatical gender in first-person sentences of Slavic languages.
 
-The rules of a language are in the module named by its ISO 639 code, such as `sk.py`.
+The rules of a language are in a module whose name is the ISO 639 code of the language, such as `sk.py`.
 
 >>> find_speaker_gender("Včera som bola unavená.", "sk")
 'feminine'
@@ -22,13 +22,13 @@ from tiltmeter.gender.clauses import Gender, Grammar, tokenize
 
 __all__ = ["LANGUAGES", "Gender", "SpeakerGender", "find_speaker_gender"]
 
-# Modules of languages are named by their ISO 639 codes; all other modules have longer names.
+# The name of a language's module is an ISO 639 code of two or three letters; all other modules have longer names.
 LANGUAGES = tuple(sorted(module.name for module in iter_modules(__path__) if re.fullmatch("[a-z]{2,3}", module.name)))
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerGender:
-    """The speaker's gender, the words that mark it, and the rule that matched; the gender is None if unmarked."""
+    """The speaker's gender, the words that mark the gender, and the rule that found them; None if no word marks it."""
 
     gender: Gender | None
     cue: tuple[str, ...] = ()
@@ -40,9 +40,10 @@ def find_speaker_gender(text: str, language: str, *, explain: Literal[False] = F
 @overload
 def find_speaker_gender(text: str, language: str, *, explain: Literal[True]) -> SpeakerGender: ...
 def find_speaker_gender(text: str, language: str, *, explain: bool = False) -> Gender | SpeakerGender | None:
-    """Return the grammatical gender of the speaker of `text`, or None; with `explain`, also the words and the rule.
+    """Return the grammatical gender of the speaker of `text`, or None if no word marks the gender.
 
-    If a text marks both genders, the first one counts.
+    With `explain`, return a SpeakerGender, which also has the words and the rule. If a text marks both genders, the
+    gender that is marked first counts.
     """
     cue = min(_load_grammar(language).find_cues(tokenize(text)), key=lambda cue: cue.position, default=None)
     if explain:

@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 
 from tiltmeter.gender.clauses import Clause, Cue, Gender, PredicateAdjectives, WordGender, split_clauses
 
-# Penalties, in words of distance, for choosing the participle of an auxiliary. A participle in another conjunct is
-# chosen only if the auxiliary's own conjunct has none, and a homograph of a noun only if the clause has no other
-# participle, as in *Pravila sam uvijek poštovao*. Both exceed the usual distances. On the translations that GEST's
-# authors released, 2 to 30 and 5 to 1,000 give the same genders.
+# The participle with the minimum distance (in words) belongs to the auxiliary. Penalties increase the distance. Both
+# penalties are larger than usual distances. So a participle behind a coordinator ("and") is chosen only if there is no
+# participle on the auxiliary's side. A participle that is also a noun is chosen only if the clause has no other
+# participle: in *Pravila sam uvijek poštovao*, *poštovao* is chosen, not *pravila*. On the translations that GEST's
+# authors released, values from 2 to 30 (first penalty) and 5 to 1,000 (second penalty) give the same genders.
 _ACROSS_COORDINATOR = 12
 _AMBIGUOUS = 100
 
-# The largest distance in words between the infinitive "to be" and its adjective, as in *Želim biti bolj potrpežljiv*.
-# On the same translations, 5 and 6 give the same genders, and 3 misses 11 of them.
+# Maximum distance in words between the infinitive "to be" and its adjective, as in *Želim biti bolj potrpežljiv*. On
+# the translations that GEST's authors released, 5 and 6 give the same genders as 4, and 3 misses 11 genders.
 _INFINITIVE_REACH = 4
 
 _NEVER = re.compile("(?!)")
@@ -26,10 +27,10 @@ _NEVER = re.compile("(?!)")
 
 @dataclass(frozen=True)
 class AuxiliaryGrammar:
-    """The rules of one language; words are normalised (see `normalise_text`)."""
+    """The rules of one language. All words are in the form that `normalise_text` returns."""
 
     auxiliaries: frozenset[str]
-    """First-person singular forms of the auxiliary, including negated ones."""
+    """First-person singular forms of the auxiliary, including negated forms."""
 
     participle: WordGender
     predicates: PredicateAdjectives
@@ -41,19 +42,20 @@ class AuxiliaryGrammar:
     """Verbs in the first person singular of the present."""
 
     futures: frozenset[str] = frozenset()
-    """Future forms of "be"; with an infinitive they are auxiliaries, not copulas: *budem čítať*."""
+    """Future forms of "be". In a clause with an infinitive, they are auxiliaries, not copulas: *budem čítať*."""
 
     infinitive: re.Pattern[str] = _NEVER
     """Infinitives of any verb."""
 
     infinitives: frozenset[str] = frozenset()
-    """The infinitive "to be", whose adjective describes the speaker if the clause has a first-person verb."""
+    """Forms of the infinitive "to be". Its adjective describes the speaker if the clause has a first-person verb."""
 
     openers: frozenset[str] = frozenset()
     """Words that start a new clause without a comma before them."""
 
     ambiguous: frozenset[str] = frozenset()
-    """Participles that are also nouns or adjectives, used only if the clause has no other participle or predicate."""
+    """Participles that are also nouns or adjectives. They count only if the clause has no other participle or adjective
+    that can be the predicate."""
 
     agreeing: dict[str, Gender] = field(default_factory=dict)
     """Words that agree with the subject of their clause: *rád*, *sama*."""
@@ -62,20 +64,23 @@ class AuxiliaryGrammar:
     """Nominative "I"."""
 
     shared_auxiliaries: frozenset[str] = frozenset()
-    """Auxiliaries with the same form in all persons, taken as first person unless the clause has another subject."""
+    """Auxiliaries with the same form in all persons. They count as first person unless the clause has another subject
+    than the speaker."""
 
     other_subjects: frozenset[str] = frozenset()
     """Words that show that the subject of the clause is not the speaker."""
 
     other_persons: re.Pattern[str] = _NEVER
-    """Verbs in the second person."""
+    """Verbs in the second person, whose subject is not the speaker."""
 
     demonstratives: frozenset[str] = frozenset()
     demonstratives_with: frozenset[str] = frozenset()
-    """"This", and the participles of "be" whose subject it is at the start of a clause: *to bi bil dober načrt*."""
+    """`demonstratives` are words for "this". At the start of a clause, such a word is the subject of the participles in
+    `demonstratives_with` (forms of "be"): *to bi bil dober načrt*."""
 
     not_shared: frozenset[str] = frozenset()
-    """Words such as "me": a shared auxiliary with one is not first person, and a *that*-clause has a new subject."""
+    """Words such as "me". In a clause with such a word, a shared auxiliary is not in the first person. After a clause
+    with such a word, a *that*-clause has a new subject."""
 
     not_subject_after: frozenset[str] = frozenset()
     """Words after which "I" or an agreeing word is not the subject: *than I*, *in myself*."""
@@ -86,7 +91,7 @@ class AuxiliaryGrammar:
         for clause in split_clauses(sentence, self.openers):
             first_person = clause.has(self.auxiliaries) or clause.has(self.pronouns)
             # A clause that starts with "that" keeps the subject of the clause before it ("mother said that she would
-            # come"), unless that clause contains "me" ("mother told me that …").
+            # come"), unless the earlier clause contains "me" ("mother told me that …").
             same_subject = previous_is_other and clause.words[0] in self.openers
             other = same_subject or self._has_other_subject(clause)
             for position in clause.positions:
@@ -122,7 +127,10 @@ class AuxiliaryGrammar:
         return None
 
     def _find_participle(self, clause: Clause, auxiliary: int) -> tuple[int, Gender] | None:
-        """Return the participle of the auxiliary at index `auxiliary`: the one with the smallest penalised distance."""
+        """Return the index and gender of the participle that belongs to the auxiliary at index `auxiliary`.
+
+        It is the participle with the minimum distance, including penalties.
+        """
         best: tuple[int, int, Gender] | None = None
         for position in clause.positions:
             word = clause.sentence[position]
@@ -138,7 +146,7 @@ class AuxiliaryGrammar:
         return best and (best[1], best[2])
 
     def _find_adjective(self, clause: Clause, copula: int) -> tuple[int, Gender] | None:
-        """Return the predicate adjective nearest to the copula at index `copula`."""
+        """Return the index and gender of the predicate adjective that is nearest to the copula at index `copula`."""
         reach = _INFINITIVE_REACH if clause.sentence[copula] in self.infinitives else len(clause.sentence)
         adjectives = (
             adjective
@@ -148,16 +156,16 @@ class AuxiliaryGrammar:
         return min(adjectives, key=lambda adjective: abs(adjective[0] - copula), default=None)
 
     def _is_copula(self, clause: Clause, position: int) -> bool:
-        """Tell whether a form of "be" is a copula and not the auxiliary of a future tense with an infinitive."""
+        """Tell whether a word is a copula; a future form of "be" with an infinitive is an auxiliary, not a copula."""
         word = clause.sentence[position]
         if word not in self.futures:
             return word in self.copulas
         return not any(self.infinitive.search(near) and near not in self.infinitives for near in clause.words)
 
     def _is_adjective(self, clause: Clause, position: int) -> bool:
-        """Tell whether a homograph of "am" and "alone" means "alone", as the first *sam* in *sam sam to napravio*.
+        """Tell whether a homonym of "am" and "alone" means "alone", like the first *sam* in *sam sam to napravio*.
 
-        The auxiliary is never the first word of its clause, and a clause has only one.
+        The auxiliary is never the first word of its clause, and a clause has only one auxiliary.
         """
         if position == clause.start:
             return True
@@ -168,7 +176,7 @@ class AuxiliaryGrammar:
         return self.predicates.has_other_subject(clause, verb, predicate, self.other_subjects)
 
     def _has_noun_subject(self, clause: Clause, position: int, participle: tuple[int, Gender]) -> bool:
-        """Tell whether the shared auxiliary has a noun at the start of the clause as subject: *sosed bi bil vesel*."""
+        """Tell whether the subject of the shared auxiliary is a noun at the clause's start: *sosed bi bil vesel*."""
         participle_position, gender = participle
         opening = clause.sentence[clause.start]
         if opening in self.demonstratives:
@@ -178,7 +186,7 @@ class AuxiliaryGrammar:
         return position == clause.start + 1 and self._is_noun(opening, gender)
 
     def _follows_noun(self, clause: Clause, position: int) -> bool:
-        """Tell whether the agreeing word has a noun at the start of the clause as subject: *dcera ráda čte*."""
+        """Tell whether the agreeing word follows its subject, a noun at the clause's start: *dcera ráda čte*."""
         gender = self.agreeing[clause.sentence[position]]
         return position == clause.start + 1 and self._is_noun(clause.sentence[clause.start], gender)
 

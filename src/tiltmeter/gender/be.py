@@ -1,4 +1,4 @@
-"""Belarusian: *я прыйшла*, *я б хацеў*, *я рада*, *я моцны*, *сама*."""
+"""The rules for Belarusian: *я прыйшла*, *я б хацеў*, *я рада*, *я моцны*, *сама*."""
 
 import re
 
@@ -99,11 +99,11 @@ GRAMMAR = PronounGrammar(
         мама маці бацька сын дачка"""
     ),
     not_subject_after=parse_words("чым як за ў у на"),
-    # Genitive plurals in -аў look like past verbs: шмат рэсурсаў, сваіх калегаў.
+    # After these words, a word in -аў is a noun in the genitive plural, not a past verb: шмат рэсурсаў, сваіх калегаў.
     noun_after=re.compile(
         "(?<!^)[аіыую]х$|^(?:шмат|многа|мала|больш|менш|колькі|некалькі|пяць|шэсць|сем|восем|дзевяць|дзесяць)$"
     ),
-    # Unstressed -о is spelt -а, so these neuter forms look feminine.
+    # Unstressed -о is spelt -а, so these neuter verb forms look like feminine forms.
     neuter=("лася", "хапіла", "хапала", "бракавала", "шанцавала"),
     infinitive_endings=("ць", "цца", "чы", "чыся", "ці"),
     oblique_endings=("аў", "оў", "яў", "ей", "эй", "ам", "ям", "ах", "ях", "ем", "ой", "ым", "ім", "ых", "іх", "га"),

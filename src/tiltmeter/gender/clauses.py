@@ -1,4 +1,4 @@
-"""Tools for the rules of all languages: normalisation, tokens, clauses, cues, endings, predicate adjectives."""
+"""Tools that the rules of all languages use: normalisation, tokens, clauses, cues, endings, predicate adjectives."""
 
 import re
 import unicodedata
@@ -13,18 +13,18 @@ MASCULINE: Gender = "masculine"
 FEMININE: Gender = "feminine"
 
 WordGender = Callable[[str], Gender | None]
-"""Maps a word form to the gender that its ending marks, or None."""
+"""A function that maps a word form to the gender that the word form marks, or to None."""
 
 NounTest = Callable[[str, Gender], bool]
-"""Tells whether a word form can be a noun of a gender."""
+"""A function that tells whether a word form can be a noun of a given gender."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
     """Words of a sentence that mark the speaker's gender.
 
-    `words` are normalised word forms (lower case, NFC), `rule` is the name of the rule that matched, `position` the
-    index of the word that marks the gender.
+    `words` are normalised word forms (lower case, NFC). `rule` is the name of the rule that found them. `position` is
+    the index of the word that marks the gender.
     """
 
     gender: Gender
@@ -55,12 +55,12 @@ _TOKEN = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*|\d+|[^\w\s]|_")
 
 
 def normalise_text(text: str) -> str:
-    """Normalise: lower case, NFC, no invisible characters or stress marks, one kind of apostrophe and hyphen.
+    """Return a text in lower case and NFC, without invisible characters and stress marks, with ASCII ' and -.
 
     >>> normalise_text("Ра\u0301да\u00ad, ob\u2019je\u030ct")
     "рада, ob'jět"
     """
-    # Apostrophes are also replaced before NFKC, which would turn U+00B4 into a space and an accent.
+    # Apostrophes are replaced before NFKC too, because NFKC turns U+00B4 into a space and an accent.
     text = unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS).lower()
     return unicodedata.normalize("NFC", _STRESS.sub("", text))
 
@@ -76,13 +76,13 @@ def tokenize(text: str) -> list[str]:
 
 
 def parse_words(text: str) -> frozenset[str]:
-    """Return the set of the words in a string; they are separated by whitespace."""
+    """Split a string at whitespace, and return the set of its words."""
     return frozenset(text.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The tokens of a sentence from `start` to before `end`."""
+    """A clause: the tokens of `sentence` from index `start` (included) to index `end` (not included)."""
 
     sentence: Sequence[str]
     start: int
@@ -90,7 +90,7 @@ class Clause:
 
     @property
     def positions(self) -> range:
-        """The indexes of the words in the sentence."""
+        """The indexes of the clause's words in the sentence."""
         return range(self.start, self.end)
 
     @property
@@ -103,20 +103,20 @@ class Clause:
         return not word_list.isdisjoint(self.words)
 
     def before(self, position: int) -> str:
-        """Return the preceding word, or an empty string at the start of the clause."""
+        """Return the word before index `position`, or an empty string at the start of the clause."""
         return self.sentence[position - 1] if position > self.start else ""
 
     def after(self, position: int) -> str:
-        """Return the following word, or an empty string at the end of the clause."""
+        """Return the word after index `position`, or an empty string at the end of the clause."""
         return self.sentence[position + 1] if position + 1 < self.end else ""
 
     def cue(self, rule: str, gender: Gender, position: int, *others: int) -> Cue:
-        """Build a cue whose gender is marked at `position`; `others` are the positions of its other words."""
+        """Build a cue whose gender is marked at index `position`; `others` are the indexes of the cue's other words."""
         return Cue(gender, tuple(self.sentence[index] for index in sorted((position, *others))), rule, position)
 
 
 def split_clauses(sentence: Sequence[str], openers: frozenset[str]) -> Iterator[Clause]:
-    """Split a sentence at punctuation marks and before words of `openers`.
+    """Split a sentence into clauses at punctuation marks and before words of `openers`.
 
     >>> tokens = tokenize("Vím, že prší a já jsem doma.")
     >>> [" ".join(clause.words) for clause in split_clauses(tokens, parse_words("a"))]
@@ -143,7 +143,11 @@ def build_ending_rule(
     feminine_words: frozenset[str] = frozenset(),
     exceptions: frozenset[str] = frozenset(),
 ) -> WordGender:
-    """Return a function from word to gender: by endings (regular expressions), lists of words, and exceptions."""
+    """Return a function that maps a word to its gender.
+
+    `masculine` and `feminine` are regular expressions for endings. Words in `masculine_words` and `feminine_words` have
+    this gender whatever their ending. Words in `exceptions` have no gender.
+    """
     masculine_ending, feminine_ending = re.compile(f"(?:{masculine})$"), re.compile(f"(?:{feminine})$")
 
     @lru_cache(maxsize=50_000)
@@ -169,7 +173,7 @@ def build_noun_rule(
     not_feminine: tuple[str, ...] = (),
     not_masculine: tuple[str, ...] = (),
 ) -> NounTest:
-    """Return a function that tells whether a word can be a noun of a gender, by its ending.
+    """Return a function that tells, from the ending of a word, whether the word can be a noun of a given gender.
 
     Feminine nouns end in one of `feminine` but not in one of `not_feminine`. Masculine nouns end in one of `masculine`
     or, if `vowels` are given, in a consonant, but not in one of `not_masculine`.
@@ -185,17 +189,18 @@ def build_noun_rule(
 
 
 def map_genders(masculine: str, feminine: str) -> dict[str, Gender]:
-    """Return the gender of each word of two strings, a masculine and a feminine one; words are separated by spaces."""
+    """Return a mapping from word to gender; `masculine` and `feminine` are strings of words separated by spaces."""
     return dict.fromkeys(masculine.split(), MASCULINE) | dict.fromkeys(feminine.split(), FEMININE)
 
 
 @dataclass(frozen=True)
 class PredicateAdjectives:
-    """A search for predicate adjectives, which excludes attributive ones (those that modify a noun).
+    """A search for predicate adjectives. Attributive adjectives, which modify a noun, are excluded.
 
-    `adjective` returns the gender of an adjective in the case of a predicate, and `noun` tells whether a word can be a
-    noun of this gender and case. An adjective before one of `function_words` is not attributive. A noun after one of
-    `with_complement` is its complement (*full of life*). `adverbs` are endings of adverbs.
+    `adjective` maps an adjective in the grammatical case of predicates to its gender. `noun` tells whether a word can
+    be a noun of a given gender in this case. An adjective before one of `function_words` is not attributive. Adjectives
+    in `with_complement` can have a noun as complement (*full of life*); they are not attributive either. `adverbs` are
+    endings of adverbs.
     """
 
     adjective: WordGender
@@ -207,7 +212,7 @@ class PredicateAdjectives:
     adverbs: tuple[str, ...] = ()
 
     def find(self, clause: Clause) -> Iterator[tuple[int, Gender]]:
-        """Yield the position and gender of every predicate adjective in a clause."""
+        """Yield the index and gender of every predicate adjective in a clause."""
         for position in clause.positions:
             word = clause.sentence[position]
             if self._is_function_word(word) or clause.before(position) in self.prepositions:
@@ -217,10 +222,10 @@ class PredicateAdjectives:
                 yield position, gender
 
     def find_next_to(self, clause: Clause, verb: int) -> tuple[int, Gender] | None:
-        """Return the position and gender of the predicate adjective next to the word at `verb`.
+        """Return the index and gender of the predicate adjective next to the verb at index `verb`, or None.
 
-        It is directly before the verb, or after it, possibly after function words, adverbs and prepositional phrases
-        of two words.
+        The adjective is directly before the verb, or it follows the verb. If it follows, function words, adverbs and
+        prepositional phrases of two words may be between the verb and the adjective.
         """
         for position in range(verb + 1, clause.end):
             word = clause.sentence[position]
@@ -233,17 +238,19 @@ class PredicateAdjectives:
         word, opening = clause.before(verb), clause.before(verb - 1)
         if word in self.function_words or not (gender := self.adjective(word)):
             return None
-        # "How tired I am": only a function word may precede the adjective, otherwise it is part of a noun phrase.
+        # "How tired I am": only a function word may precede the adjective. After any other word, the adjective is part
+        # of a noun phrase.
         alone = not opening or (opening in self.function_words and opening not in self.prepositions)
         return (verb - 1, gender) if alone else None
 
     def has_other_subject(
         self, clause: Clause, verb: int, predicate: tuple[int, Gender], other_subjects: frozenset[str]
     ) -> bool:
-        """Tell whether a conjunction separates the predicate from `verb` and the predicate has another subject.
+        """Tell whether a conjunction separates the predicate from the verb at index `verb`, and their subjects differ.
 
-        In *I am at home and my husband left*, the words between "and" and "left" contain one of `other_subjects`
-        ("my"), or start with a noun that agrees with the predicate.
+        `predicate` is the index and gender of the predicate. The subjects differ if the words between conjunction and
+        predicate contain one of `other_subjects`, or start with a noun that agrees with the predicate. In *I am at home
+        and my husband left*, the words between "and" and "left" contain "my".
         """
         position, gender = predicate
         between = range(min(verb, position) + 1, max(verb, position))
@@ -261,12 +268,12 @@ class PredicateAdjectives:
         return word in self.function_words or word in self.prepositions
 
     def _is_attributive(self, clause: Clause, position: int, gender: Gender) -> bool:
-        """Tell whether the adjective at `position` modifies a noun after it."""
+        """Tell whether the adjective at index `position` modifies a noun that follows the adjective."""
         following = clause.after(position)
         if not following or clause.sentence[position] in self.with_complement:
             return False
         if following in self.coordinators:
-            # "A strong and less brave man": a coordinated adjective may be followed by the noun.
+            # "A strong and less brave man": the noun may follow the second of two coordinated adjectives.
             second = position + 2
             if clause.after(second - 1) in self.function_words:
                 second += 1
@@ -275,5 +282,5 @@ class PredicateAdjectives:
             return False
         if self.noun(following, gender):
             return True
-        # "The only qualified doctor": a second adjective may be followed by the noun.
+        # "The only qualified doctor": the noun may follow a second adjective.
         return self.adjective(following) == gender and self._is_attributive(clause, position + 1, gender)

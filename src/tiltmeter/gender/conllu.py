@@ -1,7 +1,7 @@
-"""The speaker's gender from a dependency parse with Universal Dependencies features.
+"""Detection of the speaker's gender in a dependency parse with Universal Dependencies features.
 
-The gender is that of the head of a first-person word (the pronoun as subject, an auxiliary or a copula), or of another
-auxiliary of this head. The parse is a CoNLL-U file from any parser.
+The first-person words are the pronoun as subject, auxiliaries and copulas. The gender is marked on the head of such a
+word, or on another auxiliary of this head. The parse is a CoNLL-U file from any parser.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +36,7 @@ class ParsedWord:
 
     @property
     def gender(self) -> Gender | None:
-        """The gender of a singular word; the value "Fem,Neut" counts as feminine."""
+        """The gender of a singular word, or None; the feature value "Fem,Neut" counts as feminine."""
         if self.features.get("Number") == "Plur":
             return None
         values = self.features.get("Gender", "").split(",")
@@ -47,7 +47,7 @@ class ParsedWord:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """The words of a sentence and its text (the word forms, joined by spaces, if the file has no text)."""
+    """The words and the text of a sentence. If the file has no text, the text is the word forms joined by spaces."""
 
     words: tuple[ParsedWord, ...]
     text: str
@@ -89,7 +89,10 @@ def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: Literal[False
 @overload
 def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: Literal[True]) -> SpeakerGender: ...
 def find_conllu_gender(sentence: Sequence[ParsedWord], *, explain: bool = False) -> Gender | SpeakerGender | None:
-    """Return the speaker's gender in a parsed sentence, or None; with `explain`, also the word and the rule."""
+    """Return the speaker's gender in a parsed sentence, or None if no word marks the gender.
+
+    With `explain`, return a SpeakerGender, which also has the word and the rule.
+    """
     cues = _find_cues(sentence)
     word, rule = min(cues, key=lambda cue: cue[0].id, default=(None, None))
     if explain:
@@ -122,7 +125,8 @@ def _find_cues(sentence: Sequence[ParsedWord]) -> Iterator[tuple[ParsedWord, str
 def _is_first_person_subject(word: ParsedWord, head: ParsedWord, sentence: Sequence[ParsedWord]) -> bool:
     """Tell whether the word is an auxiliary or a subject pronoun in the first person."""
     if word.upos == "AUX":
-        # The Slovene conditional auxiliary has no person; it is first person if its clause has no other subject.
+        # The Slovene conditional auxiliary does not mark a person. It counts as first person unless its head has a
+        # subject that is not in the first person.
         if word.features.get("Mood") == "Cnd" and "Person" not in word.features:
             subjects = [other for other in sentence if other.head == head.id and other.relation.startswith("nsubj")]
             return all(subject.is_first_person for subject in subjects)
@@ -140,7 +144,7 @@ def _parse_word(line: str, location: str) -> ParsedWord | None:
     if len(columns) != _COLUMNS:
         raise DataError(f"{location}: {len(columns)} columns instead of {_COLUMNS} separated by tabs.")
     if "-" in columns[0] or "." in columns[0]:
-        return None  # a multiword token (its words follow) or an empty node
+        return None  # the line is an empty node, or a multiword token, whose words are on the next lines
     identifier, form, lemma, upos, _, features, head, relation = columns[:8]
     if not identifier.isdecimal() or not head.isdecimal():
         raise DataError(f"{location}: the id {identifier!r} and the head {head!r} must be numbers.")

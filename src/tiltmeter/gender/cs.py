@@ -1,4 +1,4 @@
-"""Czech: *přišla jsem*, *byl bych*, *já to věděl*, *nejsem unavený*, *ráda*, *sám*."""
+"""The rules for Czech: *přišla jsem*, *byl bych*, *já to věděl*, *nejsem unavený*, *ráda*, *sám*."""
 
 import re
 
@@ -18,7 +18,8 @@ FUNCTION_WORDS = parse_words(
     tím úplně už vám vás velmi více však vždy vždycky zase že"""
 )
 
-# -í (jarní, lepší) is the same for both genders. Short forms: unaven, vychována, schopen, zdráva.
+# Adjectives in -í (jarní, lepší) are not included, because they have one form for both genders. Short forms are
+# included: unaven, vychována, schopen, zdráva.
 ADJECTIVE = build_ending_rule(
     "ý|[^aeiouyáéíóúůýě](?:án|en)",
     "á|[áe]na",
@@ -34,7 +35,7 @@ ADJECTIVE = build_ending_rule(
     ),
 )
 
-# Neuter plurals in -í take adjectives in -á too: *obtížná rozhodnutí*.
+# Neuter nouns in -í count as feminine, because their adjectives in the plural end in -á too: *obtížná rozhodnutí*.
 CAN_BE_NOUN = build_noun_rule(
     feminine=("a", "ost", "yně", "ání", "ení", "utí"),
     masculine=("ce", "ista", "ga", "táta", "čí", "ní"),
@@ -44,7 +45,7 @@ CAN_BE_NOUN = build_noun_rule(
 
 GRAMMAR = AuxiliaryGrammar(
     auxiliaries=parse_words("jsem nejsem bych abych kdybych"),
-    # With the pronoun, the past tense may lack its auxiliary: *já to věděl*.
+    # With the pronoun *já*, the past tense may have no auxiliary (*já to věděl*), so *já* is treated as an auxiliary.
     shared_auxiliaries=parse_words("já"),
     copulas=parse_words("jsem nejsem"),
     futures=parse_words("budu nebudu"),

@@ -1,4 +1,7 @@
-"""The gender of the third-person pronouns in an English text, for translations from languages that do not mark it."""
+"""The gender of the third-person pronouns in an English text.
+
+It shows the gender that a translation adds to a text in a language whose pronouns do not mark gender.
+"""
 
 import re
 
@@ -19,7 +22,7 @@ _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 
 def find_english_gender(text: str) -> SpeakerGender:
-    """Return the gender of the third-person pronouns; None without pronouns, or with both genders ("he or she").
+    """Return the gender of the third-person pronouns; None if there are no pronouns, or both genders ("he or she").
 
     >>> find_english_gender("She's a pilot.")
     SpeakerGender(gender='feminine', cue=('she',), rule='pronoun')

@@ -1,4 +1,4 @@
-"""Croatian, and Serbian in Latin letters: *došla sam*, *bih rekao*, *nisam umorna*, *sama*."""
+"""The rules for Croatian, and for Serbian in Latin script: *došla sam*, *bih rekao*, *nisam umorna*, *sama*."""
 
 import re
 
@@ -44,7 +44,8 @@ ADJECTIVE = build_ending_rule(
     ),
 )
 
-# Words in -i count as masculine nouns, since a long adjective in -i is followed by a noun: *javni govornik*.
+# Words in -i count as masculine nouns too, because a noun follows a long adjective in -i: *javni govornik*. So an
+# adjective before such a word is attributive.
 CAN_BE_NOUN = build_noun_rule(
     feminine=("a", "ost"),
     masculine=("vođa", "ista", "kolega", "tata", "sudija"),
@@ -82,7 +83,7 @@ GRAMMAR = AuxiliaryGrammar(
     openers=parse_words(
         """da jer kad kada ako koji koja koje kojeg kojoj kojem kojima što dok iako gdje gde kako čim ali nego pa"""
     ),
-    # Masculine *sam* (alone) is a homograph of the auxiliary *sam* (am).
+    # Masculine *sam* ("alone") is spelt like the auxiliary *sam* ("am").
     agreeing=map_genders("sam", "sama"),
     pronouns=parse_words("ja"),
     other_subjects=parse_words(

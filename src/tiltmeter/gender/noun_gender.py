@@ -1,11 +1,12 @@
-"""The grammatical gender of a noun for a person in a translation, by the rules in `nouns/<language>.toml`.
+"""Detection of the grammatical gender of nouns for persons in translations. The rules are in `nouns/<language>.toml`.
 
-A rule file has up to three tables, each with lists of words by gender. A `*` matches any letters.
+A rule file has up to three tables. Each table maps a gender to a list of words. A `*` matches any letters.
 
-    nouns         forms that always have this gender: German `*in`, Spanish `alguien` (neutral)
-    determiners   articles and similar words; the nearest one within `reach` words before the noun decides. Those under
-                  `either` (French `l'`) belong to the noun but do not mark a gender.
-    endings       forms that decide if no determiner does
+    nouns         word forms that always have this gender: German `*in`, Spanish `alguien` (neutral)
+    determiners   articles and similar words. The determiner that is nearest to the noun, at most `reach` words before
+                  it, marks the gender. Determiners under `either` (French `l'`) do not mark a gender; if one is the
+                  nearest, the table `endings` is used.
+    endings       word forms that mark the gender if no determiner does
 
 `[[together]]` lists determiners and nouns that mark a gender only together: German `der` with `Angestellten` is
 feminine. `of` lists words between a noun and its complement: in *la empresa de mudanzas* the gender is that of
@@ -29,12 +30,14 @@ from typing import Any
 
 from tiltmeter.errors import UsageError
 
-# The order in which rules are tried: feminine first, since feminine forms are often masculine ones with a suffix.
+# The order in which genders are tried. Feminine is first, because many feminine forms are a masculine form with a
+# suffix.
 GENDERS = ("feminine", "masculine", "neutral")
-# A determiner is directly before its noun, or before one adjective.
+# The default of `reach`: a determiner is directly before its noun, or one adjective is between them.
 _REACH = 2
 
-# Why languages have no rules; for those not listed, there were no translations to test rules on.
+# The reason why a language has no rules. Languages that are not listed here have no rules because there were no
+# translations to test rules on.
 _UNSUPPORTED = {
     language: f"in {name} a masculine noun is the usual word for a woman too, and other words show her gender"
     for language, name in (("ru", "Russian"), ("uk", "Ukrainian"))
@@ -53,7 +56,7 @@ class NounGender:
 
 @dataclass(frozen=True, slots=True)
 class NounRules:
-    """The rules of a language; the fields are described at the top of this module."""
+    """The rules of a language; the docstring of this module describes the fields."""
 
     nouns: _Patterns
     determiners: _Patterns
@@ -101,7 +104,7 @@ def list_noun_languages() -> tuple[str, ...]:
 
 @cache
 def load_noun_rules(language: str) -> NounRules:
-    """Load the rules of a language; a UsageError if there are none."""
+    """Load the rules of a language; raise a UsageError if the language has no rules."""
     if language not in list_noun_languages():
         why = _UNSUPPORTED.get(language, "there are no rules that were tested on translations")
         supported = ", ".join(list_noun_languages())

@@ -1,4 +1,4 @@
-"""Polish: past verbs mark person and gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
+"""The rules for Polish. Past verbs mark person and gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,21 +15,21 @@ from tiltmeter.gender.clauses import (
     split_clauses,
 )
 
-# Past tense and conditional with personal endings, and "should", which has the same endings.
+# First-person verbs in the past tense and the conditional, and forms of "should", which have the same endings.
 PAST = build_ending_rule(
     "łem|łbym",
     "łam|łabym",
     masculine_words=parse_words("powinienem winienem powinienbym"),
     feminine_words=parse_words("powinnam winnam powinnabym"),
     exceptions=parse_words(
-        # instrumentals of nouns in -ł and -ło
+        # nouns in -ł and -ło in the instrumental
         """stołem zespołem kościołem żywiołem aniołem wołem artykułem tytułem szczegółem ogółem mułem tyłem pyłem
         węzłem pomysłem umysłem przemysłem zmysłem materiałem kapitałem kanałem generałem oryginałem potencjałem
         szałem zapałem kawałem upałem sygnałem działem udziałem podziałem rozdziałem wydziałem przedziałem ciałem
         dziełem krzesłem hasłem źródłem światłem masłem mydłem szkłem tłem złem kołem czołem dołem gardłem skrzydłem
         pudłem rzemiosłem popiołem diabłem osłem orłem kotłem ideałem strzałem finałem rytuałem wałem protokołem
         kryształem dzięciołem zawałem"""
-        # presents in -łam
+        # present-tense verbs in -łam
         """ działam oddziałam wysyłam przesyłam posyłam nasyłam odsyłam zsyłam dosyłam rozsyłam wołam zwołam powołam
         odwołam przywołam wywołam pałam kłam złam załam"""
     ),
@@ -85,12 +85,12 @@ PREDICATES = PredicateAdjectives(
 )
 
 COPULAS = parse_words("jestem będę bywam")
-FEELING = parse_words("czuję poczuję")  # only with "się"
+FEELING = parse_words("czuję poczuję")  # these verbs count only with "się"
 FIRST_PERSON = re.compile("ę$|[aei]m$")
 
 AGREEING = map_genders("sam", "sama")
 
-# "The same", "than I myself", "in myself": the agreeing word is not the subject.
+# After these words, an agreeing word is not the subject: "the same", "than I myself", "in myself".
 NOT_SUBJECT_AFTER = parse_words("ten ta taki taka tym tej siebie sobie sobą niż jak jako")
 
 OTHER_SUBJECTS = parse_words(
@@ -132,7 +132,7 @@ class PolishGrammar:
 
     @staticmethod
     def _find_participle(clause: Clause, auxiliary: int) -> tuple[int, Gender] | None:
-        """Return the position and gender of the participle nearest to the word at `auxiliary`."""
+        """Return the index and gender of the participle that is nearest to the word at index `auxiliary`."""
         participles = [(index, gender) for index in clause.positions if (gender := PARTICIPLE(clause.sentence[index]))]
         return min(participles, key=lambda participle: abs(participle[0] - auxiliary), default=None)
 

@@ -13,19 +13,20 @@ from tiltmeter.gender.clauses import Clause, Cue, Gender, PredicateAdjectives, W
 
 _I = "я"
 
-# Penalties, in words of distance, for choosing the verb of я: for a verb before я, since the verb mostly follows its
-# subject, and for a past form that is also a noun, as in *я правила нарушил* ("I broke the rules"). On the translations
-# that GEST's authors released, 2 to 50 and 0 to 50 give the same genders.
+# The verb of я is the nearest past verb in words, after these penalties are added to the distance. A verb before я has
+# the first penalty, because a verb usually follows its subject. A past form that is also a noun has the second penalty:
+# in *я правила нарушил* ("I broke the rules"), *правила* is a noun. On the translations that GEST's authors released,
+# values from 2 to 50 (first penalty) and 0 to 50 (second penalty) give the same genders.
 _BEFORE = 5
 _AMBIGUOUS = 20
 
 
 @dataclass(frozen=True)
 class PronounGrammar:
-    """The rules of one language; words are normalised (see `normalise_text`)."""
+    """The rules of one language. All words are in the form that `normalise_text` returns."""
 
     past: WordGender
-    """The gender of a singular past verb."""
+    """A function that maps a singular past verb to its gender."""
 
     predicates: PredicateAdjectives
     """The search for predicate adjectives in the nominative."""
@@ -37,7 +38,7 @@ class PronounGrammar:
     """Particles and adverbs that may precede the verb at the start of a clause."""
 
     objects: frozenset[str]
-    """Forms of "me": in a clause with one and without я, the past verb has another subject."""
+    """Forms of "me". In a clause with such a form and without я, the past verb has another subject."""
 
     other_subjects: frozenset[str]
     """Words that show that the subject of the clause is not the speaker."""
@@ -47,7 +48,7 @@ class PronounGrammar:
 
     infinitive_endings: tuple[str, ...]
     oblique_endings: tuple[str, ...]
-    """Endings that exclude a noun in the nominative singular."""
+    """Endings that a noun in the nominative singular cannot have."""
 
     openers: frozenset[str] = frozenset()
     """Words that start a new clause even without a comma before them."""
@@ -82,10 +83,10 @@ class PronounGrammar:
                 excluded = clause.before(position) in self.not_subject_after
                 if sentence[position] == _I:
                     if excluded and position == clause.end - 1:
-                        continue  # "than I", but not "than I thought"
+                        continue  # this я is not a subject ("than I"); a later verb makes it one ("than I thought")
                     cue = self._find_subject_cue(clause, position)
                     if cue is None and position == clause.end - 1 and index + 2 < len(all_clauses):
-                        # "I, as always, was late": the predicate follows a parenthesis.
+                        # "I, as always, was late": the predicate is in the clause after the parenthesis.
                         cue = self._find_subject_cue(all_clauses[index + 2], position)
                 else:
                     cue = None if excluded else self._find_other_cue(clause, position)
@@ -93,7 +94,7 @@ class PronounGrammar:
                     yield cue
 
     def _find_subject_cue(self, clause: Clause, pronoun: int) -> Cue | None:
-        """Return the past verb, or else the predicate adjective, of the я at index `pronoun`."""
+        """Return the cue of the я at index `pronoun`: its past verb or, if there is no such verb, its adjective."""
         best: tuple[int, int, Gender] | None = None
         for position in clause.positions:
             gender = self._get_past_gender(clause, position, pronoun)
@@ -105,7 +106,7 @@ class PronounGrammar:
                 best = cost, position, gender
         if best:
             return clause.cue("past tense", best[2], best[1], pronoun)
-        # After a parenthesis, the adjective is searched from the start of the clause.
+        # If я is in an earlier clause (before a parenthesis), the search for the adjective starts at the first word.
         adjective = self.predicates.find_next_to(clause, pronoun if pronoun in clause.positions else clause.start - 1)
         return clause.cue("predicate adjective", adjective[1], adjective[0], pronoun) if adjective else None
 
@@ -117,13 +118,13 @@ class PronounGrammar:
             return None
         between = clause.sentence[pronoun + 1 : position]
         if word in self.ambiguous and any(self.first_person.search(near) for near in between):
-            return None  # "I do my дела": the verb is the present form before it
+            return None  # "I do my дела": the verb is the present form "do", and дела is a noun
         if self.predicates.has_other_subject(clause, pronoun, (position, gender), self.other_subjects):
             return None
         return gender
 
     def _find_dropped_subject(self, clause: Clause) -> Cue | None:
-        """Return the past verb at the start of a clause without a subject."""
+        """Return the cue of a clause without a subject: the past verb at the start of the clause."""
         opening = (index for index in clause.positions if not self._is_light_word(clause.sentence[index]))
         position = next(opening, clause.start)
         verb = clause.sentence[position]
@@ -134,7 +135,7 @@ class PronounGrammar:
             return None
         after = position
         if verb in self.predicates.function_words:
-            # "Was" alone is existential; with an adjective it describes the speaker: *была рада*.
+            # "Was" alone means "there was". With an adjective, it describes the speaker: *была рада*.
             adjective = self.predicates.find_next_to(clause, position)
             if adjective is None:
                 return None
@@ -144,7 +145,10 @@ class PronounGrammar:
         return clause.cue("past tense without subject", gender, position)
 
     def _has_subject(self, clause: Clause, after: int, gender: Gender) -> bool:
-        """Tell whether an agreeing noun follows, outside of prepositional phrases and objects of an infinitive."""
+        """Tell whether a noun of this gender follows the word at index `after`.
+
+        Nouns in prepositional phrases and objects of an infinitive do not count.
+        """
         prepositions = self.predicates.prepositions
         for position in range(after + 1, clause.end):
             word = clause.sentence[position]
@@ -158,7 +162,7 @@ class PronounGrammar:
         return False
 
     def _find_other_cue(self, clause: Clause, position: int) -> Cue | None:
-        """Return the agreeing word, or the adjective of a copula, in a clause about the speaker."""
+        """Return the cue of the agreeing word or copula at index `position`, if the clause is about the speaker."""
         word = clause.sentence[position]
         if word not in self.agreeing and word not in self.copulas:
             return None
@@ -175,7 +179,7 @@ class PronounGrammar:
         return None
 
     def _is_numeral(self, clause: Clause, position: int) -> bool:
-        """Tell whether "one" is a numeral before a noun, or part of "one and the same"."""
+        """Tell whether "one" at index `position` is a numeral before a noun, or part of "one and the same"."""
         following = clause.sentence[position + 1 : min(position + 3, clause.end)]
         if "той" in following or "тот" in following:
             return True

@@ -1,4 +1,4 @@
-"""Slovak: *prišla som*, *bol by som*, *nie som unavený*, *rada*, *sám*."""
+"""The rules for Slovak: *prišla som*, *bol by som*, *nie som unavený*, *rada*, *sám*."""
 
 import re
 
@@ -20,7 +20,8 @@ FUNCTION_WORDS = parse_words(
 _LONG = "(?:[áéíóúýôĺŕ]|i[aeu])"
 _CONSONANTS = "[^aeiouyáéíóúýäô]"
 
-# After a long syllable the ending is short (krásny, krásna); comparatives and participles show gender too.
+# After a long syllable, the ending of an adjective is short (krásny, krásna). Comparatives and participles mark the
+# gender too.
 ADJECTIVE = build_ending_rule(
     rf"ý|{_LONG}{_CONSONANTS}*[nlrvtmpbd]y|(?:[uú]|ia)ci|ší",
     rf"(?<!i)á|{_LONG}{_CONSONANTS}*[nlrvmpb]a|(?:[uú]|ia)ca|šia",

@@ -1,4 +1,4 @@
-"""Slovene: *prišla sem*, *bom delal*, *rad bi šel*, *nisem utrujena*, *sam*."""
+"""The rules for Slovene: *prišla sem*, *bom delal*, *rad bi šel*, *nisem utrujena*, *sam*."""
 
 import re
 
@@ -84,7 +84,7 @@ GRAMMAR = AuxiliaryGrammar(
     other_persons=re.compile("(?<!na)(?<!va)(?<!^)š$"),
     demonstratives=parse_words("to"),
     demonstratives_with=parse_words("bil bila"),
-    # Forms of "me", and "who": the clause has another subject.
+    # Forms of "me" and "who" show that the clause has another subject than the speaker.
     not_shared=parse_words("me mene mi meni mano menoj ki"),
     not_subject_after=parse_words("kot sebe sebi seboj sabo"),
 )

@@ -1,4 +1,4 @@
-"""Serbian in either script: Cyrillic is transliterated to Latin, then the Croatian rules (`hr`) apply."""
+"""The rules for Serbian. Cyrillic text is transliterated to Latin script, then the Croatian rules (`hr`) apply."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ _DIGRAPHS = str.maketrans({"љ": "lj", "њ": "nj", "џ": "dž"})
 
 
 def transliterate_to_latin(text: str) -> str:
-    """Transliterate lower-case Serbian to Latin script.
+    """Transliterate lower-case Serbian text to Latin script.
 
     >>> transliterate_to_latin("љубав")
     'ljubav'
@@ -19,10 +19,10 @@ def transliterate_to_latin(text: str) -> str:
 
 
 class SerbianGrammar:
-    """The Croatian rules, applied to transliterated words; the endings are the same."""
+    """The Croatian rules, applied to words in Latin script; Serbian and Croatian have the same endings."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Yield the cues of a sentence, with words in Latin script."""
+        """Yield the cues of a sentence; the words of the cues are in Latin script."""
         return hr.GRAMMAR.find_cues([transliterate_to_latin(token) for token in sentence])
 
 

@@ -1,4 +1,4 @@
-"""The speaker's gender from a Stanza parse instead of the rules; needs the extra `tiltmeter[stanza]`."""
+"""Detection of the speaker's gender with the parser Stanza instead of rules; needs the extra `tiltmeter[stanza]`."""
 
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ from tiltmeter.gender.sr import transliterate_to_latin
 
 
 class StanzaGenderFinder:
-    """A detector of the speaker's gender that parses texts with Stanza, which downloads its models on first use."""
+    """A detector of the speaker's gender that parses texts with Stanza. Stanza downloads its models on first use."""
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
@@ -28,9 +28,9 @@ class StanzaGenderFinder:
         self._pipeline = stanza.Pipeline(language, processors="tokenize,pos,lemma,depparse", verbose=False)
 
     def find_speaker_gender(self, text: str) -> SpeakerGender:
-        """Return the speaker's gender in the first sentence of `text` that marks it."""
+        """Return the speaker's gender in the first sentence of `text` that marks a gender."""
         if self.language == "sr":
-            text = transliterate_to_latin(normalise_text(text))  # the model's treebank is in Latin script
+            text = transliterate_to_latin(normalise_text(text))  # the model was trained on texts in Latin script
         for sentence in self._pipeline(text).sentences:
             speaker = find_conllu_gender([_convert_word(word) for word in sentence.words], explain=True)
             if speaker.gender:

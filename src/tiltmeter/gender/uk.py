@@ -1,4 +1,4 @@
-"""Ukrainian: *я прийшла*, *я б хотів*, *я рада*, *я сильний*, *один*."""
+"""The rules for Ukrainian: *я прийшла*, *я б хотів*, *я рада*, *я сильний*, *один*."""
 
 import re
 
@@ -27,7 +27,7 @@ LIGHT_WORDS = parse_words(
     учора сьогодні якось взимку влітку восени навесні нарешті дуже тільки навіть"""
 )
 
-# Masculine past forms in -ів, which is otherwise a genitive plural ending of nouns: друзів, років.
+# Masculine past forms in -ів. They are listed, because most words in -ів are nouns in the genitive plural: друзів.
 _IV = (
     "(?:хот|сид|ненавид|завид|розум|терп|вол|лет|хвор|волод|жал|шал|сум|рад|багат|червон|гор|гляд|верт|міцн|кип|тремт|"
     "слаб|худн|(?:^|з|у|в|зу)м|відпов|см)ів"

@@ -1,4 +1,4 @@
-"""Restore a lost BLANK in a translated context, using the translations of the filled contexts."""
+"""Restore a lost BLANK in a translated context. The translations of the filled contexts show its position."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,12 +7,13 @@ from itertools import combinations
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.translators.word_alignment import AlignedPair
 
-# Takes a source sentence, its translation and a source word. Returns the start and end of the translated word in the
-# translation, in characters, or None.
+# A function that takes a source sentence, its translation and a source word. It returns the start and end (indexes of
+# characters) of the translated word in the translation, or None.
 Locate = Callable[[str, str, str], tuple[int, int] | None]
 
-# The most words that a blank may stand for. If two translations differ in more, they differ not only at the blank.
-_MOST_WORDS = 3
+# Maximum number of words that a blank may replace. If two translations differ in more words, they differ not only at
+# the blank.
+_MAX_WORDS = 3
 _TOKENS = re.compile(r"\w+(?:['’]\w+)*|\s+|[^\w\s]")
 
 
@@ -24,18 +25,18 @@ def restore_blank(
     wanted: int,
     locate: Locate = lambda *_: None,
 ) -> str | None:
-    """Return the translated context with BLANK, or None if its position cannot be found.
+    """Return the translated context with BLANK, or None if the position of BLANK cannot be found.
 
-    All mappings have the field of a candidate word as key. `source` has the English contexts with the word filled in,
-    `filled` their translations, `words` the English words, and `alone` their translations without a context. `wanted`
-    is the number of blanks.
+    The keys of all mappings are the fields of candidate words. `source` has the source contexts with the word filled
+    in, and `filled` has their translations. `words` has the source words, and `alone` has their translations without a
+    context. `wanted` is the number of blanks in the context.
 
     >>> filled = {"a": "El cocinero era paciente hoy.", "b": "El cocinero era brusco hoy."}
     >>> restore_blank({}, {}, filled, {}, 1)
     'El cocinero era BLANK hoy.'
     """
     candidates = [_restore_by_word(filled[field], word, wanted) for field, word in alone.items() if field in filled]
-    if wanted == 1:  # the other two methods find only one position
+    if wanted == 1:  # the methods by difference and by position find only one blank
         by_difference = [_restore_by_difference(one, other) for one, other in combinations(filled.values(), 2)]
         candidates = by_difference + candidates
         candidates += [
@@ -47,7 +48,10 @@ def restore_blank(
 
 
 def build_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str]]) -> Locate:
-    """Return a function that locates translated words by word alignment; `aligned` and `pairs` have the same order."""
+    """Return a function that locates translated words by word alignment.
+
+    `pairs` are sentences with their translations. `aligned` has the alignment of each pair, in the order of `pairs`.
+    """
     by_pair = dict(zip(pairs, aligned, strict=True))
 
     def locate(source: str, translation: str, word: str) -> tuple[int, int] | None:
@@ -58,7 +62,7 @@ def build_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str
         start, end = matches[0].span()
         inside = {number for number, token in enumerate(pair.source) if start <= token.start < end}
         linked = pair.linked(inside, both=True) or pair.linked(inside, both=False)
-        if not linked or max(linked) - min(linked) >= _MOST_WORDS:
+        if not linked or max(linked) - min(linked) >= _MAX_WORDS:
             return None
         return pair.target[min(linked)].start, pair.target[max(linked)].end
 
@@ -66,7 +70,7 @@ def build_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str
 
 
 def _restore_by_difference(one: str, other: str) -> str | None:
-    """Put BLANK where two translations differ, if the difference is short."""
+    """Replace the words in which two translations differ by BLANK; return None if they differ in too many words."""
     left, right = _TOKENS.findall(one), _TOKENS.findall(other)
     start = 0
     while start < min(len(left), len(right)) and left[start] == right[start]:
@@ -75,13 +79,13 @@ def _restore_by_difference(one: str, other: str) -> str | None:
     while end < min(len(left), len(right)) - start and left[-1 - end] == right[-1 - end]:
         end += 1
     middles = ["".join(tokens[start : len(tokens) - end]) for tokens in (left, right)]
-    if not start + end or any(not 0 < len(re.findall(r"\w+", middle)) <= _MOST_WORDS for middle in middles):
+    if not start + end or any(not 0 < len(re.findall(r"\w+", middle)) <= _MAX_WORDS for middle in middles):
         return None
     return "".join(left[:start]) + BLANK + "".join(left[len(left) - end :])
 
 
 def _restore_by_word(sentence: str, word: str, wanted: int) -> str | None:
-    """Put BLANK where the word's own translation occurs in the sentence."""
+    """Replace `word` by BLANK in the sentence; return None unless the word occurs exactly `wanted` times."""
     pattern = rf"(?<!\w){re.escape(word.strip('.'))}(?!\w)" if word.strip(". ") else r"(?!)"
     text, count = re.subn(pattern, BLANK, sentence, flags=re.IGNORECASE)
     return text if count == wanted else None

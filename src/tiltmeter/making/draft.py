@@ -1,4 +1,4 @@
-"""A draft: the translations of an item before review; and the findings of repair steps about it."""
+"""Drafts (the translations of an item before the review), and the findings of repair steps about drafts."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,16 +8,17 @@ from typing import Literal, Protocol, TypeVar
 from tiltmeter.forms import TextType, get_form
 from tiltmeter.forms.blank import fill_blank
 
-# changed: a safe change, applied; proposed: a likely change, for a reviewer to confirm; open: no proposal.
+# changed: a safe change, which is applied. proposed: a likely change, which a reviewer must confirm. open: a problem
+# without a proposal.
 FindingKind = Literal["changed", "proposed", "open"]
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The source texts of an item and their current translations, with the fields of `Form.translatable` as keys.
+    """The source texts of an item (`source`) and their current translations (`texts`).
 
-    For candidate words, `filled` has the translation of the context with the word filled in, and `alone` the
-    translation of the word without a context; the keys are the fields of the words.
+    The keys are the fields of `Form.translatable`. For each field of a candidate word, `filled` has the translation of
+    the context with the word filled in, and `alone` has the translation of the word without a context.
     """
 
     item: str
@@ -45,21 +46,22 @@ class Draft:
         return fields[0] if fields else None
 
     def fill_source(self, word: str) -> str:
-        """Return the source context with the source text of the field `word` filled in."""
+        """Return the source context with a source word filled in; `word` is the field of the word."""
         context = self.get_single_field("context")
         return fill_blank(self.source[context], self.source[word]) if context is not None else self.source[word]
 
     def with_text(self, field: str, text: str) -> "Draft":
-        """Return a copy with another translation of one field."""
+        """Return a copy of the draft in which `text` is the translation of the field."""
         return replace(self, texts={**self.texts, field: text})
 
 
 @dataclass(frozen=True, slots=True)
 class RepairFinding:
-    """A change or a problem that a repair step found in one text, with proposals, best first.
+    """A change or a problem that a repair step found in one text. The best proposal comes first.
 
-    The first proposal of a `changed` finding is the new text; an `open` finding has no proposals. `rule` names the
-    repair step or the rule of the language; `reason` is a sentence for the reviewer.
+    The first proposal of a `changed` finding is the new text. An `open` finding has no proposals. `rule` is the name of
+    the repair step or of the language's rule. `reason` is a sentence for the reviewer. `before` is the text in which
+    the step found the problem.
     """
 
     item: str
@@ -72,12 +74,12 @@ class RepairFinding:
 
     @property
     def after(self) -> str:
-        """The new text of a `changed` finding; otherwise the text as it was."""
+        """The new text of a `changed` finding; for other findings, the unchanged text."""
         return self.proposals[0] if self.kind == "changed" else self.before
 
 
 def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
-    """Return the draft with the `changed` findings applied in order; proposals are not applied.
+    """Return the draft with all `changed` findings applied, in order. Findings of other kinds are not applied.
 
     >>> draft = Draft("a", "association", "en", "de", {}, {"context": "Er war BLANK ."})
     >>> change = RepairFinding("a", "context", "spaces", "changed", "…", "Er war BLANK .", ("Er war BLANK.",))
@@ -91,7 +93,7 @@ def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
 
 
 def count_findings(findings: Iterable[RepairFinding]) -> Counter[tuple[str, FindingKind]]:
-    """Count findings by rule and kind."""
+    """Return the number of findings for each rule and kind."""
     return Counter((finding.rule, finding.kind) for finding in findings)
 
 

@@ -1,4 +1,4 @@
-"""Item makers: they list the texts of a source item to translate, and build the new item from the translations."""
+"""Item makers. They list the texts of a source item that must be translated, and build the new item from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from tiltmeter.forms.gest import get_stereotype_fields
 from tiltmeter.making.project_store import TextRole
 
 GENDERED_PAIRS = "gendered-pairs"
-# The `system` of projects whose items people write.
+# The value of the setting `system` in projects whose items people write.
 WRITTEN = "written"
-# The field of the translation that people write with a GEST sentence.
+# The name of the field for the translation that people write for a GEST sentence.
 TRANSLATION = "translation"
 NOT_TRANSLATED = "the translation is missing"
-# English prompts that make a translation system choose a gender; {} is replaced by the sentence.
+# English prompts that make a translation system choose a gender. The sentence replaces {}.
 PROMPTS = {"masculine": 'He said: "{}"', "feminine": 'She said: "{}"'}
 
 
 @dataclass(frozen=True, slots=True)
 class TextToTranslate:
-    """A text to translate, the role and field of its translation, and whether it has a BLANK to keep."""
+    """A text to translate, and the role and field of its translation; `has_blank` tells whether it contains BLANK."""
 
     role: TextRole
     field: str
@@ -46,21 +46,21 @@ class ItemMaker(Protocol):
         """The form of the new items."""
 
     def wanted(self, item: Item) -> list[TextToTranslate]:
-        """Return the texts to translate."""
+        """Return the texts of a source item that must be translated."""
 
     def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
-        """Return the item in the new language, or the reason why it cannot be built."""
+        """Return the item in the new language, or the reason why the item cannot be built."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslatedItemMaker:
-    """Translates the translatable texts of an item, and candidate words both alone and inside the filled context."""
+    """Makes an item from its translated texts. If `with_filled`, candidate words are also translated in the context."""
 
     form: Form[Any]
     with_filled: bool = True
 
     def wanted(self, item: Item) -> list[TextToTranslate]:
-        """Return the translatable texts, and the context with each candidate word filled in."""
+        """Return the translatable texts and, if `with_filled`, the context with each candidate word filled in."""
         texts = self.form.translatable(item)
         kinds = {field: self.form.text_kind(field) for field in texts}
         words = [field for field in texts if kinds[field] == "word"]
@@ -74,7 +74,7 @@ class TranslatedItemMaker:
         return wanted
 
     def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
-        """Return the item with its texts replaced, or a rejection if a translation is missing."""
+        """Return the item with its texts replaced by translations, or a rejection if a translation is missing."""
         missing = [field for field in self.form.translatable(item) if field not in texts]
         if missing:
             return ItemRejection(f"{NOT_TRANSLATED}: {', '.join(missing)}")
@@ -84,14 +84,14 @@ class TranslatedItemMaker:
 
 @dataclass(frozen=True, slots=True)
 class WrittenItemMaker:
-    """Builds items that people wrote. GEST sentences have a translation, which is checked for a gender."""
+    """Makes items from texts that people wrote. GEST sentences also have a translation that must show a gender."""
 
     form: Form[Any]
 
     def wanted(self, item: Item) -> list[TextToTranslate]:
-        """Return the texts as they were written."""
+        """Return the texts that people wrote; a GEST sentence also gets an empty translation."""
         texts = dict(self.form.texts(item))
-        if not texts.keys() <= set(self.form.keys):  # some nested texts are derived from others
+        if not texts.keys() <= set(self.form.keys):  # some nested texts are derived from other texts
             texts = self.form.translatable(item)
         if self.form.name == "gest":
             texts[TRANSLATION] = ""
@@ -106,7 +106,7 @@ class WrittenItemMaker:
 
 @dataclass(frozen=True, slots=True)
 class GenderedPairMaker:
-    """Translates a GEST sentence alone and as said by a man and by a woman, and builds a gendered pair."""
+    """Makes a gendered pair from three translations of a GEST sentence: alone, said by a man, and said by a woman."""
 
     prompts: Mapping[str, str]
     translator: str
@@ -117,7 +117,7 @@ class GenderedPairMaker:
         return get_form(GENDERED_PAIRS)
 
     def wanted(self, item: Item) -> list[TextToTranslate]:
-        """Return the sentence, and the sentence in the two prompts."""
+        """Return the sentence alone, and the sentence in each of the two prompts."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
         prompted = [
             TextToTranslate("text", gender, prompt.replace("{}", sentence)) for gender, prompt in self.prompts.items()
@@ -125,7 +125,7 @@ class GenderedPairMaker:
         return [TextToTranslate("text", "sentence", sentence), *prompted]
 
     def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
-        """Return the pair, or the reason why the filters of GEST's authors reject it."""
+        """Return the pair, or the reason why the filters of GEST's authors reject the pair."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
         stereotype: int = item.stereotype  # type: ignore[attr-defined]
         own = get_stereotype_fields(item)  # type: ignore[arg-type]

@@ -16,9 +16,9 @@ _NO_DERIVATIVES: Final = re.compile(r"\bCC-BY(?:-NC)?-ND\b")
 def find_publishing_licence(source: str, wanted: str = "", *, is_written: bool = False) -> str:
     """Return the licence for items that are derived from a source whose licence statement is `source`.
 
-    `wanted` is the publisher's choice; if it is empty, the licence of the source is used. Raise a UsageError if the
-    source does not allow the choice, or if neither is known. With `is_written`, people wrote the items and there is no
-    source.
+    `wanted` is the licence that the publisher wants; if it is empty, the licence of the source is used. Raise a
+    UsageError if the source does not allow the wanted licence, or if both licences are unknown. `is_written` means that
+    people wrote the items, so that there is no source.
 
     >>> find_publishing_licence("not stated in the repository; derived from StereoSet, which is CC-BY-SA-4.0")
     'CC-BY-SA-4.0'
@@ -60,5 +60,5 @@ def find_publishing_licence(source: str, wanted: str = "", *, is_written: bool =
 
 
 def _normalise_licence(licence: str) -> str:
-    """Return a licence name in capitals with hyphens, like SPDX identifiers."""
+    """Return the name of a licence in capitals and with hyphens instead of spaces, like SPDX identifiers."""
     return re.sub(r"(?<=\w)[ _-]+(?=\w)", "-", licence.strip()).upper()

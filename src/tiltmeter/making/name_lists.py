@@ -1,6 +1,7 @@
-"""Replace pronouns by given names (Steinborn et al. 2022, section 3.1), since some languages have no gendered pronouns.
+"""Replace pronouns by given names (Steinborn et al. 2022, section 3.1).
 
-The lists of names are in `forms/names`, one file per language.
+Names show the gender also in languages without gendered pronouns. The lists of names are in `forms/names`, one file for
+each language.
 """
 
 import re
@@ -15,7 +16,7 @@ RULE = "names"
 
 
 def require_name_list(language: str) -> NameList:
-    """Return the list of names of a language; raise a UsageError if there is none."""
+    """Return the list of names of a language; raise a UsageError if the language has no list."""
     names = load_name_list(language)
     if names is None:
         raise UsageError(f"There is no list of names for {language!r}; add `forms/names/{language}.toml`.")
@@ -23,9 +24,9 @@ def require_name_list(language: str) -> NameList:
 
 
 def replace_pronouns(one: str, other: str, index: int, language: str = "en") -> tuple[str, str] | None:
-    """Return two sentences with their first different pronoun replaced by a name; None if they differ in other words.
+    """Replace the first pronoun in which two sentences differ by names; return None if other words differ too.
 
-    `index` selects the names from the lists. Later pronouns stay and refer to the name.
+    `index` selects the two names from the lists. Later pronouns are kept and refer to the name.
 
     >>> replace_pronouns("He forgot his keys.", "She forgot her keys.", 0)
     ('John forgot his keys.', 'Mary forgot her keys.')
@@ -52,7 +53,10 @@ def replace_pronouns(one: str, other: str, index: int, language: str = "en") -> 
 
 
 def _match_pronouns(one: str, other: str, names: NameList) -> tuple[bool, str] | None:
-    """Return whether the first of two pronouns is masculine, and the ending of a name that replaces them."""
+    """Return whether `one` is the masculine pronoun, and the ending of a name that replaces one of the two pronouns.
+
+    Return None if the two words are not a pair of pronouns.
+    """
     for masculine, (feminine, ending) in names.pronouns.items():
         if (one, other) == (masculine, feminine):
             return True, ending
@@ -62,7 +66,7 @@ def _match_pronouns(one: str, other: str, names: NameList) -> tuple[bool, str] |
 
 
 def find_unlisted_names(one: str, other: str, language: str) -> list[str]:
-    """Return the words that look like names, differ between two sentences, and are not in the list of the language.
+    """Return the words that differ between two sentences, look like names, and are not in the language's list.
 
     >>> find_unlisted_names("We saw Mary there.", "We saw Leslie there.", "en")
     ['Leslie']
@@ -80,14 +84,15 @@ def find_unlisted_names(one: str, other: str, language: str) -> list[str]:
             words = (left[start], right[other_start])
             if _match_pronouns(words[0].lower(), words[1].lower(), listed):
                 continue
-            # At the beginning of a sentence, a capital alone does not make a word a name.
+            # The first word of a sentence always has a capital. So the two first words count as names only if one of
+            # them is a listed name.
             if all(word[0].isupper() for word in words) and (start > 0 or any(word in names for word in words)):
                 unlisted += [word for word in words if word not in names]
     return unlisted
 
 
 def find_name_errors(draft: Draft) -> Iterator[RepairFinding]:
-    """Find source names that a translation kept, which are replaced, and names that are missing or not listed."""
+    """Find errors in the names of a translation: source names (which are replaced), missing names, unlisted names."""
     source, target = require_name_list(draft.source_language), require_name_list(draft.language)
     to_target = dict(zip(source.names, target.names, strict=False))
     for field, text in draft.texts.items():

@@ -1,4 +1,4 @@
-"""The open problems of a project: unsettled findings, and validation findings that nobody has accepted."""
+"""The open problems of a project: unsettled repair findings, and validation findings that nobody has accepted."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from tiltmeter.making.project import Project, parse_item
 from tiltmeter.making.project_store import ProjectItem
 from tiltmeter.making.review.review_outcomes import compute_outcome
 
-# The number of validation results of single items that an open project caches.
+# Maximum number of validation results that an open project caches; each result is about one item.
 _CACHE_SIZE = 1000
 
 ProblemKind = Literal["error", "warning", "proposed", "open"]
@@ -25,7 +25,7 @@ ProblemKind = Literal["error", "warning", "proposed", "open"]
 class OpenProblem:
     """A problem of an item that a person has to settle.
 
-    `step` is the step that found it; `in_source` is true if the source item has the same validation finding.
+    `step` is the step that found the problem. `in_source` is true if the source item also has the validation finding.
     """
 
     item: str
@@ -42,7 +42,7 @@ class OpenProblem:
 
 @dataclass(frozen=True, slots=True)
 class AssembledItems:
-    """The translated items of a project, the reasons why others cannot be built, and all open problems."""
+    """The translated items of a project, and all open problems. `rejected` has the reasons why items were not built."""
 
     items: list[Item]
     rejected: dict[str, str]
@@ -52,9 +52,10 @@ class AssembledItems:
 
 
 def assemble_items(project: Project, only: str | None = None, *, for_review: bool = False) -> AssembledItems:
-    """Build items from the current translations, of all items or only one, and collect their open problems.
+    """Build items from the current translations, and collect their open problems.
 
-    `for_review` omits missing and conflicting decisions, and the comparison with the source.
+    If `only` is the id of an item, only this item is built. With `for_review`, missing and conflicting decisions are
+    not reported, and items are not compared with their source.
     """
     chosen = project.store.items() if only is None else [project.store.item(only)]
     entries = [entry for entry in chosen if entry.stage != "source"]
@@ -76,7 +77,7 @@ def assemble_items(project: Project, only: str | None = None, *, for_review: boo
     problems = _read_stored_problems(project, by_id, only)
     if not for_review:
         problems += _find_review_problems(project, entries)
-    # A repair finding replaces the validation finding with the same name, since it has proposals.
+    # A repair finding replaces the validation finding with the same name, because the repair finding has proposals.
     known = {(problem.item, problem.reason) for problem in problems}
     accepted: list[tuple[Finding, str, str]] = []
     for finding in findings:
@@ -97,7 +98,7 @@ def examine_items(items: Iterable[Item]) -> list[Finding]:
 
 
 def examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[Finding]:
-    """Return the validation findings about an item with these texts; the results are cached."""
+    """Return the validation findings about an item if its translations are `texts`; the findings are cached."""
     key = (entry.source, *texts.items())
     if (known := project.examined.get(key)) is None:
         if len(project.examined) >= _CACHE_SIZE:
@@ -114,7 +115,7 @@ def _validate_texts(project: Project, entry: ProjectItem, texts: Mapping[str, st
 
 
 def count_open_items(problems: Sequence[OpenProblem]) -> dict[tuple[str, str, str], int]:
-    """Count items by part, reason and subject; an item counts once for each reason."""
+    """Return the number of items for each part, reason and subject; an item counts once for each reason."""
     unique = {(problem.item, problem.part, problem.reason, problem.subject) for problem in problems}
     return dict(Counter((part, reason, subject) for _, part, reason, subject in unique))
 
@@ -142,7 +143,10 @@ def _read_stored_problems(project: Project, entries: dict[str, ProjectItem], onl
 
 
 def _find_review_problems(project: Project, entries: Sequence[ProjectItem]) -> Iterator[OpenProblem]:
-    """Return a problem for each item on which reviewers disagree, and for each unreviewed item if all need a review."""
+    """Return a problem for each item on which reviewers disagree.
+
+    If the setting `review` is "all", also return a problem for each item without enough decisions.
+    """
     decisions = group_by_item(project.store.decisions())
     messages = {"review-conflict": "the reviewers disagree", "not-reviewed": "too few reviewers have decided"}
     for entry in entries:

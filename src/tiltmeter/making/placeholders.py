@@ -1,7 +1,8 @@
 """Placeholders, which replace BLANK in texts that are sent to a translation system.
 
-Systems may translate, drop, double, split or respell a placeholder, or join it to a neighbouring word. Every
-translation is therefore checked; if it cannot be repaired, the text is sent again with the next placeholder.
+Systems may translate, drop, double, split or respell a placeholder, or join it to a neighbouring word. So the
+placeholder in every translation is checked and, if possible, repaired. If it cannot be repaired, the text is sent again
+with the next placeholder.
 """
 
 import html
@@ -17,13 +18,14 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.word_difference import is_unspaced
 
-# kept: unchanged; respelled, merged: safely repaired; attached: found, but letters are joined to it.
+# kept: the placeholder is unchanged. respelled, merged: it was changed and is safely repaired. attached: it was found,
+# but letters are joined to it. doubled, lost: the number of placeholders is wrong.
 Outcome = Literal["kept", "respelled", "merged", "attached", "doubled", "lost"]
-# Outcomes after which no other placeholder is tried, and all outcomes with a usable blank; best first.
+# SURE: outcomes after which no other placeholder is tried. USABLE: all outcomes with a usable blank. Best first.
 SURE: tuple[Outcome, ...] = ("kept", "respelled", "merged")
 USABLE: tuple[Outcome, ...] = (*SURE, "attached")
 
-# Brackets and marks of tokens; quotation marks belong to the sentence.
+# Brackets and marks that can belong to a token. Quotation marks are not included: they belong to the sentence.
 _WRAPPER = r"[{}\[\]()<>#/【】「」]"
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(ord("!"), ord("~") + 1)}
 _SPLIT_LETTERS = r"[\s\-_.·]{0,2}"
@@ -32,7 +34,7 @@ _SPLIT_MARKS = r"\W{0,4}"
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderMatch:
-    """A translation with BLANK in place of the placeholder, and how the system had changed the placeholder."""
+    """A translation in which BLANK replaces the placeholder; `outcome` says how the system changed the placeholder."""
 
     text: str
     outcome: Outcome
@@ -40,7 +42,7 @@ class PlaceholderMatch:
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """A placeholder: its name, and the token that is sent."""
+    """A placeholder: its name, and the token that replaces BLANK in the text that is sent."""
 
     name: str
     token: str
@@ -65,7 +67,7 @@ class Placeholder:
         ):
             return self._validate(translation.replace(self.token, BLANK), "kept")
         text = translation if "<" not in self.token else html.unescape(translation)
-        # From the end, so that earlier positions stay valid.
+        # The matches are replaced from the last to the first, so that the positions of earlier matches stay valid.
         for match in reversed(list(pattern.finditer(_to_ascii(text)))):
             text = text[: match.start()] + BLANK + text[match.end() :]
         if text.count(BLANK) == wanted:
@@ -77,7 +79,8 @@ class Placeholder:
 
     def _validate(self, text: str, outcome: Outcome) -> PlaceholderMatch:
         """Return a match, with the outcome `attached` if letters are joined to BLANK."""
-        # A token with marks between two words has only lost its spaces; letters on one side may be a word ending.
+        # If a token with marks is joined to letters on both sides, it has only lost its spaces, which are added again.
+        # Letters on only one side may be a word ending.
         if not self.token.isalnum():
             text = re.sub(
                 rf"([^\W_]){BLANK}([^\W_])",
@@ -90,7 +93,7 @@ class Placeholder:
 
 
 def select_placeholders(system: str, names: Sequence[str] = ()) -> list[Placeholder]:
-    """Return the placeholders to try with a translation system, in order; or those with these names.
+    """Return the placeholders to try with a translation system, in order. If `names` are given, return only these.
 
     >>> [placeholder.token for placeholder in select_placeholders("apertium:eng-spa")]
     ['___', 'XBLANKX', '{xx0xx}']
@@ -111,7 +114,7 @@ def _load_placeholders() -> dict[str, Any]:
 
 @cache
 def _compile_respellings(token: str) -> re.Pattern[str]:
-    """Return a pattern for the token or BLANK in other letter case, split, or in other brackets."""
+    """Return a pattern that matches BLANK and the token, also in other letter case, split, or in other brackets."""
     core = [character for character in token if character.isalnum()]
     if not core:
         mark = re.escape(token[0])
@@ -125,7 +128,7 @@ def _compile_respellings(token: str) -> re.Pattern[str]:
 
 
 def _to_ascii(text: str) -> str:
-    """Replace full-width letters, digits and brackets by ASCII; positions stay the same."""
+    """Replace full-width letters, digits and brackets by ASCII characters; the length of the text stays the same."""
     return text.translate(_FULL_WIDTH)
 
 

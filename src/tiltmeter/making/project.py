@@ -53,7 +53,7 @@ class Project:
         self.folder = folder
         self.settings = settings
         self.store = store
-        # The cache of `open_problems.examine_texts`.
+        # The cache that `open_problems.examine_texts` uses.
         self.examined: dict[object, list[Finding]] = {}
 
     @cached_property
@@ -66,11 +66,11 @@ class Project:
         return TranslatedItemMaker(get_form(self.settings.form), self.settings.filled)
 
     def get_source_item(self, entry: ProjectItem) -> Item:
-        """Return the source item of an entry."""
+        """Return the source item of a stored item."""
         return parse_item(entry.source)
 
     def drafts(self, items: Sequence[ProjectItem]) -> list[Draft]:
-        """Return the items with their translations as drafts for the repair steps."""
+        """Return the drafts of items (their source texts and translations) for the repair steps."""
         one = items[0].id if len(items) == 1 else None
         texts, filled, alone = (self.store.texts(role, one) for role in ("text", "filled", "alone"))
         form = get_form(self.settings.form)
@@ -89,7 +89,7 @@ class Project:
         ]
 
     def guidelines(self) -> str:
-        """Return the text of the guidelines for reviewers; empty if there are none."""
+        """Return the text of the guidelines for reviewers; an empty text if the project has no guidelines."""
         name = self.settings.guidelines
         if not name:
             return ""
@@ -124,7 +124,11 @@ def create_project(
     limit: int | None = None,
     prompts: dict[str, str] | None = None,
 ) -> Project:
-    """Start a project with the English items of a data set. `pairs` makes gendered pairs of GEST sentences."""
+    """Start a project with the English items of the data set `source`.
+
+    `language` is the target language, `system` the translation system. With `pairs`, the project makes gendered pairs
+    from GEST sentences. `limit` is the maximum number of items. `prompts` make the system choose a gender.
+    """
     folder = Path(folder)
     validate_new_folder(folder)
     if not is_language_code(language):
@@ -173,14 +177,14 @@ def validate_new_folder(folder: Path) -> None:
 def write_project(
     folder: Path, settings: ProjectSettings, items: Iterable[ProjectItem], files: Mapping[str, str] | None = None
 ) -> Project:
-    """Write a new project; `files` has the contents of additional files by name.
+    """Write a new project; `files` maps the names of additional files to their contents.
 
-    `project.toml` is written last, so a folder with this file is a complete project.
+    `project.toml` is written last, so every folder with this file is a complete project.
     """
     create_folder(folder)
     with lock_project(folder):
         validate_new_folder(folder)
-        for leftover in folder.glob(f"{DATABASE}*"):  # from an interrupted start
+        for leftover in folder.glob(f"{DATABASE}*"):  # files of a start that was interrupted
             leftover.unlink()
         store = ProjectStore(folder / DATABASE)
         with store.begin_transaction():
@@ -209,7 +213,7 @@ def open_project(folder: Path | str) -> Project:
 
 
 def reject_written_project(project: Project) -> None:
-    """Raise a UsageError if the items of a project are written by people, and so cannot be translated or repaired."""
+    """Raise a UsageError if people wrote the items of a project; written items cannot be translated or repaired."""
     if project.settings.system == WRITTEN:
         raise UsageError(
             f"The items of {project.folder} are written by people, not translated; use `tiltmeter make write`, "
@@ -219,7 +223,7 @@ def reject_written_project(project: Project) -> None:
 
 @lru_cache(maxsize=1000)
 def parse_item(line: str) -> Item:
-    """Return the item in a line of JSONL of the project."""
+    """Return the source item that a line of JSONL describes."""
     values = json.loads(line)
     form = detect_form(values)
     read = form.from_json(values).values if form else None

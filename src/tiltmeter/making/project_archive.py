@@ -1,4 +1,4 @@
-"""A ZIP archive of a project, with a consistent copy of its database even while people work on it."""
+"""A ZIP archive of a project. Its copy of the database is consistent even while people work on the project."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from tiltmeter.making.project_store import ProjectStore
 
 
 def archive_project(folder: Path, out: Path) -> None:
-    """Write the project in a folder to a ZIP archive that contains a folder of the same name."""
+    """Write the project in `folder` to the ZIP archive `out`. The archive contains one folder, named like `folder`."""
     if not (folder / SETTINGS).is_file():
         raise UsageError(f"{folder} is not a project: it has no {SETTINGS}.")
     if not (folder / DATABASE).is_file():
         raise UsageError(f"{folder} has no {DATABASE} with the items and decisions; restore it from a backup.")
-    ProjectStore(folder / DATABASE).close()  # raises an error if it is damaged: its copy might replace a good one
+    ProjectStore(folder / DATABASE).close()  # raises an error if the database is damaged
     name = folder.resolve().name
     with create_temporary_folder() as temporary, write_atomically(out) as part:
         database = temporary / DATABASE

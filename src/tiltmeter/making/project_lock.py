@@ -1,4 +1,4 @@
-"""The lock of a project, so that one step runs at a time. The system releases it when the process ends."""
+"""The lock of a project: only one step at a time can run. The operating system releases it when the process ends."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ class BusyProjectError(UsageError):
 def lock_project(folder: Path) -> Iterator[None]:
     """Lock a project for one step; raise a BusyProjectError if another process has locked it.
 
-    Decisions, ratings and written items do not need the lock, since each is one transaction.
+    Decisions, ratings and written items do not need the lock, because each of them is stored in one transaction.
     """
     try:
         with FileLock(folder / _LOCK, timeout=0):

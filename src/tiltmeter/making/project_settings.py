@@ -12,15 +12,15 @@ from tiltmeter.making.item_makers import GENDERED_PAIRS, PROMPTS
 from tiltmeter.making.toml_values import read_toml
 
 SETTINGS = "project.toml"
-# Values of `review`.
+# The allowed values of the setting `review`.
 REVIEWS = ("open", "all")
-# Settings that cannot change, since the stored items depend on them.
+# Settings that must not change after the start of a project, because the stored items depend on them.
 FIXED = ("source", "source_language", "language", "form", "makes")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """The licence, citation and content warning of the source, and its files with their SHA-256."""
+    """The licence, citation and content warning of the source; `files` maps its files to their SHA-256."""
 
     licence: str = ""
     citation: str = ""
@@ -58,7 +58,7 @@ class ProjectSettings:
 
     @property
     def fixed(self) -> dict[str, str]:
-        """The settings that cannot change after the start."""
+        """The values of the settings that must not change after the start of a project."""
         return {name: str(getattr(self, name)) for name in FIXED}
 
 
@@ -74,7 +74,7 @@ _COMMENTS = {
 
 
 def write_settings(folder: Path, settings: ProjectSettings) -> None:
-    """Write `project.toml`."""
+    """Write the settings to `project.toml` in the folder."""
     values = asdict(settings)
     facts, prompts = values.pop("facts"), values.pop("prompts")
     files = facts.pop("files")
@@ -91,7 +91,7 @@ def write_settings(folder: Path, settings: ProjectSettings) -> None:
 
 
 def read_settings(folder: Path) -> ProjectSettings:
-    """Read `project.toml`; raise a DataError that names the key if a value is invalid."""
+    """Read the settings from `project.toml`; if a value is invalid, raise a DataError that names the key."""
     table = read_toml(folder / SETTINGS)
     table.reject_unknown_keys(entry.name for entry in fields(ProjectSettings))
     facts = table.table("facts")
@@ -127,7 +127,7 @@ def read_settings(folder: Path) -> ProjectSettings:
 
 
 def reject_changed_settings(path: Path, settings: ProjectSettings, started: Mapping[str, str]) -> None:
-    """Raise a UsageError if a setting was changed on which the stored items depend."""
+    """Raise a UsageError if a setting of FIXED has changed; `started` has the values at the start of the project."""
     for name, value in settings.fixed.items():
         if (before := started.get(name, value)) != value:
             raise UsageError(
@@ -137,7 +137,7 @@ def reject_changed_settings(path: Path, settings: ProjectSettings, started: Mapp
 
 
 def _format_toml(value: object) -> str:
-    """Format a value as TOML; strings, lists and booleans are the same as in JSON.
+    """Format a value as TOML. Strings, lists and booleans are written in the same way in TOML and JSON.
 
     >>> _format_toml(("plain", 'a "quoted" word'))
     '["plain", "a \\\\"quoted\\\\" word"]'

@@ -1,4 +1,4 @@
-"""The status of a project: items by stage, and open problems by reason, reviewer and subject."""
+"""The status of a project: counts of items for each stage, and counts of open problems for each reason and subject."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from tiltmeter.making.review.review_outcomes import apply_changed_rule
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """The number of items with open problems after a step, by part, reason and subject."""
+    """The number of items with open problems after the step `name`, for each part, reason and subject."""
 
     name: str
     counts: dict[tuple[str, str, str], int]
 
     def total(self, part: str, reason: str) -> int:
-        """Return the number of items of a part with this reason."""
+        """Return the number of items of a part that have a problem with this reason, summed over subjects."""
         return sum(
             n for (own_part, own_reason, _), n in self.counts.items() if (own_part, own_reason) == (part, reason)
         )
@@ -27,7 +27,9 @@ class StageCounts:
 class ProjectStatus:
     """The status of a project.
 
-    `dropped` counts items by step and reason; `stages` has the open problems after each step, and the current ones.
+    `items` counts items by stage, `dropped` counts dropped items by step and reason, and `blanks` counts contexts by
+    placeholder and outcome. `reviewers` maps reviewers to their number of decisions. `stages` has the counts of open
+    problems after each step, and the current counts.
     """
 
     items: Counter[str]
@@ -40,17 +42,17 @@ class ProjectStatus:
     stages: list[StageCounts]
 
     def count_by_reason(self) -> dict[tuple[str, str], int]:
-        """Count open items by reason and kind, most frequent first."""
+        """Return the number of items with open problems for each reason and kind, most frequent first."""
         unique = {(problem.item, problem.reason, problem.kind) for problem in self.open}
         return dict(Counter((reason, kind) for _, reason, kind in unique).most_common())
 
     def count_by_subject(self) -> dict[str, int]:
-        """Count open items by subject, most frequent first."""
+        """Return the number of items with open problems for each subject, most frequent first."""
         unique = {(problem.item, problem.subject) for problem in self.open}
         return dict(Counter(subject for _, subject in unique).most_common())
 
     def in_source(self, reason: str) -> int:
-        """Count the items with this validation finding whose source item has it too."""
+        """Return the number of items that have this validation finding and whose source item has it too."""
         return len({problem.item for problem in self.open if problem.reason == reason and problem.in_source})
 
     def to_json(self) -> dict[str, Any]:

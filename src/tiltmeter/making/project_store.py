@@ -14,7 +14,8 @@ from tiltmeter.making.review.review_tables import REVIEW_SCHEMA, ReviewTables
 from tiltmeter.making.timestamp import get_timestamp
 
 Stage = Literal["source", "translated", "repaired", "reviewed"]
-# text: the current translation; alone: the translation of a word without a context; filled: of the filled context.
+# text: the current translation of a field. alone: the translation of a word without a context. filled: the translation
+# of the context with the word filled in.
 TextRole = Literal["text", "alone", "filled"]
 Step = Literal["source", "translate", "repair", "review", "import", "rating"]
 
@@ -112,9 +113,11 @@ _ITEM_COLUMNS = "id, part, subject, original, source, stage, dropped, dropped_in
 
 @dataclass(frozen=True, slots=True)
 class ProjectItem:
-    """An item of a project: its source as a line of JSONL, and its stage.
+    """An item of a project: its source item as a line of JSONL, and its stage.
 
-    `subject` is its target or topic. If the item was dropped, `dropped` is the reason and `dropped_in` the step.
+    `original` is the source item before corrections, `source` after corrections. `subject` is the target or topic of
+    the item. If the item was dropped, `dropped` is the reason and `dropped_in` is the step. `version` grows by one with
+    each change.
     """
 
     id: str
@@ -130,7 +133,7 @@ class ProjectItem:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A change of an item: the text before and after, the person or rule that changed it, and the reason."""
+    """A change of an item: the text before and after the change, who or which rule made the change, and the reason."""
 
     item: str
     role: str
@@ -145,7 +148,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class StoredFinding:
-    """A finding of a step with its number; `closed_by` is the person who settled it."""
+    """A finding of a step; `number` is its id in the database, and `closed_by` is the person who settled it."""
 
     number: int
     step: str
@@ -155,7 +158,7 @@ class StoredFinding:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A finished run of a step: facts about it, and the numbers of open items by part, reason and subject."""
+    """A completed step: facts about it, and the number of items with problems for each part, reason and subject."""
 
     step: str
     at: str
@@ -167,7 +170,7 @@ class ProjectStore(ReviewTables, RatingTables):
     """The database of a project. Methods that write must be called inside `begin_transaction()`."""
 
     def __init__(self, path: Path) -> None:
-        # FULL: every commit is synced to disk, since people's decisions must not be lost.
+        # FULL: every commit is synced to disk, because the decisions of people must not be lost.
         super().__init__(
             str(path),
             _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA,
@@ -177,22 +180,22 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def remember(self, settings: Mapping[str, str]) -> None:
-        """Store settings that the stored items depend on."""
+        """Store named values, such as the settings on which the stored items depend."""
         self._db.executemany("INSERT OR REPLACE INTO remembered VALUES (?, ?)", list(settings.items()))
 
     def get_remembered(self) -> dict[str, str]:
-        """Return the settings that the stored items depend on."""
+        """Return all names and values that `remember` stored."""
         return dict(self._db.execute("SELECT name, value FROM remembered"))
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing was ever stored, not even the settings."""
+        """Whether the database is empty: no settings, no items and no completed steps."""
         return not self.get_remembered() and not self.items(dropped=None) and not self.count_steps()
 
     # Items
 
     def add_items(self, items: Iterable[ProjectItem]) -> None:
-        """Add source items after all others."""
+        """Add source items after the items that are already stored."""
         (count,) = self._db.execute("SELECT count(*) FROM items").fetchone()
         rows = [
             (item.id, position, item.part, item.subject, item.original, item.source)
@@ -203,7 +206,7 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def items(self, stage: Stage | None = None, *, dropped: bool | None = False) -> list[ProjectItem]:
-        """Return the items in this stage (None: any), dropped or not (None: both), in order."""
+        """Return the items in `stage` (None: in any stage) that are dropped or not dropped (None: both), in order."""
         query = (
             f"SELECT {_ITEM_COLUMNS} FROM items "
             "WHERE (?1 IS NULL OR stage = ?1) AND (?2 IS NULL OR (dropped IS NOT NULL) = ?2) ORDER BY position"
@@ -211,14 +214,17 @@ class ProjectStore(ReviewTables, RatingTables):
         return [ProjectItem(*row) for row in self._db.execute(query, [stage, dropped])]
 
     def item(self, item: str) -> ProjectItem:
-        """Return the item with this id; raise a UsageError if there is none."""
+        """Return the item with this id; raise a UsageError if the project has no such item."""
         row = self._db.execute(f"SELECT {_ITEM_COLUMNS} FROM items WHERE id = ?", [item]).fetchone()
         if row is None:
             raise UsageError(f"The project has no item {item!r}.")
         return ProjectItem(*row)
 
     def count_stages(self) -> dict[str, int]:
-        """Count the items in the stage `source` and in all later stages (`translated`), including dropped items."""
+        """Return two counts: `source`, the items in that stage, and `translated`, the items in all later stages.
+
+        Dropped items are counted too.
+        """
         query = "SELECT CASE stage WHEN 'source' THEN 'source' ELSE 'translated' END, count(*) FROM items GROUP BY 1"
         return dict(self._db.execute(query))
 
@@ -227,7 +233,7 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.execute("UPDATE items SET stage = ? WHERE id = ?", [stage, item])
 
     def set_source(self, item: ProjectItem, line: str, *, field: str, by: str, why: str) -> None:
-        """Replace the source of an item, and delete its translations, which are of the earlier source."""
+        """Replace the source of an item, and delete its translations and unsettled findings."""
         self._db.execute(
             "UPDATE items SET source = ?, stage = 'source', version = version + 1 WHERE id = ?", [line, item.id]
         )
@@ -253,9 +259,9 @@ class ProjectStore(ReviewTables, RatingTables):
     # Texts
 
     def texts(self, role: TextRole, item: str | None = None) -> dict[str, dict[str, str]]:
-        """Return the texts in this role by item and field, of one item or of all."""
+        """Return the texts in this role of one item, or of all items, as a mapping: item, then field, then text."""
         query = "SELECT item, field, text FROM texts WHERE role = ?"
-        # A separate condition, since SQLite would not use the index for `(?2 IS NULL OR item = ?2)`.
+        # There are two queries, because SQLite does not use the index for `(?2 IS NULL OR item = ?2)`.
         rows = (
             self._db.execute(query, [role]) if item is None else self._db.execute(f"{query} AND item = ?", [role, item])
         )
@@ -265,7 +271,7 @@ class ProjectStore(ReviewTables, RatingTables):
         return texts
 
     def set_text(self, item: str, role: TextRole, field: str, text: str, *, step: Step, by: str, why: str) -> None:
-        """Set a text, and log the change if it differs from the earlier text."""
+        """Store a text of an item and log the change; do nothing if the text is already stored."""
         query = "SELECT text FROM texts WHERE item = ? AND role = ? AND field = ?"
         row = self._db.execute(query, [item, role, field]).fetchone()
         if row is not None and row[0] == text:
@@ -275,7 +281,7 @@ class ProjectStore(ReviewTables, RatingTables):
         self._log(item, role, field, row[0] if row else "", text, step, by, why)
 
     def list_history(self, item: str) -> list[HistoryEntry]:
-        """Return all changes of an item, in order."""
+        """Return all changes of an item, oldest first."""
         query = "SELECT item, role, field, before, after, step, by, why, at FROM history WHERE item = ? ORDER BY id"
         return [HistoryEntry(*row) for row in self._db.execute(query, [item])]
 
@@ -291,7 +297,10 @@ class ProjectStore(ReviewTables, RatingTables):
     def add_attempt(
         self, item: str, field: str, system: str, placeholder: str, received: str, outcome: str, *, used: bool
     ) -> None:
-        """Store a translation of a context with a placeholder. Only one attempt for each field is `used`."""
+        """Store an attempt: a translation of a context with a placeholder.
+
+        `used` says whether the item's text comes from this attempt. Only one attempt for each field is used.
+        """
         if used:
             self._db.execute("UPDATE attempts SET used = 0 WHERE item = ? AND field = ?", [item, field])
         self._db.execute(
@@ -305,14 +314,14 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.execute("DELETE FROM attempts WHERE item = ?", [item])
 
     def blanks(self) -> Counter[tuple[str, str]]:
-        """Count the used attempts of all contexts by placeholder and outcome."""
+        """Return the number of used attempts for each placeholder and outcome, over all contexts."""
         query = "SELECT placeholder, outcome FROM attempts WHERE used"
         return Counter((placeholder, outcome) for placeholder, outcome in self._db.execute(query))
 
     # Findings
 
     def replace_findings(self, item: str, step: Step, findings: Iterable[RepairFinding]) -> None:
-        """Store the findings of a step about an item; they replace its unsettled proposals and open findings."""
+        """Store the findings of a step about an item, and delete the step's earlier findings that are not settled."""
         self._db.execute(
             "DELETE FROM findings WHERE item = ? AND step = ? AND kind != 'changed' AND closed_at IS NULL", [item, step]
         )
@@ -320,7 +329,7 @@ class ProjectStore(ReviewTables, RatingTables):
             self.add_finding(finding, step)
 
     def add_finding(self, finding: RepairFinding, step: Step) -> int:
-        """Store a finding in addition to the existing ones; return its number."""
+        """Store a finding in addition to the stored findings; return its id in the database."""
         cursor = self._db.execute(
             "INSERT INTO findings (item, step, field, rule, kind, reason, before, proposals, at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -340,7 +349,7 @@ class ProjectStore(ReviewTables, RatingTables):
         return cursor.lastrowid
 
     def findings(self, item: str | None = None, kinds: Iterable[FindingKind] = ()) -> Iterator[StoredFinding]:
-        """Return the findings of one item or of all, of these kinds (empty: all)."""
+        """Return the findings about one item (None: about all items) of the given kinds (empty: of all kinds)."""
         query = (
             "SELECT id, step, closed_by, proposals, item, field, rule, kind, reason, before FROM findings "
             f"{'' if item is None else 'WHERE item = ?'} ORDER BY id"
@@ -352,7 +361,7 @@ class ProjectStore(ReviewTables, RatingTables):
                 yield StoredFinding(number, step, finding, closed_by)
 
     def close_findings(self, item: str, *, by: str, why: str, fields: Iterable[str] | None = None) -> None:
-        """Mark the proposed and open findings of an item, or of some of its fields, as settled."""
+        """Mark the proposed and open findings about an item, or only about the given fields, as settled."""
         for stored in list(self.findings(item, ("proposed", "open"))):
             if stored.closed_by is None and (fields is None or stored.finding.field in set(fields)):
                 self._db.execute(
@@ -367,7 +376,10 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def list_accepted_problems(self, item: str | None = None) -> dict[tuple[str, str], tuple[str, str]]:
-        """Return the person and the reason of accepted validation findings by item and code, of one item or of all."""
+        """Return the accepted validation findings about one item, or about all items.
+
+        The keys are item and code of a finding. The values are the person who accepted the finding, and the reason.
+        """
         query = f"SELECT item, code, by, why FROM accepted {'' if item is None else 'WHERE item = ?'}"
         rows = self._db.execute(query, [] if item is None else [item])
         return {(item, code): (by, why) for item, code, by, why in rows}
@@ -375,7 +387,7 @@ class ProjectStore(ReviewTables, RatingTables):
     # Steps
 
     def add_step(self, step: Step, facts: Mapping[str, Any], counts: Mapping[tuple[str, str, str], int]) -> None:
-        """Store a finished run of a step, with the numbers of open items by part, reason and subject."""
+        """Store a completed step, with the number of items with open problems for each part, reason and subject."""
         cursor = self._db.execute(
             "INSERT INTO steps (step, at, facts) VALUES (?, ?, ?)",
             [step, get_timestamp(), json.dumps(dict(facts), ensure_ascii=False)],
@@ -384,12 +396,12 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.executemany("INSERT INTO step_counts VALUES (?, ?, ?, ?, ?)", rows)
 
     def count_steps(self) -> int:
-        """Return the number of finished runs of steps."""
+        """Return how many times a step was completed, for all steps together."""
         (count,) = self._db.execute("SELECT count(*) FROM steps").fetchone()
         return int(count)
 
     def steps(self) -> list[StepRecord]:
-        """Return all finished runs of steps, in order."""
+        """Return the records of all completed steps, oldest first."""
         counts: dict[int, dict[tuple[str, str, str], int]] = {}
         for number, part, reason, subject, items in self._db.execute("SELECT * FROM step_counts"):
             counts.setdefault(number, {})[part, reason, subject] = items

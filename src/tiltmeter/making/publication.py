@@ -1,7 +1,7 @@
 """The step `publish`: write the items as JSONL with a data card and a changelog.
 
-The project keeps all editions. The folder of a new edition appears complete, by renaming; it is then copied to the
-output folder.
+The project keeps all editions. A new edition is written to a temporary folder, which is renamed when it is complete.
+Then the edition is copied to the output folder.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from tiltmeter.text_files import read_bytes, read_json
 EDITION = "edition.json"
 TRANSLATIONS = "translations.csv"
 _EDITIONS = "editions"
-# The keys of `edition.json` that are read again, with their types.
+# The keys that `edition.json` must have when it is read, with the types of their values.
 _FACTS: dict[str, type] = {
     "edition": int,
     "published": str,
@@ -42,20 +42,20 @@ _FACTS: dict[str, type] = {
     "changes": dict,
 }
 
-# What to do if items have open problems: stop with an error, publish them too, or leave them out.
+# The treatment of items with open problems: stop with an error, publish the items too, or leave them out.
 OpenItems = Literal["refuse", "keep", "leave-out"]
 OPEN_ITEMS: tuple[OpenItems, ...] = ("refuse", "keep", "leave-out")
 
 
 class OpenItemsError(UsageError):
-    """Items have open problems, and should be settled before publication."""
+    """Some items have open problems, which should be settled before the publication."""
 
     on_page = "Some items have open problems or are not translated. Settle them, publish them too, or leave them out."
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A published edition: its number, its folder, and the content of `edition.json`."""
+    """A published edition: its number, its folder, and the content of `edition.json` (`facts`)."""
 
     number: int
     folder: Path
@@ -66,7 +66,10 @@ class Edition:
 def publish_project(
     project: Project, out: Path | str, *, open_items: OpenItems = "refuse", licence: str = ""
 ) -> Edition:
-    """Write a new edition, unless no item has changed since the last one, and copy it to the folder `out`."""
+    """Write a new edition and copy it to the folder `out`.
+
+    If the items and the licence have not changed since the last edition, the last edition is updated and copied.
+    """
     settings = project.settings
     is_written = settings.system == WRITTEN
     allowed = find_publishing_licence(settings.facts.licence, licence or settings.licence, is_written=is_written)
@@ -78,7 +81,8 @@ def publish_project(
         lines = "".join(format_line(item) + "\n" for item in items)
         is_new = last is None or last.facts["sha256"] != _compute_sha256(lines) or last.facts["licence"] != allowed
         if last is not None and not is_new:
-            # The items are the same, but the data card has the decisions since then. Damaged files are replaced.
+            # The items have not changed, but the data card must include the decisions since the last edition. Damaged
+            # files are replaced.
             folder, facts = last.folder, {**last.facts, "open_items": open_items, "left_out": left_out}
             _write_files(project, assembled, items, lines, facts, folder)
         else:
@@ -95,7 +99,7 @@ def publish_project(
 
 
 def find_last_edition(project: Project) -> Edition | None:
-    """Return the last edition of a project, or None."""
+    """Return the last edition of a project, or None if there is no edition."""
     folders = _list_edition_folders(project)
     if not folders:
         return None
@@ -119,7 +123,7 @@ def _read_facts(folder: Path) -> dict[str, Any]:
 def _select_items(
     project: Project, assembled: AssembledItems, open_items: OpenItems
 ) -> tuple[list[Item], dict[str, str]]:
-    """Return the items to publish, and the reasons why others are left out."""
+    """Return the items to publish, and the reasons for leaving out all other items, by their ids."""
     waiting = [entry.id for entry in project.store.items("source")]
     errors = {problem.item: problem.message for problem in assembled.problems if problem.kind == "error"}
     unsettled = {problem.item: problem.message for problem in reversed(assembled.problems)}
@@ -175,7 +179,7 @@ def _write_files(
     facts: Mapping[str, Any],
     folder: Path,
 ) -> None:
-    """Write the files of an edition to its folder, unless they are there with the same content."""
+    """Write the files of an edition to its folder; files that already have the right content are not written."""
     earlier = [_read_facts(path) for path in _list_edition_folders(project) if int(path.name) < facts["edition"]]
     contents = {
         PUBLISHED_ITEMS: lines,
@@ -192,7 +196,7 @@ def _write_files(
 
 
 def _list_translations(project: Project, items: Sequence[Item]) -> list[dict[str, str]]:
-    """Return the translations that people wrote with GEST sentences, as rows of a file of translations."""
+    """Return the translations that people wrote for GEST sentences; each row has the columns `from` and `to`."""
     if project.settings.system != WRITTEN or project.settings.form != "gest":
         return []
     texts = project.store.texts("text")
@@ -201,7 +205,10 @@ def _list_translations(project: Project, items: Sequence[Item]) -> list[dict[str
 
 
 def _find_changes(last: Edition | None, lines: str, reasons: Mapping[str, str]) -> dict[str, Any]:
-    """Return the changes since the last edition: added items, removed items with reasons, changed items with fields."""
+    """Return the changes since the last edition.
+
+    These are the added items, the removed items with the reasons, and the changed items with the changed fields.
+    """
     if last is None:
         return {}
     published = read_bytes(last.folder / PUBLISHED_ITEMS)

@@ -1,8 +1,8 @@
 """Agreement of people who decided or rated independently: Cohen's kappa and Krippendorff's alpha.
 
-Both are 1 - observed / expected disagreement: 1 is perfect agreement, 0 is chance. Intervals are percentile bootstraps
-over items. Items with the same ratings are interchangeable, so a resample is drawn from a multinomial distribution
-over the distinct rows: the same bootstrap, but much faster.
+Both coefficients are 1 - observed disagreement / expected disagreement: 1 is perfect agreement, 0 is agreement by
+chance. Intervals are percentile bootstraps over items. A row is the ratings of one item. A resample is drawn from a
+multinomial distribution over the distinct rows. This is equivalent to drawing single items, but much faster.
 """
 
 from collections import Counter
@@ -16,21 +16,22 @@ from numpy.typing import NDArray
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.bootstrap import RESAMPLES, Floats, Interval, compute_percentile_intervals, create_generator
 
-# nominal: categories; ordinal: ordered steps; interval: numbers whose differences are meaningful.
+# The level of measurement. nominal: categories. ordinal: ordered steps. interval: numbers with meaningful differences.
 Level = Literal["nominal", "ordinal", "interval"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 
 ALL_ALIKE = "all ratings are the same"
 TOO_FEW = "fewer than two items were rated by two people"
-# The largest share of undefined resamples with which an interval is reported.
-_MOST_UNDEFINED = 0.05
+# Maximum share of resamples with an undefined coefficient. If the share is larger, no interval is reported.
+_MAX_UNDEFINED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A coefficient with its 95% interval, or the reason why one of them is missing.
+    """A coefficient of agreement with its 95% interval; `reason` says why the coefficient or the interval is missing.
 
-    `items` is the number of items with at least two ratings, `observed` the share of equal pairs of ratings.
+    `items` is the number of items with at least two ratings. `observed` is the share of pairs of ratings that are
+    equal.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Agreement:
 def compute_cohen_kappa(
     pairs: Iterable[tuple[object, object]], *, resamples: int = RESAMPLES, key: str = ""
 ) -> Agreement:
-    """Return Cohen's (1960) kappa of two raters, from their two ratings of each item.
+    """Return Cohen's (1960) kappa of two raters. A pair has the two ratings of an item. `key` seeds the bootstrap.
 
     >>> same = [("keep", "keep")] * 20 + [("drop", "drop")] * 15
     >>> other = [("keep", "drop")] * 5 + [("drop", "keep")] * 10
@@ -90,10 +91,10 @@ def compute_cohen_kappa(
 def compute_krippendorff_alpha(
     ratings: Sequence[Sequence[Any]], level: Level = "nominal", *, resamples: int = RESAMPLES, key: str = ""
 ) -> Agreement:
-    """Return Krippendorff's alpha of any number of raters; a row has the ratings of an item, None if missing.
+    """Return Krippendorff's alpha of any number of raters. A row has the ratings of an item; None is a missing rating.
 
-    Items with fewer than two ratings are ignored. Ordinal and interval ratings are numbers; ordinal differences are
-    differences of ranks.
+    Items with fewer than two ratings are ignored. Ordinal and interval ratings are numbers; for ordinal ratings, the
+    difference of two ratings is the difference of their ranks. `key` seeds the bootstrap.
 
     >>> rows = [[1, 1, None], [2, 2, 3], [3, 3, 3], [1, 2, None], [4, 4, 4]]
     >>> print(compute_krippendorff_alpha(rows, "ordinal"))
@@ -135,21 +136,27 @@ def _sort_values(values: Iterable[Any], level: Level) -> tuple[Any, ...]:
 
 
 def _compute_coincidences(row: Sequence[int], size: int) -> Floats:
-    """Count the ordered pairs of an item's ratings by value, divided by the number of ratings minus one."""
+    """Return a matrix that counts the ordered pairs of an item's ratings, divided by the number of ratings minus one.
+
+    The indexes of a cell are the values of the two ratings.
+    """
     counts = np.bincount(row, minlength=size).astype(np.float64)
     matrix: Floats = (np.outer(counts, counts) - np.diag(counts)) / (len(row) - 1)
     return matrix
 
 
 def _compute_distances(totals: Floats, values: Sequence[Any], level: Level) -> Floats:
-    """Return the squared differences of values as defined by Krippendorff (2011); a row of `totals` is a resample."""
+    """Return the squared differences between values, as defined by Krippendorff (2011), for each resample.
+
+    A row of `totals` is one resample; it has the number of ratings with each value.
+    """
     size = len(values)
     if level == "nominal":
         return np.broadcast_to(1.0 - np.eye(size), (len(totals), size, size))
     if level == "interval":
         numbers = np.array(values, dtype=np.float64)
         return np.broadcast_to((numbers[:, None] - numbers) ** 2, (len(totals), size, size))
-    # The distance of two values is the difference of their mid-ranks.
+    # Ordinal ratings: the distance between two values is the difference between their mid-ranks, squared.
     mid_ranks = np.cumsum(totals, axis=1) - totals / 2
     differences: Floats = (mid_ranks[:, :, None] - mid_ranks[:, None, :]) ** 2
     return differences
@@ -163,7 +170,7 @@ def _compute_marginals(drawn: Floats, places: NDArray[np.integer], size: int) ->
 
 
 def _compute_ratio(observed: Floats, expected: Floats) -> Floats:
-    """Return 1 - observed / expected; NaN where `expected` is 0."""
+    """Return 1 - `observed` / `expected` for each resample; NaN where `expected` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         values: Floats = 1 - observed / np.where(expected > 0, expected, np.nan)
     return values
@@ -177,10 +184,10 @@ def _estimate_agreement(
         return Agreement(name, None, None, items, same, ALL_ALIKE)
     random = create_generator("reliability", name, key, str(items))
     drawn = random.multinomial(items, counts / counts.sum(), size=resamples).astype(np.float64)
-    # In parts, to limit the memory: each resample of alpha needs a matrix.
+    # The resamples are processed in parts to limit memory, because alpha needs a matrix for each resample.
     values = np.concatenate([coefficients(part) for part in np.array_split(drawn, max(1, resamples // 1000))])
     defined = values[~np.isnan(values)]
-    if len(defined) < (1 - _MOST_UNDEFINED) * resamples:
+    if len(defined) < (1 - _MAX_UNDEFINED) * resamples:
         share = 1 - len(defined) / resamples
         return Agreement(name, value, None, items, same, f"undefined in {share:.0%} of resamples")
     return Agreement(name, value, compute_percentile_intervals(defined[None, :])[0], items, same)

@@ -1,4 +1,4 @@
-"""The step `repair` of a project: run the repair steps on its drafts, and store changes and findings."""
+"""The step `repair` of a project: run the single repair steps on all drafts, and store changes and findings."""
 
 import time
 from collections import Counter
@@ -17,13 +17,16 @@ from tiltmeter.making.repair import STEPS, repair_drafts
 from tiltmeter.making.step_completion import complete_step
 from tiltmeter.translators.word_alignment import Eflomal
 
-# Items per transaction.
+# Number of items that are stored in one transaction.
 _BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class RepairSummary:
-    """The result of a run of the step: findings by rule and kind, dropped items by reason."""
+    """The result of the step: the number of findings for each rule and kind, and of dropped items for each reason.
+
+    `pairs` is the number of sentence pairs on which the aligner was trained.
+    """
 
     items: int
     findings: Counter[tuple[str, FindingKind]]
@@ -36,7 +39,7 @@ class RepairSummary:
 def repair_project(
     project: Project, *, steps: Sequence[str] = tuple(STEPS), aligner: Eflomal | None = None
 ) -> RepairSummary:
-    """Repair all translated items without a decision; gendered pairs are filtered instead."""
+    """Repair all translated items without a review decision; gendered pairs are filtered instead of repaired."""
     reject_written_project(project)
     with lock_project(project.folder):
         return _run_step(project, steps, aligner)
@@ -85,7 +88,7 @@ def _repair_items(
 
 
 def _is_changed(project: Project, item: str, version: int) -> bool:
-    """Return whether somebody has changed an item or decided on it since the step began."""
+    """Tell whether somebody has changed the item or decided on it since the step began (at version `version`)."""
     return project.store.item(item).version != version or any(project.store.decisions(item))
 
 
@@ -100,7 +103,7 @@ def _write_findings(project: Project, item: str, findings: Sequence[RepairFindin
 
 
 def _filter_pairs(project: Project, entries: Sequence[ProjectItem], began: float) -> RepairSummary:
-    """Drop the items whose translations are not a pair according to the filters of GEST's authors."""
+    """Drop the items whose translations are rejected as a pair by the filters of GEST's authors."""
     assembled = assemble_items(project)
     repeated = {problem.item: problem.message for problem in assembled.problems if problem.reason == "duplicate-pair"}
     reasons = {**assembled.rejected, **dict.fromkeys(repeated, "an earlier pair is the same")}

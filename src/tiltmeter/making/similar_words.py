@@ -6,14 +6,15 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.word_difference import find_word_spans
 
-# From Öztürk's thesis (2022, section 3.1.4), which omits terms of several words.
-_CUTOFF = 0.4
+# Minimum similarity of a word and a term, as in Öztürk's thesis (2022, section 3.1.4). The thesis leaves out terms of
+# several words; here the minimum is the same for them.
+_MIN_SIMILARITY = 0.4
 
 
 def find_closest_words(term: str, sentence: str) -> list[str]:
-    """Return at most three words of a sentence that are closest to a term, best first.
+    """Return the words of a sentence whose spelling is closest to a term: at most three, closest first.
 
-    For a term of several words, sequences of as many words are returned.
+    For a term of several words, the result is sequences of words that have as many words as the term.
 
     >>> find_closest_words("Norwegisch", "Die BLANK Norweger tanzten.")
     ['Norweger']
@@ -27,5 +28,5 @@ def find_closest_words(term: str, sentence: str) -> list[str]:
         run = sentence[first[0] : last[1]]
         if BLANK not in run:
             by_folded.setdefault(fold_case(run), run)
-    matches = get_close_matches(fold_case(term), list(by_folded), n=3, cutoff=_CUTOFF)
+    matches = get_close_matches(fold_case(term), list(by_folded), n=3, cutoff=_MIN_SIMILARITY)
     return [by_folded[match] for match in matches]

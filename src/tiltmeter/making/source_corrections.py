@@ -1,7 +1,7 @@
 """The step `source`: check, correct or drop the source items before they are translated.
 
-Blodgett et al. (2021) found that many items of published test sets do not test what they are meant to. A program
-detects some of the problems; people write corrections for these and other problems into a CSV file.
+Blodgett et al. (2021) found that many items of published test sets do not test the bias that they are meant to test.
+`check_source` detects some of these problems. People write corrections for these and other problems into a CSV file.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _ONLY_PRONOUN = "only a pronoun shows the gender, which is lost in languages wit
 
 @dataclass(frozen=True, slots=True)
 class SourceProblem:
-    """A problem of a source item that a person should check before the translation."""
+    """A problem of a source item that a person should check before the item is translated."""
 
     item: str
     code: str
@@ -38,7 +38,7 @@ class SourceProblem:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionSummary:
-    """The numbers of items that a file of corrections changed."""
+    """The numbers of items that were corrected, dropped and restored by a file of corrections."""
 
     corrected: int
     dropped: int
@@ -46,7 +46,7 @@ class CorrectionSummary:
 
 
 def check_source(project: Project) -> list[SourceProblem]:
-    """Return the validation findings about source items, pairs that differ only in pronouns, and unlisted names."""
+    """Return the problems of source items: validation findings, pairs that differ only in pronouns, unlisted names."""
     items = [project.get_source_item(entry) for entry in project.store.items()]
     problems = [
         SourceProblem(finding.item, finding.code, finding.field, finding.message) for finding in examine_items(items)
@@ -62,13 +62,13 @@ def check_source(project: Project) -> list[SourceProblem]:
 
 
 def correct_item(project: Project, item: str, texts: Mapping[str, str], *, by: str, why: str) -> None:
-    """Replace texts of a source item, and delete its translations. The reason is required."""
+    """Replace texts of a source item, and delete its translations. `why` is the reason and must not be empty."""
     with project.store.begin_transaction():
         _correct_texts(project, item, texts, by=by, why=why)
 
 
 def _correct_texts(project: Project, item: str, texts: Mapping[str, str], *, by: str, why: str) -> bool:
-    """Correct texts inside the caller's transaction; return whether anything changed."""
+    """Replace texts of a source item inside the caller's transaction; return whether a text has changed."""
     _require_reason(why, item)
     entry = project.store.item(item)
     source = project.get_source_item(entry)
@@ -87,7 +87,7 @@ def _correct_texts(project: Project, item: str, texts: Mapping[str, str], *, by:
 
 
 def drop_item(project: Project, item: str, *, by: str, why: str) -> None:
-    """Drop a source item. The reason is required."""
+    """Drop a source item. `why` is the reason and must not be empty."""
     with project.store.begin_transaction():
         _drop_item(project, item, by=by, why=why)
 
@@ -112,7 +112,7 @@ def _require_reason(why: str, item: str) -> None:
 
 
 def write_problems(project: Project, path: Path) -> int:
-    """Write the problems to a CSV file with empty columns for corrections; return the number of problems."""
+    """Write the problems of source items to a CSV file with empty columns for corrections; return their number."""
     problems = check_source(project)
     texts = {}
     for entry in project.store.items():
@@ -130,7 +130,7 @@ def write_problems(project: Project, path: Path) -> int:
 
 
 def apply_corrections(project: Project, path: Path, *, by: str) -> CorrectionSummary:
-    """Apply the corrections of a CSV file, all or none; errors name the row."""
+    """Apply the corrections in a CSV file. If a row is invalid, apply nothing and raise an error that names the row."""
     columns, rows = read_table(path)
     if missing := [name for name in ("item", "action", "reason") if name not in columns]:
         raise DataError(f"{path} has no column {missing[0]!r}; write the file again with --out and keep all columns.")
@@ -164,7 +164,7 @@ def _apply_row(project: Project, action: str, row: Mapping[str, str], by: str) -
 def use_names(project: Project, *, by: str) -> int:
     """Replace pronouns by names in pairs that differ only in pronouns; return the number of changed pairs.
 
-    From then on, the step `repair` allows only the listed names in translations.
+    After this change, the step `repair` allows only the listed names in translations.
     """
     require_name_list(project.settings.source_language)
     require_name_list(project.settings.language)
@@ -191,7 +191,7 @@ def _insert_names(project: Project, entry: ProjectItem, number: int, by: str) ->
 
 
 def record_source_step(project: Project) -> None:
-    """Store the step with the current numbers of corrected and dropped source items."""
+    """Store the completed step `source` with the current numbers of corrected and dropped source items."""
     entries = project.store.items(dropped=None)
     facts = {
         "corrected": sum(entry.source != entry.original for entry in entries),

@@ -1,4 +1,4 @@
-"""The figure of open problems after each step; a separate module, since altair and pandas take seconds to import."""
+"""The figure of open problems after each step. It has its own module because altair and pandas import slowly."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,14 @@ from tiltmeter.making.project_status import StageCounts
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.style import SERIES
 
-_MOST_SUBJECTS = 20
+_MAX_SUBJECTS = 20
 
 
 def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Figure:
-    """Plot the open items by subject after each step, with a panel for each part; for one reason, or for all."""
+    """Plot the number of items with open problems for each subject after each step, with a panel for each part.
+
+    If `reason` is given, only problems with this reason count.
+    """
     rows = [
         {"stage": stage.name, "part": part, "subject": subject, "items": items}
         for stage in stages
@@ -31,7 +34,7 @@ def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Fig
     return Figure(
         slug="open-by-stage",
         title="Open problems by subject after each step",
-        caption=f"Items{f' with {reason}' if reason else ''}; the {_MOST_SUBJECTS} subjects with the most open items.",
+        caption=f"Items{f' with {reason}' if reason else ''}; the {_MAX_SUBJECTS} subjects with the most open items.",
         panels=tuple(Panel(part, _plot_bars(frame[frame["part"] == part], names)) for part in parts),
     )
 
@@ -43,7 +46,7 @@ def _plot_bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
         .groupby("subject")
         .max()
         .sort_values(ascending=False)
-        .index[:_MOST_SUBJECTS]
+        .index[:_MAX_SUBJECTS]
     )
     chart: alt.Chart = (
         alt.Chart(frame[frame["subject"].isin(most)])

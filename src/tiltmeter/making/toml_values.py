@@ -1,4 +1,4 @@
-"""Checked values of TOML files that users edit; errors name the file and the key."""
+"""Access to TOML files that users edit, with checks of all values; errors name the file and the key."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -10,7 +10,7 @@ from tiltmeter.errors import DataError
 
 
 class TomlTable:
-    """A table of a TOML file; `where` names the table in errors."""
+    """A table of a TOML file; `where` is the name of the table in error messages."""
 
     def __init__(self, path: Path, values: Mapping[str, Any], where: str = "") -> None:
         self.path = path
@@ -27,47 +27,47 @@ class TomlTable:
                 raise DataError(f"{self.path}: unknown key `{key}`{self._describe_place()}; {advice}")
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return a string."""
+        """Return the value of a key, which must be a string."""
         return str(self._validate(key, default, str, "a text in quotes"))
 
     def integer(self, key: str, default: int | None = None, least: int | None = None) -> int:
-        """Return an integer that is at least `least`."""
+        """Return the value of a key, which must be an integer; `least` is the minimum."""
         value = self._validate(key, default, int, "a whole number")
         if isinstance(value, bool) or (least is not None and value < least):
             raise self.error(key, "a whole number" if least is None else f"a whole number, at least {least}")
         return int(value)
 
     def flag(self, key: str, default: bool) -> bool:
-        """Return a Boolean."""
+        """Return the value of a key, which must be true or false."""
         return bool(self._validate(key, default, bool, "true or false"))
 
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return a list of strings as a tuple."""
+        """Return the value of a key, which must be a list of strings, as a tuple."""
         values = self._validate(key, list(default), list, "a list of texts")
         if not all(isinstance(value, str) for value in values):
             raise self.error(key, "a list of texts")
         return tuple(values)
 
     def texts_by_name(self, key: str) -> dict[str, str]:
-        """Return a table whose values are strings."""
+        """Return the value of a key, which must be a table whose values are strings, as a dictionary."""
         values = self._validate(key, {}, dict, f"a table: [{key}]")
         if not all(isinstance(value, str) for value in values.values()):
             raise self.error(key, "a table of texts")
         return dict(values)
 
     def table(self, key: str) -> "TomlTable":
-        """Return a table inside this one; an empty table if it is missing."""
+        """Return the table `[key]` inside this table; an empty table if the key is missing."""
         return TomlTable(self.path, self._validate(key, {}, dict, f"a table: [{key}]"), f"[{key}]")
 
     def tables(self, key: str) -> list["TomlTable"]:
-        """Return the tables of a list `[[key]]`."""
+        """Return the tables of the list `[[key]]`; an empty list if the key is missing."""
         values = self._validate(key, [], list, f"a list of tables: [[{key}]]")
         if not all(isinstance(value, dict) for value in values):
             raise self.error(key, f"a list of tables: [[{key}]]")
         return [TomlTable(self.path, value, f"[[{key}]] number {number}") for number, value in enumerate(values, 1)]
 
     def error(self, key: str, wanted: str) -> DataError:
-        """Return the error for an invalid value; `wanted` describes the valid values."""
+        """Return the error for an invalid value of a key; `wanted` describes the valid values."""
         return DataError(
             f"{self.path}: `{key}`{self._describe_place()} should be {wanted}, but is {self.values.get(key)!r}."
         )

@@ -1,7 +1,7 @@
 """The step `translate`: translate all texts of the source items with one system, and keep their blanks.
 
-Translations are cached as they arrive, so an interrupted run pays at most for the request in flight again. Items are
-written to the project in batches, each in one transaction.
+Each translation is cached as soon as it arrives. So after an interruption, at most one request is paid for twice. Items
+are written to the project in batches. Each batch is one transaction.
 """
 
 import re
@@ -31,7 +31,7 @@ from tiltmeter.translators.cost import require_consent
 from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.word_alignment import Eflomal
 
-# Items per transaction.
+# Number of items that are stored in one transaction.
 _BATCH = 100
 
 RESTORED, NOT_RESTORED, MISSING = "blank-restored", "blank-lost", "not-translated"
@@ -40,7 +40,10 @@ _STEP: Final = "translate"
 
 @dataclass(frozen=True, slots=True)
 class TranslationVolume:
-    """The texts and characters to translate by type of text, and the numbers that are not cached."""
+    """The number of texts and characters to translate for each type of text.
+
+    `new_texts` and `new_characters` count only texts whose translation is not cached.
+    """
 
     texts: Counter[str]
     characters: Counter[str]
@@ -50,7 +53,7 @@ class TranslationVolume:
 
 @dataclass(slots=True)
 class TranslationSummary:
-    """The result of a run of the step."""
+    """The result of the step; `blanks` counts the contexts for each outcome of their blank."""
 
     items: int = 0
     blanks: Counter[str] = field(default_factory=Counter)
@@ -60,7 +63,10 @@ class TranslationSummary:
 
 @dataclass(frozen=True, slots=True)
 class _BlankedContext:
-    """A context with its best translation, the placeholder of that translation, and all attempts."""
+    """A context with a blank, its best translation, the placeholder of the best translation, and all attempts.
+
+    An attempt has the name of the placeholder, the translation, and the outcome.
+    """
 
     text: str
     best: PlaceholderMatch | None = None
@@ -71,7 +77,10 @@ class _BlankedContext:
 def estimate_volume(
     project: Project, translator: Translator, entries: Sequence[ProjectItem] | None = None
 ) -> TranslationVolume:
-    """Count the texts to translate; a context with a blank counts once, although it may be sent several times."""
+    """Return the number of texts and characters to translate, for all untranslated items or for `entries`.
+
+    A context with a blank counts once, although it may be sent several times.
+    """
     entries = project.store.items("source") if entries is None else entries
     form = get_form(project.settings.form)
     texts: dict[str, set[str]] = {}
@@ -89,7 +98,7 @@ def estimate_volume(
 
 
 def select_untranslated(project: Project, *, part: str | None = None, limit: int | None = None) -> list[ProjectItem]:
-    """Return the untranslated items of one part (None: all), at most `limit`."""
+    """Return the untranslated items of one part (None: of all parts); `limit` is the maximum number of items."""
     entries = project.store.items("source")
     if part is not None and part not in (parts := {entry.part for entry in project.store.items(dropped=None)}):
         raise UsageError(f"The project has no part {part!r}; it has {', '.join(sorted(parts))}.")
@@ -106,10 +115,10 @@ def translate_project(
     aligner: Eflomal | None = None,
     report: ReportProgress = ignore_progress,
 ) -> TranslationSummary:
-    """Translate the untranslated items; nothing is sent to a paid service without `yes`.
+    """Translate the untranslated items. Texts are sent to a paid service only if `yes` is true.
 
-    A blank that is lost with every placeholder is restored from the translations of the filled contexts: at the place
-    where they differ, or else by word alignment if there is an aligner.
+    If a blank is lost with every placeholder, it is restored from the translations of the filled contexts: at the place
+    where these translations differ or, if this fails and there is an aligner, by word alignment.
     """
     reject_written_project(project)
     with lock_project(project.folder):
@@ -142,14 +151,14 @@ def _translate_items(
     if aligner is not None:
         _restore_by_alignment(project, aligner, summary)
     summary.seconds = time.monotonic() - began
-    # A run that was interrupted after its last batch left nothing to translate, but no record either.
+    # If the step was interrupted after its last batch, no item is left to translate, but the step was not recorded.
     if entries or work.earlier.items or not any(record.step == _STEP for record in project.store.steps()):
         complete_step(project, _STEP, work.sum_unrecorded().facts())
     return summary
 
 
 class _WorkCount:
-    """Counts the work of this run and of interrupted runs before it, batch by batch."""
+    """A count of the work of this execution of the step, and of interrupted executions before it, batch by batch."""
 
     def __init__(
         self, project: Project, system: str, new: Iterable[str], summary: TranslationSummary, began: float
@@ -166,7 +175,7 @@ class _WorkCount:
         self.characters = self.sent = 0
 
     def add(self, wanted: Iterable[TextToTranslate]) -> None:
-        """Count the texts of a batch; each text counts once."""
+        """Add the texts of a batch to the count; a text that occurs several times counts once."""
         for one in wanted:
             sent = self._first.put(one.text) if one.has_blank else one.text
             if sent in self._new:
@@ -177,7 +186,7 @@ class _WorkCount:
                 self.characters += len(one.text)
 
     def sum_unrecorded(self) -> UnrecordedWork:
-        """Return all work that is not recorded yet."""
+        """Return all work that no completed step has recorded."""
         earlier, summary = self.earlier, self.summary
         return UnrecordedWork(
             system=self.system,
@@ -197,7 +206,7 @@ def _list_texts(project: Project, entries: Iterable[ProjectItem]) -> Iterator[Te
 def _list_pending(
     project: Project, translator: Translator, entries: Sequence[ProjectItem], cache: TranslationStore
 ) -> list[str]:
-    """Return the texts without a cached translation; contexts have the first placeholder."""
+    """Return the texts whose translation is not cached; contexts contain the first placeholder instead of BLANK."""
     first = select_placeholders(project.settings.system, project.settings.placeholders)[0]
     wanted = list(_list_texts(project, entries))
     plain = [entry.text for entry in wanted if not entry.has_blank]
@@ -218,7 +227,10 @@ def _select_known(translator: Translator, texts: Iterable[str]) -> list[str]:
 
 
 def _protect_placeholder(translator: Translator, placeholder: Placeholder, language: str) -> Translator:
-    """Return the translator that protects the placeholder, if the system can do so and the placeholder is a word."""
+    """Return a translator that keeps the placeholder unchanged, if the system supports this.
+
+    Return `translator` itself if the system does not, or if the placeholder is not a word.
+    """
     if isinstance(translator, ProtectingTranslator) and placeholder.token.isalnum():
         return translator.with_protected_word(placeholder.token, language)
     return translator
@@ -239,7 +251,7 @@ def _translate_batch(
     blanked = _translate_contexts(project, translator, list(contexts), cache)
     with project.store.begin_transaction():
         for entry in batch:
-            # Skip items that were corrected or dropped since the step began.
+            # Items that were corrected or dropped since the step began are skipped.
             if project.store.item(entry.id).version == entry.version:
                 _write_translations(
                     project, translator.name, entry, wanted[entry.id], translations, blanked, work.summary
@@ -251,7 +263,7 @@ def _translate_batch(
 def _translate_contexts(
     project: Project, translator: Translator, contexts: Sequence[str], cache: TranslationStore
 ) -> dict[str, _BlankedContext]:
-    """Translate contexts with a blank; try one placeholder after the other until one is kept."""
+    """Translate contexts with a blank. For each context, try the placeholders in order until one is kept."""
     language = project.settings.language
     state = {context: _BlankedContext(context) for context in contexts}
     for placeholder in select_placeholders(project.settings.system, project.settings.placeholders):
@@ -268,10 +280,13 @@ def _translate_contexts(
 
 
 def _add_attempt(blanked: _BlankedContext, placeholder: Placeholder, translation: str) -> _BlankedContext:
-    """Return the context with another attempt; it has the best translation, or the earlier of two equally good ones."""
+    """Return the context with another attempt added, and with its best translation so far.
+
+    If two translations are equally good, the earlier one is the best.
+    """
     found = placeholder.find(translation, blanked.text.count(BLANK))
     if found.outcome == "attached" and re.search(rf"\w{BLANK}|{BLANK}\w", blanked.text):
-        found = PlaceholderMatch(found.text, "kept")  # the source has attached letters too
+        found = PlaceholderMatch(found.text, "kept")  # letters are attached to the blank in the source too
     ranks: list[str] = [*USABLE, "doubled", "lost"]
     attempts = (*blanked.attempts, (placeholder.name, translation, found.outcome))
     if blanked.best is not None and ranks.index(found.outcome) >= ranks.index(blanked.best.outcome):
@@ -288,13 +303,13 @@ def _write_translations(
     blanked: Mapping[str, _BlankedContext],
     summary: TranslationSummary,
 ) -> None:
-    """Store the translations of one item, the attempts for its blank, and findings about problems."""
+    """Store the translations of one item, the attempts with placeholders, and findings about problems."""
     store = project.store
     texts: dict[TextRole, dict[str, str]] = {"text": {}, "alone": {}, "filled": {}}
     for text in wanted:
         if not text.has_blank and text.text in translations:
             texts[text.role][text.field] = translations[text.text]
-    # Candidate words start with their translation without a context; repair steps may replace it.
+    # The first text of a candidate word is its translation without a context; repair steps may replace this text.
     texts["text"] |= texts["alone"]
     findings: list[RepairFinding] = []
     reasons: dict[str, str] = {}
@@ -336,7 +351,7 @@ def _write_translations(
 def _settle_context(
     item: str, text: TextToTranslate, context: _BlankedContext, restored: str | None, summary: TranslationSummary
 ) -> tuple[str, str, list[RepairFinding]]:
-    """Return the translated context, how its blank was kept, and a finding if that is uncertain."""
+    """Return the translated context, a text that says how the blank was kept, and findings if this is uncertain."""
     best = context.best
     if best is not None and best.outcome in USABLE:
         summary.blanks[best.outcome] += 1

@@ -1,4 +1,4 @@
-"""Translation work of interrupted runs, which the record of the next run includes."""
+"""Translation work of interrupted steps, which the record of the next completed step includes."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,7 @@ _NAME = "unrecorded translation"
 
 @dataclass(slots=True)
 class UnrecordedWork:
-    """The translations of a system since the last record of a step; saved with each batch of items."""
+    """The translation work of a system since the last completed step. It is saved with each batch of items."""
 
     system: str = ""
     items: int = 0
@@ -22,7 +22,7 @@ class UnrecordedWork:
 
     @classmethod
     def load(cls, store: ProjectStore) -> "UnrecordedWork":
-        """Load the work of earlier runs that was not recorded."""
+        """Load the work of earlier, interrupted steps that was not recorded."""
         return cls(**json.loads(store.get_remembered().get(_NAME) or "{}"))
 
     def save(self, store: ProjectStore) -> None:
@@ -36,5 +36,5 @@ class UnrecordedWork:
             store.remember({_NAME: ""})
 
     def facts(self) -> dict[str, Any]:
-        """Return the work for the record of a step."""
+        """Return the work as facts for the record of a completed step."""
         return {**asdict(self), "seconds": round(self.seconds, 1)}

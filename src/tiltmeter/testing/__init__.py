@@ -1,6 +1,6 @@
 """Conformance checks for plug-ins: one function for each type of component.
 
-Each raises an AssertionError that names the component, the property that it lacks, and an example.
+Each function raises an AssertionError that names the component, the property that the component lacks, and an example.
 """
 
 from tiltmeter.testing.benchmark_conformance import check_benchmark

@@ -18,9 +18,10 @@ _WHOLE = "all"
 def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any], texts: Sequence[Tokenizer]) -> None:
     """Check a benchmark with its form, some items, and the tokenizers (`model.text`) of several kinds of models.
 
-    Every item has questions or is listed as skipped. Questions are well formed and do not depend on the order of the
-    items; with `item_by_item`, they do not depend on other items. Scores are finite and depend only on the answers.
-    Choices have different options, and perturbations keep the id.
+    The checks: Every item has questions or is listed as skipped. Questions are well formed and do not depend on the
+    order of the items. If `item_by_item` is true, the questions of an item do not depend on other items. Scores are
+    finite and depend only on the answers. The options of a choice have different roles. Perturbations keep the class,
+    id and language of an item.
     """
     require = build_requirement(f"benchmark of {benchmark.form!r}")
     require(items and texts, "give at least one item and one tokenizer")
@@ -38,7 +39,7 @@ def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any],
 def _group_portions(
     benchmark: Benchmark, form: Form[Any], items: Sequence[Any], text: Tokenizer
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Group the items by part and language, as a run does."""
+    """Group the items by part and language, as a run does; yield the name of the part and the items of each group."""
     parts = benchmark.parts(text.kind)
     portions: dict[tuple[str, str], list[Any]] = {}
     for item in items:
@@ -51,7 +52,7 @@ def _group_portions(
 def _check_protocol(
     require: Require, benchmark: Benchmark, items: Sequence[Any], text: Tokenizer, part: str, protocol: str
 ) -> bool:
-    """Check the questions of a protocol; return whether it works with this tokenizer."""
+    """Check the questions of a protocol; return whether the protocol works with this tokenizer."""
     try:
         asked = benchmark.ask(part, list(items), text, protocol=protocol)
     except UnsupportedPart:
@@ -120,7 +121,7 @@ def _list_digests(asked: PartTrials) -> dict[str, list[list[bytes]]]:
 
 
 def _make_answer(question: Question) -> Answer:
-    """Return a random answer of the right size: log-probabilities, and shares if two rows are wanted."""
+    """Return a random answer of the right size: log-probabilities and, if the question wants two rows, shares."""
     rng = np.random.default_rng(int.from_bytes(question.digest[:4]))
     count = len(question.wanted)
     numbers = [-rng.uniform(0.5, 9.0, count), rng.uniform(0.1, 0.9, count)][: question.want.rows]

@@ -15,10 +15,11 @@ _PROMPTS = (
 
 
 def check_chat_model(model: ChatModel, other: ChatModel | None = None) -> None:
-    """Check a chat model; `other` is a model with different replies, which must have another fingerprint.
+    """Check a chat model. `other` is a chat model with different replies, whose fingerprint must be different too.
 
-    The model implements the protocol. Its fingerprint is stable and depends on the sampling settings. Every message has
-    exactly one reply, which at temperature 0 is the same alone and with other messages. The model can be closed twice.
+    The checks: The model implements the protocol. Its fingerprint is stable and depends on the sampling settings. Every
+    message has exactly one reply. At temperature 0, the reply to a message does not depend on whether the message is
+    sent alone or with others. The model can be closed twice.
     """
     require = build_requirement(f"chat model {getattr(model, 'name', model)!r}")
     require(isinstance(model, ChatModel), "it does not implement tiltmeter.models.model_protocol.ChatModel")
@@ -58,7 +59,7 @@ def _check_description(model: ChatModel) -> None:
 
 
 def _collect_replies(model: ChatModel, prompts: Sequence[str]) -> list[Reply]:
-    """Return the replies in the order of the messages."""
+    """Return the replies in the order of the prompts, and check that each prompt has exactly one reply."""
     require = build_requirement(f"chat model {model.name!r}")
     given = list(model.stream_replies([ChatQuestion(prompt, ("A", "B")) for prompt in prompts], SamplingOptions()))
     require(all(isinstance(reply, Reply) for _, reply in given), "its replies are not instances of Reply")

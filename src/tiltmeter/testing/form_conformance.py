@@ -16,8 +16,9 @@ _WRONG = {"unexpected": [1]}
 def check_form(form: Form[Any], items: Sequence[Any]) -> None:
     """Check a form with example items of every possible shape.
 
-    Items are the same after writing and reading JSONL. Lines with missing, empty or wrong fields give findings with
-    explained codes, and no exception. Translated items keep their id. No other form matches the lines better.
+    The checks: Items do not change when they are written to JSONL and read again. Lines with missing, empty or wrong
+    fields raise no exception but give findings, and each code of a finding has an explanation. Translated items keep
+    their id. No other form matches the lines as well as this form.
     """
     require = build_requirement(f"form {form.name!r}")
     require(items, "give at least one item")

@@ -1,4 +1,4 @@
-"""The conformance check of modules of measures."""
+"""The conformance check of modules that define measures."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,18 +14,21 @@ from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.testing.requirement import Require, build_requirement
 
 _PORTION = ["model", "benchmark", "part", "language", "protocol"]
-# Tolerances for rounding errors.
+# Tolerances for rounding errors: `_CLOSE` between two computations of a value, `_CLOSE_TO_BOUND` for bounds, intervals
+# and the contributions of items.
 _CLOSE = 1e-9
 _CLOSE_TO_BOUND = 1e-6
 
 
 def check_measure(module: Any, scores: pd.DataFrame, tolerances: Mapping[str, float] | None = None) -> None:
-    """Check a module of measures with a table of scores.
+    """Check a module that defines measures, with a table of scores.
 
-    Measures have a name, a meaning and an ideal within their bounds. Values are within the bounds and their intervals,
-    and depend neither on the order of the rows nor on whether intervals are computed. The contributions of items, if
-    there are any, reproduce the value. `tolerances` has larger tolerances by measure, which shrunken estimates need,
-    such as the centre of an Agresti-Coull interval.
+    The checks: Measures have a name, a meaning and an ideal within their bounds. Values are within the bounds and
+    within their intervals. Values depend neither on the order of the rows nor on whether intervals are computed. The
+    contributions of items, if the measure has them, reproduce the value.
+
+    `tolerances` maps the name of a measure to the maximum difference between its value and the contributions. Shrunken
+    estimates, such as the centre of an Agresti-Coull interval, need a larger tolerance than the default.
     """
     require = build_requirement(f"measures of {getattr(module, '__name__', module)!r}")
     own = list(getattr(module, "MEASURES", ()))
@@ -110,7 +113,7 @@ def _check_contributions(
 
 
 def _estimate(values: ItemValues, rows: pd.DataFrame) -> float | None:
-    """Return the value of a measure from the contributions of items; None if it is undefined on these rows."""
+    """Compute the value of a measure from the contributions of items; return None if the rows do not define a value."""
     if not set(values.roles) <= set(rows["role"]) or not set(values.columns) <= set(rows.columns):
         return None
     table = rows[rows["role"].isin(values.roles)].pivot_table(index="item", columns="role", values="score")

@@ -14,16 +14,18 @@ from tiltmeter.questions import Answer, Kind, Question
 from tiltmeter.testing.requirement import build_requirement, is_json_object
 
 _ITEMS = 4
-# The largest difference of float32 answers between batches.
+# Maximum difference between two float32 answers to a question that is asked alone and together with others.
 _TOLERANCE = 1e-4
 
 
 def check_model(model: Model, other: Model | None = None, questions: Sequence[Question] = ()) -> None:
-    """Check a model; `other` is a model with different weights, which must have another fingerprint.
+    """Check a model. `other` is a model with different weights, whose fingerprint must be different too.
 
-    The model implements the protocol, and its fingerprints are stable. It answers all questions with finite numbers,
-    which are the same alone and with other questions. Answers are stored under the fingerprint and read again. The
-    model can be closed twice. The default questions are about sentence pairs of the starter set.
+    The checks: The model implements the protocol. Its fingerprints are stable. It answers all questions with finite
+    numbers. The answer to a question does not depend on whether the question is asked alone or with others. Answers are
+    stored under the fingerprint and can be read again. The model can be closed twice.
+
+    The default questions are about sentence pairs of the starter set.
     """
     require = build_requirement(f"model {getattr(model, 'name', model)!r}")
     require(isinstance(model, Model), "it does not implement tiltmeter.models.model_protocol.Model")
@@ -52,7 +54,7 @@ def check_model(model: Model, other: Model | None = None, questions: Sequence[Qu
 
 
 def _collect_answers(model: Model, kind: Kind, questions: Sequence[Question]) -> Mapping[bytes, Answer]:
-    """Return the answers of a model with an empty store, and check that it stores them."""
+    """Return the answers of a model with an empty answer store, and check that the model stores its answers."""
     require = build_requirement(f"model {model.name!r}")
     names = {question.digest: "example" for question in questions}
     with tempfile.TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store:

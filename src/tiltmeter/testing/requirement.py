@@ -1,4 +1,4 @@
-"""Assertions whose message names the component, and checks that several types of component share."""
+"""Helpers of the conformance checks: assertions whose message names the component, and a check for JSON objects."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def build_requirement(component: str) -> Require:
 
 
 def is_json_object(values: object) -> bool:
-    """Return whether a value is a dictionary that can be written as JSON."""
+    """Tell whether a value is a dictionary that can be written as JSON."""
     try:
         json.dumps(values, allow_nan=False)
     except (TypeError, ValueError):

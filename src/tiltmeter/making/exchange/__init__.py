@@ -1,7 +1,7 @@
 """Export items for review in a spreadsheet or a translation program (CSV, XLSX, XLIFF), and import the decisions.
 
-A row is one text of one item. An import compares each row with the project: a text that changed since the export is
-reported as a conflict and not overwritten.
+A row is one text of one item. An import compares each row with the project. If a text in the project has changed since
+the export, the row is reported as a conflict and not imported.
 """
 
 import re
@@ -38,7 +38,7 @@ SUFFIXES: dict[str, FileFormat] = {".csv": "csv", ".xlsx": "xlsx", ".xliff": "xl
 
 @dataclass(frozen=True, slots=True)
 class ImportConflict:
-    """A row that was not imported, and the reason."""
+    """A row that was not imported, and the reason. `row` says where the row is in the file."""
 
     row: str
     item: str
@@ -51,7 +51,10 @@ class ImportConflict:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """The result of an import: numbers of items by verdict, changed texts, undecided items, and conflicts."""
+    """The result of an import: the numbers of accepted, edited, dropped and undecided items, and all conflicts.
+
+    `texts` is the number of changed texts.
+    """
 
     accepted: int
     edited: int
@@ -62,7 +65,7 @@ class ImportSummary:
 
 
 def detect_format(path: Path, named: str | None = None) -> FileFormat:
-    """Return the format with this name, or the format of the file's suffix."""
+    """Return the format with the name `named`; if no name is given, detect the format from the file's suffix."""
     name = named or SUFFIXES.get(path.suffix.lower())
     for known in FORMATS:
         if name == known:
@@ -71,7 +74,10 @@ def detect_format(path: Path, named: str | None = None) -> FileFormat:
 
 
 def export_project(project: Project, path: Path, *, format: FileFormat, everything: bool = False) -> int:
-    """Write the texts of all items with open problems, or of all items, to a file; return the number of rows."""
+    """Write the texts of items to a file; return the number of rows.
+
+    Only items with open problems are written; with `everything`, all translated items are written.
+    """
     rows = build_export_rows(project, everything=everything)
     if not rows:
         raise UsageError("No item has open problems, so there is nothing to export; --all exports all items.")
@@ -81,7 +87,7 @@ def export_project(project: Project, path: Path, *, format: FileFormat, everythi
 
 
 def build_export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
-    """Return a row for each text of the items with open problems, or of all translated items."""
+    """Return a row for each text of the items with open problems; with `everything`, of all translated items."""
     apply_changed_rule(project)
     problems = group_by_item(assemble_items(project).problems)
     texts = project.store.texts("text")
@@ -91,11 +97,13 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
         if entry.stage == "source" or not (everything or entry.id in problems):
             continue
         wanted = [text for text in project.maker.wanted(project.get_source_item(entry)) if text.role != "filled"]
-        # Several reviewers decide independently, so each gets the texts as they were before the review.
+        # If an item has several reviewers, they decide independently. So each gets the texts from before the review.
         current = texts.get(entry.id, {}) if is_single_reviewer else get_unreviewed_texts(project, entry.id)
         known = {text.field for text in wanted}
         for text in wanted:
-            own = [problem for problem in problems.get(entry.id, ()) if _get_row_field(problem, known) == text.field]
+            own = [
+                problem for problem in problems.get(entry.id, ()) if _choose_field_to_show(problem, known) == text.field
+            ]
             rows.append(
                 TextRow(
                     item=entry.id,
@@ -111,7 +119,7 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
 
 
 def import_project(project: Project, path: Path, *, format: FileFormat, reviewer: str) -> ImportSummary:
-    """Apply the decisions in a file, item by item. Items with conflicts stay unchanged."""
+    """Store the decisions in a file as decisions of the reviewer, item by item. Items with conflicts stay unchanged."""
     if not reviewer.strip():
         raise UsageError("The reviewer's name is missing; give it with --by NAME.")
     if not path.is_file():
@@ -158,7 +166,7 @@ def _import_item(
     reviewer: str,
     via: str,
 ) -> _ItemImport:
-    """Import the rows of one item in one transaction, so that an interrupted import never applies half an item."""
+    """Import the rows of one item in one transaction, so that an interruption cannot leave an item half imported."""
     if entry is None:
         row, is_number = rows[0], re.fullmatch(r"[\d.,]+(E\+?\d+)?", rows[0].item)
         hint = "; spreadsheets change ids that look like numbers in CSV files, use XLSX instead" if is_number else ""
@@ -170,7 +178,7 @@ def _import_item(
         return _ItemImport("", 0, faults)
     comment = " ".join(filter(None, (row.comment for row in rows)))
     with project.store.begin_transaction():
-        # Several reviewers decide independently, each on the texts as they were before the review.
+        # If an item has several reviewers, each decides independently on the texts from before the review.
         is_single_reviewer = get_rule(project).reviewers == 1
         before = get_unreviewed_texts(project, entry.id)
         current = project.store.texts("text", entry.id).get(entry.id, {}) if is_single_reviewer else before
@@ -178,7 +186,7 @@ def _import_item(
         wanted = {row.field: row.corrected or row.translation for row in rows}
         is_as_wanted = last and (last.verdict == "drop" or wanted.items() <= last.texts.items())
         if last and (last.comment, last.via) == (comment, via) and is_as_wanted:
-            return _ItemImport(last.verdict, 0, [])  # the same file was imported before
+            return _ItemImport(last.verdict, 0, [])  # this file was already imported
         if entry.dropped_in == "review" and not is_single_reviewer:
             entry = replace(entry, dropped=None)
         conflicts = list(_find_conflicts(project, entry, rows, decided, edits, current))
@@ -207,7 +215,7 @@ def _import_item(
             accepted = dict.fromkeys(codes, comment or "accepted with the item")
             record_decision(project, ReviewDecision(entry.id, reviewer, verdict, texts, accepted, comment, via, shown))
         else:
-            # A correction without a decision settles only the findings about its field.
+            # A corrected text without a decision settles only the findings about the text's field.
             for field, text in changes.items():
                 store.set_text(entry.id, "text", field, text, step="import", by=reviewer, why=comment)
             store.close_findings(entry.id, by=reviewer, why=comment or "decided in a file", fields=list(changes))
@@ -265,8 +273,11 @@ def _explain_change(project: Project, row: TextRow, current: str) -> str:
     return f"`translation` was changed in the file, from {current!r}; write corrections into `corrected`"
 
 
-def _get_row_field(problem: OpenProblem, known: set[str]) -> str:
-    """Return the field whose row shows a problem; the context or the first field if no row has the problem's field."""
+def _choose_field_to_show(problem: OpenProblem, known: set[str]) -> str:
+    """Return the name of the field whose row shows a problem; `known` are the fields that have a row.
+
+    If the problem's own field has no row, return the context or, without a context, the first field.
+    """
     if problem.field in known:
         return problem.field
     return "context" if "context" in known else min(known, default="")

@@ -1,4 +1,4 @@
-"""CSV files in UTF-8 with a byte order mark, so that spreadsheets recognise the encoding."""
+"""CSV files in UTF-8. They start with a byte order mark, so that spreadsheet programs recognise the encoding."""
 
 import csv
 import io
@@ -29,15 +29,15 @@ def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as ot
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
-    """Write a table of texts to a CSV file."""
+    """Write a table of texts to a CSV file; each row maps the names of columns to texts."""
     write_text(path, _MARK + format_csv(columns, ([row.get(column) for column in columns] for row in rows)))
 
 
 def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """Return the columns of a CSV file in lower case, and its rows with their numbers.
+    """Return the column names of a CSV file in lower case, and its rows with their row numbers.
 
-    The separator may be a comma, a semicolon or a tab. A row with more cells than columns raises an error, since its
-    texts may be in the wrong columns.
+    The separator may be a comma, a semicolon or a tab. A row with more cells than columns raises an error, because the
+    texts of the row may be in the wrong columns.
     """
     try:
         text = read_text(path).removeprefix(_MARK)

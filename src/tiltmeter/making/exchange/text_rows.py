@@ -1,4 +1,4 @@
-"""The rows of an export, which are the same in all formats."""
+"""The rows of an export or import. All file formats have the same rows."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -12,7 +12,8 @@ DECISIONS = ("accept", "drop")
 class TextRow:
     """One text of an item. Reviewers fill in `corrected`, `decision` (for the whole item) and `comment`.
 
-    `place` says where the row is in the file, for example "row 3"; `fault` is a problem found while reading it.
+    `place` says where the row is in the file, for example "row 3". `fault` is a problem that was found when the row was
+    read.
     """
 
     item: str
@@ -35,7 +36,7 @@ NEEDED = ("item", "field", "source", "translation", "corrected", "decision", "co
 
 
 def normalise_columns(header: Iterable[str]) -> list[str]:
-    """Return column names without outer spaces and in lower case, since spreadsheets may change both."""
+    """Return column names in lower case and without outer spaces, because spreadsheet programs may change them."""
     return [name.strip().lower() for name in header]
 
 
@@ -49,7 +50,7 @@ def validate_columns(columns: Iterable[str], path: object) -> None:
 
 
 def parse_rows(path: object, table: Iterable[tuple[int, Mapping[str, str]]]) -> list[TextRow]:
-    """Return the rows of a table with row numbers; empty rows and unknown columns are ignored."""
+    """Build rows from a table, which has a row number with each row; ignore empty rows and unknown columns."""
     rows = [_parse_row(values, f"row {number}") for number, values in table if any(values.values())]
     if not rows:
         raise DataError(f"{path} has no rows; export the file again.")

@@ -1,7 +1,7 @@
 """XLIFF 1.2 files for translation programs. BLANK is written as an inline code, which these programs protect.
 
-An item is accepted if all its units are approved or have the state `final` or `signed-off`. Notes of the reviewer are
-comments; a note that begins with `drop` drops the item.
+A unit is one text. An item is accepted if all its units are approved or have the state `final` or `signed-off`. Notes
+of the reviewer are imported as comments. A note that begins with `drop` drops the item.
 """
 
 import re
@@ -23,14 +23,14 @@ _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _ACCEPTED = ("final", "signed-off")
 _EMPTY = "the target is empty; write a text, or add a note that begins with `drop`"
 _BEFORE, _DROP = "translation before the review", "drop"
-# The largest file to read, in bytes; parsing takes up to ten times as much memory.
-_LARGEST = 1 << 27
+# Maximum size of a file to read, in bytes. Parsing needs up to ten times as much memory.
+_MAX_BYTES = 1 << 27
 # Characters that are not allowed in XML 1.0.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:
-    """Write the rows to an XLIFF file: a unit for each text, a group for each item."""
+    """Write the rows to an XLIFF file. The file has a group for each item and a unit for each text."""
     ET.register_namespace("", _SPACE)
     root = ET.Element(f"{_TAG}xliff", version="1.2")
     attributes = {"original": "tiltmeter", "source-language": source, "target-language": language}
@@ -46,7 +46,7 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
 
 
 def _indent(element: ET.Element, level: int = 0) -> None:
-    """Put each element on its own line, except inside texts, where the spaces would change the text."""
+    """Put each element on its own line. Elements inside a text are not moved, because spaces would change the text."""
     if len(element) and element.tag not in (f"{_TAG}source", f"{_TAG}target"):
         element.text = "\n" + "  " * (level + 1)
         for child in element:
@@ -61,7 +61,7 @@ def _add_unit(group: ET.Element, row: TextRow) -> None:
     _set_text(ET.SubElement(unit, f"{_TAG}source"), row.source)
     state = "needs-review-translation" if row.problem else "translated"
     _set_text(ET.SubElement(unit, f"{_TAG}target", state=state), row.translation)
-    # The exported text, with which an import detects changes.
+    # The exported text is stored too, so that an import can detect changes.
     alternatives = [("previous-version", _BEFORE, row.translation)]
     proposals = filter(None, row.proposals.split(" | "))
     alternatives += [("proposal", f"proposal {number}", text) for number, text in enumerate(proposals, start=1)]
@@ -76,8 +76,8 @@ def _add_unit(group: ET.Element, row: TextRow) -> None:
 def read(path: Path, *, language: str) -> list[TextRow]:
     """Return the units of an XLIFF file as rows; a target that differs from the exported text is a correction."""
     try:
-        root = ET.fromstring(read_bytes(path, _LARGEST))
-    except (ET.ParseError, ValueError, LookupError) as error:  # the last two: unknown encodings
+        root = ET.fromstring(read_bytes(path, _MAX_BYTES))
+    except (ET.ParseError, ValueError, LookupError) as error:  # ValueError and LookupError: unknown encodings
         raise DataError(f"{path} is not valid XML: {error}.") from error
     try:
         return _parse_units(root, path, language)
@@ -99,7 +99,7 @@ def _parse_units(root: ET.Element, path: Path, language: str) -> list[TextRow]:
 
 
 def _combine_decisions(decisions: set[str]) -> str:
-    """Return the decision on an item: one note drops it, but all units must be accepted to accept it."""
+    """Return the decision on an item: `drop` if a unit says `drop`, `accept` if all units say `accept`, or empty."""
     if "drop" in decisions:
         return "drop"
     return "accept" if decisions == {"accept"} else ""

@@ -23,12 +23,13 @@ from tiltmeter.text_files import read_bytes
 from tiltmeter.translators.translator_protocol import import_extra
 
 _WIDTHS = {"source": 45, "translation": 45, "corrected": 45, "problem": 40, "proposals": 40, "comment": 30}
-# The largest file to read, in bytes after unpacking: about 30,000 texts. Parsing takes up to ten times as much memory.
-_LARGEST = 1 << 25
-# The most rows of an Excel sheet, and the most columns that are read.
-_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 32
-# The longest text of an Excel cell, in characters.
-_LONGEST_CELL = 32_767
+# Maximum size of a file to read, in bytes after unpacking: about 30,000 texts. Parsing needs up to ten times as much
+# memory.
+_MAX_BYTES = 1 << 25
+# Maximum number of rows of an Excel sheet, and maximum number of columns that are read.
+_MAX_ROWS, _MAX_COLUMNS = 1_048_576, 32
+# Maximum length of a text in an Excel cell, in characters.
+_MAX_CELL_LENGTH = 32_767
 # The columns that reviewers fill in.
 _FILLED_IN = ("corrected", "decision", "comment")
 
@@ -47,7 +48,7 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
         for column, name in enumerate(COLUMNS, start=1):
             cell = sheet.cell(number, column)
             cell.value = asdict(row)[name] or None
-            cell.data_type = "s" if cell.value is not None else "n"  # a text that begins with = is not a formula
+            cell.data_type = "s" if cell.value is not None else "n"  # so that a text with = at its start is no formula
             cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
     for column, name in enumerate(COLUMNS, start=1):
         header = sheet.cell(1, column)
@@ -68,21 +69,21 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
 def _reject_long_texts(rows: Sequence[TextRow], path: Path) -> None:
     for row in rows:
         for name, text in asdict(row).items():
-            if len(text) > _LONGEST_CELL:
+            if len(text) > _MAX_CELL_LENGTH:
                 raise DataError(
                     f"{path} cannot be written: `{name}` of item {row.item} has {len(text):,} characters, and an Excel "
-                    f"cell has at most {_LONGEST_CELL:,}; export CSV or XLIFF instead."
+                    f"cell has at most {_MAX_CELL_LENGTH:,}; export CSV or XLIFF instead."
                 )
 
 
 def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as other formats
-    """Return the rows of the first sheet with the needed columns; a formula raises an error, since it has no text."""
+    """Return the rows of the first sheet that has all needed columns. A formula raises an error: it has no text."""
     openpyxl = import_extra("openpyxl", "xlsx", "Excel files")
-    content = BytesIO(read_bytes(path))  # not the path, since openpyxl rejects other suffixes
+    content = BytesIO(read_bytes(path))  # openpyxl gets the content, because it rejects paths with other suffixes
     try:
         _reject_unsafe_file(content, path)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about styles and other parts that are not read
+            warnings.simplefilter("ignore")  # the warnings are about styles and other parts that are not read
             return _read_rows(openpyxl.load_workbook(content, read_only=True), path)
     except DataError:
         raise
@@ -94,12 +95,12 @@ def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as ot
 
 
 def _reject_unsafe_file(content: BytesIO, path: Path) -> None:
-    """Raise a DataError for a file that would fill the memory, or whose XML defines entities (Excel writes none)."""
+    """Raise a DataError if a file is too large for the memory, or if its XML defines entities (Excel never does)."""
     with ZipFile(content) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > _LARGEST:
+        if unpacked > _MAX_BYTES:
             raise DataError(
-                f"{path} has {unpacked:,} bytes after unpacking, and the limit is {_LARGEST:,}; split it, or use CSV."
+                f"{path} has {unpacked:,} bytes after unpacking, and the limit is {_MAX_BYTES:,}; split it, or use CSV."
             )
         for entry in archive.infolist():
             part = archive.read(entry)
@@ -127,9 +128,9 @@ def _read_rows(book: Any, path: Path) -> list[TextRow]:
 
 
 def _read_cells(sheet: Any) -> Iterator[tuple[Any, ...]]:
-    """Return the cells of each row, without trusting the dimensions that the sheet declares."""
+    """Return the cells of each row. The dimensions that the sheet declares are ignored, because they may be wrong."""
     sheet.reset_dimensions()
-    rows: Iterator[tuple[Any, ...]] = sheet.iter_rows(max_row=_MOST_ROWS, max_col=_MOST_COLUMNS)
+    rows: Iterator[tuple[Any, ...]] = sheet.iter_rows(max_row=_MAX_ROWS, max_col=_MAX_COLUMNS)
     return rows
 
 

@@ -1,7 +1,8 @@
 """The accuracy of the rules for the speaker's gender and of the filter of gendered pairs, estimated from rated samples.
 
-A sample has the same number of units for each outcome. The overall accuracy is a stratified estimate: the mean of the
-outcomes' accuracies, weighted by their frequency in the data. Each outcome of each sample is one stratum.
+A unit is a sentence or a pair to rate. A sample has the same number of units for each outcome of the rules or the
+filter. The overall accuracy is a stratified estimate: the mean of the accuracies of the outcomes, weighted by the
+frequency of each outcome in the data. Each outcome of each sample is one stratum.
 """
 
 from collections import Counter
@@ -26,7 +27,7 @@ NONE_FOUND = "the data has no outcome to compare with"
 
 @dataclass(frozen=True, slots=True)
 class ShareEstimate:
-    """A share in percent with its 95% interval and n."""
+    """A share in percent with its 95% interval and the number of rated units (`n`)."""
 
     value: float
     interval: Interval
@@ -42,12 +43,13 @@ class ShareEstimate:
 
 @dataclass(frozen=True, slots=True)
 class GenderEvaluation:
-    """A confusion matrix with outcomes as rows and ratings as columns, and the estimates from it.
+    """A confusion matrix with outcomes as rows and ratings as columns, and estimates from the matrix.
 
-    `right` is the share of correct units of each outcome, `overall` the share of correct units in the data. For the
-    rules, `gain` is the percentage of additional sentences with a gender if no gender were missed. For the filter, it
-    is the increase in the share of correct pairs, in percentage points. `reason` explains why `overall` or `gain` is
-    None. `undecided` units have no majority of raters, `unrated` units no rating.
+    `right` is the share of correct units of each outcome. `overall` is the share of correct units in the data. `gain`
+    for the rules: how many more sentences would have a gender if the rules found every gender, in percent. `gain` for
+    the filter: the increase in the share of correct pairs, in percentage points. `reason` explains why `overall` or
+    `gain` is None. `undecided` is the number of units without a majority of raters, `unrated` the number of units
+    without a rating.
     """
 
     about: str
@@ -82,7 +84,7 @@ class GenderEvaluation:
 
 @dataclass(slots=True)
 class Stratum:
-    """An outcome in one sample: its frequency in the data, and the numbers of rated and of correct units."""
+    """An outcome in one sample: its frequency in the data (`population`), and the counts of rated and correct units."""
 
     outcome: str
     population: int
@@ -96,7 +98,7 @@ class Stratum:
 
 
 def evaluate_samples(folders: Sequence[Path]) -> GenderEvaluation:
-    """Compare the ratings with the outcomes, for one sample or for several samples of the same kind together."""
+    """Compare the ratings with the outcomes. Several samples must all be of gender rules, or all of the pair filter."""
     samples: list[_Sample] = []
     for folder in folders:
         sample = open_sample(folder)
@@ -164,7 +166,7 @@ def _evaluate(samples: Sequence[_Sample]) -> GenderEvaluation:
 
 
 def _explain_unknown(strata: Sequence[Stratum]) -> str:
-    """Return the reason why the overall accuracy cannot be estimated; empty if it can."""
+    """Return the reason why the overall accuracy cannot be estimated; an empty text if it can be estimated."""
     unrated = [stratum for stratum in strata if stratum.population and not stratum.rated]
     if unrated:
         return f"no unit of the outcome {unrated[0].outcome!r} is rated; the data has {unrated[0].population:,}"
@@ -184,7 +186,9 @@ def estimate_accuracy(strata: Sequence[Stratum]) -> ShareEstimate:
 
 
 def estimate_rules_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
-    """Estimate how many more sentences would have a gender if the rules missed none, in percent of those with one.
+    """Estimate how many more sentences would have a gender if the rules found every gender.
+
+    The result is in percent of the sentences in which the rules found a gender; None if there are no such sentences.
 
     >>> print(estimate_rules_gain([Stratum("masculine", 800, 100, 99), Stratum("none", 200, 100, 80)]))
     5.0% [3.0, 7.2] of 100
@@ -197,7 +201,7 @@ def estimate_rules_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
 
 
 def estimate_filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
-    """Estimate by how many percentage points the filter raises the share of correct pairs.
+    """Estimate by how many percentage points the filter increases the share of correct pairs.
 
     >>> print(estimate_filter_gain([Stratum("accepted", 750, 80, 79), Stratum("rejected", 250, 80, 80)]))
     24.7% [22.9, 25.0] of 160
@@ -219,7 +223,7 @@ def estimate_filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
 
 
 def _sum_weighted(parts: Sequence[tuple[Stratum, float, int]]) -> ShareEstimate:
-    """Return the weighted sum of the strata's shares, in percent."""
+    """Return the weighted sum of shares, in percent. A part has a stratum, its weight, and the count in its share."""
     if not parts:
         return ShareEstimate(0.0, (0.0, 0.0), 0)
     weights = np.array([weight for _, weight, _ in parts])
@@ -233,7 +237,7 @@ def _sum_weighted(parts: Sequence[tuple[Stratum, float, int]]) -> ShareEstimate:
 
 
 def find_majority(steps: Sequence[int]) -> int | None:
-    """Return the step that more than half of the raters chose, or None.
+    """Return the step of the scale that more than half of the raters chose, or None if there is no majority.
 
     >>> find_majority([1, 1, 2]), find_majority([1, 2])
     (1, None)

@@ -1,4 +1,4 @@
-"""Samples of sentences and of pairs for people to rate, which measure the gender rules and the pair filter.
+"""Samples of sentences and pairs that people rate. The ratings measure the accuracy of gender rules and pair filter.
 
 GEST's authors sampled the same number of sentences for each outcome and had native speakers rate them (Pikuliak et al.
 2024, Tables 4 and 5). The frequency of each outcome in the data is stored with the sample.
@@ -24,7 +24,7 @@ RATINGS = "rating.sqlite"
 SampleKind = Literal["gender", "pairs"]
 
 GENDERS = ("masculine", "feminine", "none")
-# The outcomes of the filter, with the ratings that agree with each.
+# The outcomes of the filter. For each outcome, the steps of the scale that agree with the outcome.
 FILTERED = {"accepted": (3,), "rejected": (1, 2)}
 
 _GENDER_PLAN = """\
@@ -70,7 +70,7 @@ _PLANS: dict[SampleKind, str] = {"gender": _GENDER_PLAN, "pairs": _PAIR_PLAN}
 
 
 def build_gender_units(results: Iterable[tuple[str, SpeakerGender]], language: str) -> list[RatingUnit]:
-    """Return a unit for each different sentence, with the outcome of the gender rules as its label."""
+    """Return a unit for each distinct sentence; the label of the unit is the outcome of the gender rules."""
     unique = {text: found for text, found in results if text.strip()}
     return [
         RatingUnit(
@@ -88,7 +88,7 @@ def build_gender_units(results: Iterable[tuple[str, SpeakerGender]], language: s
 def build_pair_units(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
 ) -> list[RatingUnit]:
-    """Return a unit for each pair of translations that differ in one word, with the filter's outcome as its label."""
+    """Return a unit for each pair of translations that differ in one word; the label is the outcome of the filter."""
     outcomes: dict[tuple[str, str], str] = {}
     for male, female in list_prompted_pairs(translations, sentences, language):
         reason = find_rejection_reason(male, female)
@@ -101,7 +101,7 @@ def build_pair_units(
 
 
 def draw_sample(units: Sequence[RatingUnit], per_outcome: int, seed: int = 0) -> list[RatingUnit]:
-    """Draw `per_outcome` random units of each outcome, or all if it has fewer; return them in a random order."""
+    """Return random units in random order: `per_outcome` units of each outcome, or all units of a rarer outcome."""
     random = create_generator("gender sample", str(seed), str(per_outcome))
     chosen: list[RatingUnit] = []
     for label in sorted({unit.label for unit in units}):
@@ -111,23 +111,23 @@ def draw_sample(units: Sequence[RatingUnit], per_outcome: int, seed: int = 0) ->
 
 
 def count_outcomes(units: Iterable[RatingUnit]) -> dict[str, int]:
-    """Count the units of each outcome."""
+    """Return the number of units of each outcome."""
     return dict(Counter(unit.label for unit in units))
 
 
 def write_sample(
     folder: Path, units: Sequence[RatingUnit], kind: SampleKind, population: Mapping[str, int] | None = None
 ) -> None:
-    """Write a folder with a sample to rate; `population` is the frequency of each outcome in the data.
+    """Write a folder with a sample to rate; `population` is the number of units of each outcome in the data.
 
-    `rating.toml` is written last, so a folder with this file is complete.
+    `rating.toml` is written last, so every folder with this file is complete.
     """
     if (folder / RATING_FILE).exists():
         raise UsageError(f"{folder} already has a sample; choose another folder.")
     if not units:
         raise UsageError("There is nothing to sample; check the file and the language.")
     create_folder(folder)
-    for leftover in folder.glob(f"{RATINGS}*"):  # from an interrupted start
+    for leftover in folder.glob(f"{RATINGS}*"):  # files of a start that was interrupted
         leftover.unlink()
     with RatingStore(folder / RATINGS) as store, store.begin_transaction():
         store.set_units(units)

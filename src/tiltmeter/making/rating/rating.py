@@ -1,7 +1,8 @@
-"""Rating sessions: people rate texts on scales, first without and then with the label.
+"""Rating sessions: people rate texts on scales, first without seeing the label of the text, then with the label.
 
-GEST's sentences were rated in this way: first which gender a sentence is typical of, without its stereotype, then
-whether it fits the stereotype, both in five steps. If the first rater disagreed in either task, a second one decided.
+GEST's sentences were rated in this way. In the first task, raters did not see the stereotype and rated which gender the
+sentence is typical of. In the second task, they rated whether the sentence fits the stereotype. Both scales had five
+steps. If the first rater was against a sentence in either task, a second rater decided.
 """
 
 import time
@@ -15,12 +16,14 @@ from tiltmeter.making.rating.rating_plan import RatingPlan, RatingTask
 from tiltmeter.making.rating.rating_tables import RatingTables, RatingUnit, StoredRating
 from tiltmeter.making.reliability import Agreement, compute_krippendorff_alpha
 
-# Seconds for which a unit is reserved for a rater: in the studio or on the command line, and in a spreadsheet.
+# Seconds for which a unit is reserved for a rater. HELD: in the studio or on the command line. HELD_IN_SHEET: in a
+# spreadsheet.
 HELD = 1800.0
 HELD_IN_SHEET = 7 * 86_400.0
 
 Propose = Callable[[RatingUnit, str, Mapping[str, str], str], list[int]]
-"""Stores the texts that a rater proposes for a unit, with a comment; returns the numbers of the stored findings."""
+"""A function that stores the texts that a rater proposes for a unit, with a comment. It returns the ids of the stored
+findings."""
 
 RatingOutcome = Literal["open", "keep", "drop"]
 _LABEL_SEEN = "{} has seen the label of {} since this rating, so the rating cannot be changed."
@@ -28,7 +31,7 @@ _LABEL_SEEN = "{} has seen the label of {} since this rating, so the rating cann
 
 @dataclass(frozen=True, slots=True)
 class RatingQuestion:
-    """The next question for a rater; `label` is None while it is hidden."""
+    """The next question for a rater; `label` is None while the label is hidden from the rater."""
 
     unit: str
     texts: dict[str, str]
@@ -48,7 +51,10 @@ class RatingResult:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRating:
-    """A rating in a file, with its place there; `proposed` has the texts that the rater proposes, by field."""
+    """A rating in a file; `proposed` maps fields to texts that the rater proposes.
+
+    `place` says where the rating is in the file.
+    """
 
     place: str
     unit: str
@@ -60,7 +66,7 @@ class ImportedRating:
 
 @dataclass(slots=True)
 class _UnitRatings:
-    """The ratings of one rater for one unit: the number of the first rating, and the steps by task."""
+    """The ratings of one rater for one unit: the id of the first rating, and the rated step for each task."""
 
     first: int
     steps: dict[str, int] = field(default_factory=dict)
@@ -69,7 +75,8 @@ class _UnitRatings:
 class RatingSession:
     """A rating in progress.
 
-    A unit is reserved for a rater for some time, so that it does not get more raters than needed.
+    A unit that is shown to a rater is reserved for this rater for some time, so that the unit does not get more raters
+    than needed.
     """
 
     def __init__(
@@ -88,12 +95,15 @@ class RatingSession:
         self._clock = clock
 
     def take_question(self, rater: str, *, task: str | None = None) -> RatingQuestion | None:
-        """Return the next question for a rater, in one task or in any, and reserve its unit; None if there is none."""
+        """Return the next question for a rater, and reserve its unit; None if there is no question.
+
+        If `task` is given, only questions of this task are returned.
+        """
         taken = self._take(rater, task, 1, self._held)
         return taken[0] if taken else None
 
     def take_all(self, rater: str, *, task: str | None = None, limit: int | None = None) -> list[RatingQuestion]:
-        """Return all questions for a rater, at most `limit`, and reserve their units for a week: for a spreadsheet."""
+        """Return all questions for a rater for a spreadsheet, at most `limit`, and reserve their units for a week."""
         return self._take(rater, task, limit, HELD_IN_SHEET)
 
     def _take(self, rater: str, task: str | None, limit: int | None, held: float) -> list[RatingQuestion]:
@@ -112,7 +122,7 @@ class RatingSession:
         return questions
 
     def questions(self, rater: str, task: str | None = None) -> list[RatingQuestion]:
-        """Return all questions for a rater without reserving the units; units that the rater has begun come first."""
+        """Return all questions for a rater, but do not reserve the units; units that the rater has begun come first."""
         return self._questions(self._find_rater(rater), task, self.store.get_rating_slots(self._clock()))
 
     def _questions(self, name: str, task: str | None, slots: Mapping[str, Mapping[int, str]]) -> list[RatingQuestion]:
@@ -151,9 +161,10 @@ class RatingSession:
         proposed: Mapping[str, str] | None = None,
         replaces: bool = False,
     ) -> None:
-        """Store a rating of a unit in its next task; `proposed` has better texts by field.
+        """Store a rating of a unit in its next task; `proposed` maps fields to better texts.
 
-        With `replaces`, it replaces an earlier rating in the same task, unless the label was shown since.
+        With `replaces`, the new rating replaces the rater's earlier rating in this task. Raise a UsageError if the
+        label was shown to the rater after the earlier rating.
         """
         given = ImportedRating("", unit, task, step, comment, proposed or {})
         with self.store.begin_transaction():
@@ -163,7 +174,7 @@ class RatingSession:
             self._rate(name, given, self._index_units(), self._group_ratings())
 
     def _delete_repeated(self, name: str, unit: str, task: str) -> None:
-        """Delete the rater's rating of a unit in a task; raise a UsageError if the label was shown since."""
+        """Delete the rater's rating of a unit in a task; raise a UsageError if the label was shown after the rating."""
         known = self._index_units().get(unit)
         own = self._group_ratings().get(unit, {}).get(name)
         if known is None or own is None or task not in own.steps:
@@ -177,14 +188,17 @@ class RatingSession:
                 self.store.delete_rating(rating.number)
 
     def rate_all(self, rater: str, ratings: Sequence[ImportedRating]) -> int:
-        """Store the ratings of a file, all or none, and return the number of new ones. Errors name the place."""
+        """Store the ratings of a file, and return the number of new ratings.
+
+        If a rating is invalid, store nothing and raise an error that names its place in the file.
+        """
         done = 0
         with self.store.begin_transaction():
             name, units, rated = self._find_rater(rater), self._index_units(), self._group_ratings()
             for given in ratings:
                 own = rated.get(given.unit, {}).get(name)
                 if own and own.steps.get(given.task) == given.step:
-                    continue  # an earlier import of the same file
+                    continue  # an earlier import has stored this rating
                 try:
                     self._rate(name, given, units, rated)
                 except UsageError as error:
@@ -199,7 +213,7 @@ class RatingSession:
         units: Mapping[str, RatingUnit],
         rated: dict[str, dict[str, _UnitRatings]],
     ) -> None:
-        """Store a rating, and add it to `rated`."""
+        """Store a rating, and add it to `rated`, which has the ratings of each unit and rater."""
         unit = units.get(given.unit)
         if unit is None:
             raise UsageError(f"There is no unit {given.unit!r} to rate.")
@@ -237,7 +251,7 @@ class RatingSession:
         return self._propose(unit, rater, changed, comment) if changed else []
 
     def undo(self, rater: str) -> StoredRating:
-        """Withdraw the rater's last rating; raise a UsageError if the label was shown since."""
+        """Withdraw the rater's last rating; raise a UsageError if the label was shown after the rating."""
         name = self._find_rater(rater)
         with self.store.begin_transaction():
             own = [rating for rating in self.store.list_ratings() if rating.rater == name]
@@ -270,14 +284,14 @@ class RatingSession:
         return RatingResult(outcomes, agreement, dict(sorted(raters.items())))
 
     def steps(self, task: str) -> dict[str, dict[str, int]]:
-        """Return the ratings in a task by unit and rater."""
+        """Return the ratings in a task as a mapping: unit, then rater, then step of the scale."""
         return {
             unit: {name: rating.steps[task] for name, rating in own.items() if task in rating.steps}
             for unit, own in self._group_ratings().items()
         }
 
     def _find_rater(self, name: str) -> str:
-        """Return the name of a rater with the letter case of its first use."""
+        """Return the name of a rater as it was first written, because letter case may differ."""
         if not name.strip():
             raise UsageError("The name of the rater is empty.")
         for known in self.store.raters():
@@ -292,7 +306,7 @@ class RatingSession:
         raise UsageError(f"There is no task {name!r}; choose {', '.join(task.name for task in self.plan.tasks)}.")
 
     def _group_ratings(self) -> dict[str, dict[str, _UnitRatings]]:
-        """Return the ratings of the units' current texts, by unit and rater."""
+        """Return the ratings for each unit and rater; ratings of texts that have changed since are left out."""
         current = {unit.id: unit.shown for unit in self.store.units()}
         groups: dict[str, dict[str, _UnitRatings]] = {}
         for rating in self.store.list_ratings():
@@ -317,7 +331,7 @@ class RatingSession:
         return 2 if first and self._decide_verdict(unit, first) == "drop" else 1
 
     def _decide_verdict(self, unit: RatingUnit, own: _UnitRatings) -> RatingOutcome:
-        """Return the verdict of one rater: a single rating against the unit drops it."""
+        """Return the verdict of one rater: `drop` if the rating in any task is against the unit."""
         for task in self.plan.tasks:
             keep = unit.fitting if task.keep == "label" else task.keep
             if task.name in own.steps and keep and own.steps[task.name] not in keep:

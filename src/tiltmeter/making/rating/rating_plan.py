@@ -16,9 +16,10 @@ RATING_FILE = "rating.toml"
 class RatingTask:
     """A question with a scale.
 
-    `label_shown` says whether the rater sees the label. `keep` has the steps that are in favour of keeping a unit:
-    numbers from 1, "label" for the steps that agree with the unit's label, or empty for all steps. With `only_wrong`,
-    the question is asked only if the rating in the first task disagrees with the label.
+    `steps` are the texts of the scale's steps. `label_shown` says whether the rater sees the label. `keep` has the
+    numbers (from 1) of the steps that are in favour of keeping a unit; "label" means the steps that agree with the
+    unit's label, and empty means all steps. With `only_wrong`, the question is asked only if the rating in the first
+    task disagrees with the label.
     """
 
     name: str
@@ -34,8 +35,9 @@ class RatingTask:
 class RatingPlan:
     """The tasks of a rating in order, and the rule: a unit is kept if `agree` of `raters` are in favour.
 
-    With `second_decides`, one rater is asked, and a second one decides if the first is against keeping the unit.
-    `population` is the frequency of each label in the data from which a sample was drawn.
+    With `second_decides`, one rater is asked, and a second rater decides if the first is against keeping the unit.
+    `population` is the number of units with each label in the data from which a sample was drawn. `about` is the kind
+    of sample, "gender" or "pairs".
     """
 
     tasks: tuple[RatingTask, ...]
@@ -47,7 +49,7 @@ class RatingPlan:
 
 
 def read_rating_plan(path: Path) -> RatingPlan:
-    """Read a plan from a TOML file."""
+    """Read a rating plan from a TOML file."""
     if not path.is_file():
         raise UsageError(
             f"{path.parent} has no {path.name}; only projects started with --from-scratch and samples of `tiltmeter "

@@ -9,7 +9,7 @@ from pathlib import Path
 from tiltmeter.database.row_checksum_database import RowChecksumDatabase
 from tiltmeter.making.timestamp import get_timestamp
 
-# The remedy in messages about a database that cannot be opened.
+# The advice in error messages about a database that cannot be opened.
 REMEDY = "restore it, or copy the folder to a place where you may write"
 
 RATING_SCHEMA = """
@@ -58,19 +58,22 @@ class RatingUnit:
 
     @property
     def writer(self) -> str:
-        """The writer of the unit; empty if it is not a written item."""
+        """The name of the person who wrote the unit; empty if the unit is not a written item."""
         return self.facts.get("writer", "")
 
     @property
     def shown(self) -> str:
-        """A digest of the texts and the label."""
+        """A digest of the texts and the label that raters see; it changes if one of them changes."""
         content = json.dumps([self.texts, self.label], ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRating:
-    """A rating of a unit in a task: a step of the scale, counted from 1."""
+    """A rating of a unit in a task. `step` is a step of the scale, counted from 1; `number` is the id of the rating.
+
+    `shown` is the digest of the texts and the label that were rated.
+    """
 
     unit: str
     task: str
@@ -85,7 +88,7 @@ class RatingTables(RowChecksumDatabase):
     """Units and ratings. Methods that write must be called inside `begin_transaction()`."""
 
     def set_units(self, units: Iterable[RatingUnit]) -> None:
-        """Replace the units to rate. Ratings stay, and count for units whose texts are unchanged."""
+        """Replace the units to rate. Ratings are kept; they count only for units whose texts have not changed."""
         self._db.execute("DELETE FROM rating_units")
         rows = [
             (
@@ -102,7 +105,7 @@ class RatingTables(RowChecksumDatabase):
         self._db.executemany("INSERT INTO rating_units VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def units(self) -> list[RatingUnit]:
-        """Return the units, in order."""
+        """Return the units in the order in which they were stored."""
         rows = self._db.execute("SELECT id, texts, label, fitting, part, facts FROM rating_units ORDER BY position")
         return [
             RatingUnit(name, json.loads(texts), label, tuple(json.loads(fitting)), part, json.loads(facts))
@@ -112,9 +115,9 @@ class RatingTables(RowChecksumDatabase):
     def add_rating(
         self, unit: RatingUnit, task: str, rater: str, step: int, comment: str, findings: Sequence[int] = ()
     ) -> None:
-        """Store a rating with the numbers of the findings that contain the rater's proposals.
+        """Store a rating; `findings` are the ids of the findings that contain the rater's proposals.
 
-        An earlier rating of the same unit, task and rater is withdrawn.
+        An earlier rating of this unit by this rater in this task is withdrawn.
         """
         now = get_timestamp()
         self._db.execute(
@@ -128,31 +131,31 @@ class RatingTables(RowChecksumDatabase):
         )
 
     def undo_rating(self, number: int) -> None:
-        """Mark a rating as withdrawn, and delete its proposals that are not settled."""
+        """Mark the rating with the id `number` as withdrawn, and delete its unsettled proposals."""
         (findings,) = self._db.execute("SELECT findings FROM ratings WHERE id = ?", [number]).fetchone()
         for finding in json.loads(findings):
             self._db.execute("DELETE FROM findings WHERE id = ? AND closed_at IS NULL", [finding])
         self._db.execute("UPDATE ratings SET undone_at = ? WHERE id = ?", [get_timestamp(), number])
 
     def delete_rating(self, number: int) -> None:
-        """Delete a rating, and its proposals that are not settled."""
+        """Delete the rating with the id `number` and its unsettled proposals."""
         self.undo_rating(number)
         self._db.execute("DELETE FROM ratings WHERE id = ?", [number])
 
     def list_ratings(self) -> list[StoredRating]:
-        """Return the ratings that are not withdrawn, in order."""
+        """Return the ratings that are not withdrawn, oldest first."""
         query = "SELECT unit, task, rater, step, comment, shown, id FROM ratings WHERE undone_at IS NULL ORDER BY id"
         return [StoredRating(*row) for row in self._db.execute(query)]
 
     def raters(self) -> list[str]:
-        """Return the names of everybody who has rated or has a reserved unit."""
+        """Return the names of all people who have rated a unit or have a reserved unit."""
         query = "SELECT rater FROM ratings UNION SELECT rater FROM rating_slots ORDER BY 1"
         return [rater for (rater,) in self._db.execute(query)]
 
     # Slots
 
     def get_rating_slots(self, now: float) -> dict[str, dict[int, str]]:
-        """Return the raters for whom units are reserved, by unit and slot."""
+        """Return the raters for whom units are reserved at the time `now`, as a mapping: unit, slot, rater."""
         slots: dict[str, dict[int, str]] = {}
         query = "SELECT unit, slot, rater FROM rating_slots WHERE expires > ?"
         for unit, slot, rater in self._db.execute(query, [now]):
@@ -160,7 +163,10 @@ class RatingTables(RowChecksumDatabase):
         return slots
 
     def take_rating_slot(self, unit: str, slot: int, rater: str, expires: float) -> None:
-        """Reserve a slot of a unit for a rater until a time; a longer reservation of the same rater stays."""
+        """Reserve a slot of a unit for a rater until the time `expires`.
+
+        If the rater already has a longer reservation of the slot, the longer one is kept.
+        """
         self._db.execute(
             "INSERT INTO rating_slots VALUES (?1, ?2, ?3, ?4) ON CONFLICT (unit, slot) DO UPDATE SET "
             "expires = CASE WHEN rater = ?3 THEN max(expires, ?4) ELSE ?4 END, rater = ?3",
@@ -168,7 +174,7 @@ class RatingTables(RowChecksumDatabase):
         )
 
     def free_rating_slots(self, rater: str, unit: str | None = None) -> None:
-        """Delete the reservations of a rater, for one unit or for all."""
+        """Delete the reservations of a rater for one unit (None: for all units)."""
         query = "DELETE FROM rating_slots WHERE rater = ?1 AND (?2 IS NULL OR unit = ?2)"
         self._db.execute(query, [rater, unit])
 

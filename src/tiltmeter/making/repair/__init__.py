@@ -1,6 +1,6 @@
 """Repair of translated items in steps. Each step is a pure function of the drafts and the resources.
 
-Safe changes are applied, likely changes are proposed (best first), and other problems are left open with the reason.
+Safe changes are applied. Likely changes are proposed, the best proposal first. Other problems stay open, with a reason.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,8 +23,8 @@ __all__ = ["STEPS", "LanguageRules", "RepairResult", "load_rules", "repair_draft
 
 Step = Callable[[Sequence[Draft], RepairResources], list[RepairFinding]]
 
-# In the order of execution. The first four steps clean the texts before they are aligned. `synonyms` precedes `target`,
-# which then finds fewer terms missing.
+# The steps in the order of execution. The first four steps clean the texts before the texts are aligned. `synonyms` is
+# before `target`, so that `target` finds fewer missing terms.
 STEPS: dict[str, Step] = {
     "spacing": find_spacing_errors,
     "punctuation": find_punctuation_errors,
@@ -39,9 +39,10 @@ _ALIGNED = ("agreement", "target")
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """The drafts with all safe changes, the findings in order, and the aligner with the number of aligned pairs.
+    """The drafts with all safe changes applied, and the findings of all steps in order.
 
-    `aligner` is empty and `pairs` is 0 if no aligner was available or needed.
+    `aligner` is the name of the aligner, and `pairs` is the number of aligned pairs of sentences. If no aligner was
+    available or needed, they are empty and 0.
     """
 
     drafts: list[Draft]
@@ -57,7 +58,7 @@ def repair_drafts(
     aligner: Eflomal | None = None,
     steps: Sequence[str] = tuple(STEPS),
 ) -> RepairResult:
-    """Run the steps on drafts of one language, with or without an aligner (see `find_aligner`)."""
+    """Run the repair steps on drafts of one language. The aligner is optional; `find_aligner` returns one."""
     unknown = [step for step in steps if step not in STEPS]
     if unknown:
         raise UsageError(f"There is no repair step {unknown[0]!r}; choose from {', '.join(STEPS)}.")

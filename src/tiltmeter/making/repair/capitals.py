@@ -1,4 +1,4 @@
-"""The repair step `casing`: capitals of candidate words inside a sentence, and of the first word of a sentence."""
+"""The repair step `casing`: it checks the capitals of candidate words, and of the first word of a sentence."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,9 +10,9 @@ RULE = "casing"
 
 
 def find_casing_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Find sentences without the capital of their source, and words with a capital that their source does not have.
+    """Find translated sentences that lack a capital at the start, and candidate words that have an unneeded capital.
 
-    Words are not checked in languages that write nouns with a capital.
+    The source shows whether a capital is needed. Words are not checked in languages that write nouns with a capital.
     """
     return [
         finding
@@ -41,7 +41,7 @@ def _check_words(draft: Draft) -> Iterator[RepairFinding]:
         source, text = draft.source[name], draft.texts[name]
         if text in draft.filled.get(name, ""):
             continue
-        # A word in capitals may be an abbreviation.
+        # A word whose second letter is a capital too may be an abbreviation, and is not changed.
         if source[:1].islower() and text[:1].isupper() and not text[1:2].isupper() and len(text) > 1:
             reason = "The word is inside a sentence, and its source has no capital."
             lowered = _to_lower(text[0], draft.language) + text[1:]

@@ -1,8 +1,8 @@
-"""The repair step `agreement`: gender, number and case of candidate words.
+"""The repair step `agreement`: gender, number and grammatical case of candidate words.
 
-A word that was translated alone has its dictionary form; in the translation of the filled sentence it agrees with its
-neighbours. If that translation differs from the context only at the blank, and the two words are forms of the same
-word, the word is changed. Otherwise the form in the filled sentence is only proposed.
+A candidate word that was translated alone has its dictionary form. In the translation of the filled sentence, the word
+agrees with its neighbours. If this translation differs from the context only at the blank, and the two forms belong to
+one word, the form in the filled sentence replaces the dictionary form. Otherwise it is only proposed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ from tiltmeter.making.repair.spacing import without_attached_ending
 from tiltmeter.translators.word_alignment import AlignedPair, Token, tokenize_words
 
 RULE = "agreement"
-# The share of the shorter word that two forms of one word have in common at their beginning.
+# Two words count as forms of one word if their common beginning is at least this share of the shorter word's length.
 _SHARED_BEGINNING = 0.6
 
 
 def find_agreement_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Find candidate words that differ from the word in their filled sentence."""
+    """Find candidate words that differ from the word in the translation of their filled sentence."""
     return [finding for draft in drafts for finding in _check_draft(draft, resources)]
 
 
@@ -39,7 +39,7 @@ def _check_draft(draft: Draft, resources: RepairResources) -> Iterator[RepairFin
 
 @dataclass(frozen=True, slots=True)
 class _Occurrence:
-    """A word in a filled sentence; `exact` if the sentence differs from the context only at the blank."""
+    """A word in a filled sentence; `exact` is true if the sentence differs from the context only at the blank."""
 
     text: str
     exact: bool
@@ -52,7 +52,8 @@ def _check_word(draft: Draft, name: str, context: str, aligned: AlignedPair | No
     if (found := find_blank_text(free, sentence)) is not None:
         if found.text in (word, word.strip(EDGES)) or (at_start and fold_case(found.text) == fold_case(word)):
             return None
-        # Letters attached to the blank repeat the ending of the word, so a reviewer has to decide on the context first.
+        # Letters that are attached to the blank repeat the ending of the word. In this case the word is not changed,
+        # because a reviewer must first decide on the context.
         if found.exact and free == context and is_form_of(found.text, word):
             if at_start:
                 found = _Occurrence(_match_case(found.text, word), exact=True)
@@ -76,7 +77,7 @@ def _propose_word(draft: Draft, name: str, found: _Occurrence | None, aligned: A
 
 
 def find_blank_text(context: str, sentence: str) -> _Occurrence | None:
-    """Return the text of the sentence at the first blank of the context; None if it cannot be found.
+    """Return the text of the sentence at the first blank of the context; None if the text cannot be found.
 
     >>> find_blank_text("Die Köchin war BLANK.", "Die Köchin war geduldige.").text
     'geduldige'
@@ -96,13 +97,13 @@ def find_blank_text(context: str, sentence: str) -> _Occurrence | None:
             return None
         exact = end - start == 1 and matcher.ratio() == 2 * (len(first) - 1) / (len(first) + len(second))
         text = sentence[after[other_start].start : after[other_end - 1].end].strip(EDGES)
-        # If neighbours of the blank differ as well, the text of the blank alone is unknown.
+        # If words next to the blank differ too, it is unknown which part of the sentence replaces the blank.
         return _Occurrence(text, exact) if end - start == 1 else None
     return None
 
 
 def is_form_of(form: str, word: str) -> bool:
-    """Return whether two words share their beginning, so that they are probably forms of the same word.
+    """Tell whether two words have the same beginning, so that they are probably forms of one word.
 
     >>> is_form_of("geduldige", "geduldig"), is_form_of("patiente", "doux")
     (True, False)

@@ -14,7 +14,10 @@ from tiltmeter.forms import TextType
 
 @dataclass(frozen=True, slots=True)
 class RewriteRule:
-    """A regular expression that repairs texts of a language; with `sure = false` the change is only proposed."""
+    """A regular expression that repairs texts of a language. If `sure` is false, the change is only proposed.
+
+    `kinds` are the types of text to which the rule applies; empty means all types.
+    """
 
     name: str
     pattern: re.Pattern[str]
@@ -26,10 +29,11 @@ class RewriteRule:
 
 @dataclass(frozen=True, slots=True)
 class SynonymRule:
-    """The term for a source term, and the words that it replaces in contexts.
+    """The preferred term for a source term, and the words that the term replaces in contexts.
 
-    `forms` and `plural` map words in a context to the form of the term that replaces them; `plural` is used if the
-    source term is plural. `genders` has the genders of replaced words if they differ from `gender`.
+    `forms` and `plural` map each replaced word to the form of the term that replaces it. `plural` is used if the source
+    term is plural. `gender` is the gender of the term. `genders` maps replaced words to their gender, if it is not
+    `gender`.
     """
 
     source: str
@@ -69,7 +73,7 @@ def load_rules(language: str) -> LanguageRules:
 
 
 def parse_rules(text: str, name: str) -> LanguageRules:
-    """Parse rules in TOML; `name` is the name of the file in errors."""
+    """Parse repair rules in TOML; `name` is the name of the file in error messages."""
     try:
         return _build_rules(tomllib.loads(text))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, re.error) as error:

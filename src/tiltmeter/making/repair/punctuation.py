@@ -8,14 +8,14 @@ from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.repair_resources import RepairResources
 
 RULE = "punctuation-in-word"
-# Separators of several translations, as in "warm, lukewarm" or "he/she"; and parts in brackets.
+# Separators between several translations ("warm, lukewarm", "he/she"), and parts of a translation in brackets.
 _SEVERAL = re.compile(r"\s*[,;/|]\s*")
 _NO_BRACKETS = str.maketrans("", "", "()[]")
 _BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]\s*")
 
 
 def find_punctuation_errors(drafts: Sequence[Draft], _resources: RepairResources) -> list[RepairFinding]:
-    """Find outer punctuation, which is removed, and texts with several words, each of which is proposed."""
+    """Find words with outer punctuation, which is removed, and texts with alternatives, which are proposed singly."""
     return [
         finding
         for draft in drafts
@@ -41,7 +41,7 @@ def _check_word(draft: Draft, name: str) -> Iterator[RepairFinding]:
 
 
 def _list_readings(text: str, source: str) -> tuple[str, ...]:
-    """Return the possible words in a text with separators or brackets.
+    """Return the alternative words in a text with separators or brackets; empty if there are none.
 
     >>> _list_readings("warm, lauwarm", "tepid"), _list_readings("Lehrer(in)", "teacher"), _list_readings("E-Mail", "e")
     (('warm', 'lauwarm'), ('Lehrer', 'Lehrerin'), ())

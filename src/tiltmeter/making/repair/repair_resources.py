@@ -10,7 +10,10 @@ from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, Eflo
 
 @dataclass(frozen=True, slots=True)
 class ProjectAlignment:
-    """The aligned sentences and filled contexts of a project, by item and field, and the number of pairs."""
+    """The alignments of all sentences and filled contexts of a project with their sources, by item and field.
+
+    `pairs` is the number of aligned pairs of sentences.
+    """
 
     texts: Mapping[tuple[str, str], AlignedPair] = field(default_factory=dict)
     filled: Mapping[tuple[str, str], AlignedPair] = field(default_factory=dict)
@@ -22,7 +25,7 @@ class ProjectAlignment:
         return self.pairs >= ENOUGH_PAIRS
 
     def get_alignment(self, draft: Draft, field: str) -> AlignedPair | None:
-        """Return the alignment of a field with its source; None if there is none for its current text."""
+        """Return the alignment of a field with its source; None if the current text of the field was not aligned."""
         aligned = self.texts.get((draft.item, field))
         if aligned is None or list(aligned.target) != tokenize_words(draft.texts[field]):
             return None
@@ -31,9 +34,9 @@ class ProjectAlignment:
 
 @dataclass(frozen=True, slots=True)
 class RepairResources:
-    """The rules of the language and the alignment, which is empty without an aligner.
+    """The rules of the language, and the alignment. Without an aligner, the alignment is empty.
 
-    `pending` are the items for which an earlier step proposes another context; later steps skip them.
+    `pending` are the ids of items for which an earlier step proposes another context; later steps skip these items.
     """
 
     rules: LanguageRules = field(default_factory=LanguageRules)

@@ -1,4 +1,4 @@
-"""The repair step `rewriting`: the rewriting rules of the language."""
+"""The repair step `rewriting`: it applies the rewriting rules of the language."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from tiltmeter.making.repair.repair_resources import RepairResources
 
 
 def find_rewrites(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Find the texts that match a rewriting rule; findings have the name of the rule."""
+    """Find the texts that match a rewriting rule; the `rule` of a finding is the name of the rewriting rule."""
     return [finding for draft in drafts for finding in _check_draft(draft, resources.rules.rewrites)]
 
 

@@ -1,4 +1,4 @@
-"""The repair step `spacing`: spaces and dashes at the blank, before punctuation, doubled, and around the text."""
+"""The repair step `spacing`: wrong dashes at the blank; doubled and outer spaces, and spaces before punctuation."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ _AFTER_BLANK = re.compile(rf"(?<={BLANK})[{_DASHES}]+(?=\w)")
 _LOOSE_DASH = re.compile(rf"(?<={BLANK})[{_DASHES}]+(?=\W|$)|(?<!\S)[{_DASHES}]+(?={BLANK})")
 _ODD_SPACE = re.compile(r"[^\S ]+| {2,}")
 _MARKS = ".,;:!?"
-# Letters attached to the blank, directly or after an apostrophe or quotation mark as in Turkish endings.
+# Letters that are attached to the blank, directly or with an apostrophe or quotation mark between (Turkish endings).
 _ATTACHED = re.compile(rf"\w+['’\"”]?{BLANK}|{BLANK}['’\"”]?\w+")
 _ENDING = re.compile(rf"{BLANK}['’\"”]\w+")
-# Elided articles and particles are correct: l'BLANK.
+# Elided articles and particles before the blank, which are correct: l'BLANK.
 _ELIDED = re.compile(rf"\w+['’]{BLANK}")
 
 
 def find_spacing_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Find wrong spaces and dashes, which are changed, and letters attached to the blank."""
+    """Find wrong spaces and dashes, which are corrected, and letters that are attached to the blank."""
     return [
         finding
         for draft in drafts
@@ -46,7 +46,7 @@ def _check_text(draft: Draft, name: str, space_before: str) -> Iterator[RepairFi
 
 
 def without_attached_ending(text: str) -> str:
-    """Remove an ending that is attached to the blank by an apostrophe or quotation mark.
+    """Remove endings that are attached to the blank by an apostrophe or quotation mark.
 
     >>> without_attached_ending("Komşum BLANK'tı."), without_attached_ending("L'homme est BLANK.")
     ('Komşum BLANK.', "L'homme est BLANK.")
@@ -55,7 +55,7 @@ def without_attached_ending(text: str) -> str:
 
 
 def _correct_spacing(text: str, space_before: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the rule, the reason and the text after each correction; corrections build on each other."""
+    """Yield the rule, the reason and the text after each correction; each correction starts from the text before it."""
     text = _LOOSE_DASH.sub("", _AFTER_BLANK.sub(" ", _BEFORE_BLANK.sub(" ", text)))
     yield "dash-at-blank", "A dash joined the blank to its neighbour, but the blank is a separate word.", text
     text = _ODD_SPACE.sub(" ", text).strip()

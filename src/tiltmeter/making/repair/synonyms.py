@@ -1,7 +1,7 @@
-"""The repair step `synonyms`: the rules of a language choose one term for a source term, and replace other words.
+"""The repair step `synonyms`: the rules of a language choose one term for a source term, and replace its synonyms.
 
-If the term has another gender than the word that it replaces, the article before it is changed too. If several articles
-are possible, or a candidate word may have to agree, the new context is only proposed.
+If the term and the replaced word have different genders, the article before the term is changed too. If several
+articles are possible, or if a candidate word may have to agree with the term, the new context is only proposed.
 """
 
 import re
@@ -18,7 +18,7 @@ _PLURAL = re.compile(r"e?s(?![\w'’])")
 
 
 def find_synonym_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Find contexts and target terms with another word than the rules choose for the source term."""
+    """Find contexts and target terms in which a synonym is used instead of the term that the rules choose."""
     return [finding for draft in drafts for finding in _check_draft(draft, resources.rules)]
 
 
@@ -47,7 +47,7 @@ def _check_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
 
 
 def _find_term(text: str, synonym: SynonymRule, replaced: Mapping[str, str]) -> str | None:
-    """Return the term as it occurs in a rewritten context: the term of the rule, or the form that was written."""
+    """Return the term as it occurs in a rewritten context: the rule's term, or the form that replaced a synonym."""
     if find_folded(text, synonym.term) is not None:
         return synonym.term
     return next((written.split()[-1] for written in replaced.values()), None)
@@ -59,7 +59,7 @@ def _is_plural(source: str, term: str) -> bool:
 
 
 def rewrite_text(text: str, synonym: SynonymRule, *, plural: bool) -> tuple[str, dict[str, str]]:
-    """Replace words by the forms of the synonym's term; return the text, and the replaced words with their forms.
+    """Replace synonyms by forms of the rule's term; return the new text, and a mapping from replaced word to form.
 
     >>> forms = {"Rad": "Fahrrad", "Rads": "Fahrrads"}
     >>> bike = SynonymRule("bike", "Fahrrad", forms=forms, plural={"Räder": "Fahrräder"})
@@ -75,7 +75,7 @@ def rewrite_text(text: str, synonym: SynonymRule, *, plural: bool) -> tuple[str,
         if match[0].isupper():
             written = written.upper()
         elif match[0][0].isupper():
-            # A form that begins with an article may be at the beginning of the sentence.
+            # A replaced word with a capital may be the first word of the sentence, so the form gets a capital too.
             written = written[0].upper() + written[1:]
         replaced[match[0]] = written
         return written
@@ -96,7 +96,7 @@ def _build_context_finding(
     former: set[str],
     rules: LanguageRules,
 ) -> RepairFinding:
-    """Return the finding for a rewritten context; `former` has the genders of replaced words, if they are different."""
+    """Return the finding for a rewritten context; `former` are the genders of replaced words that the term lacks."""
     text = draft.texts[context]
     reason = f"The rules of the language use {synonym.term!r} for {synonym.source!r}, not {replaced!r}."
     if not former:
@@ -109,7 +109,7 @@ def _build_context_finding(
 
 
 def _with_articles(text: str, term: str, changes: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the text with each possible article before the term; the unchanged text if no article changes.
+    """Return one text for each possible article before the term; only the unchanged text if no article changes.
 
     >>> _with_articles("Das Koch sang.", "Koch", {"das": ("der", "den")})
     ('Der Koch sang.', 'Den Koch sang.')

@@ -1,7 +1,8 @@
-"""The repair step `target`: if a target term does not occur in its context, find the word that translates it there.
+"""The repair step `target`: if a target term does not occur in its context, find the words that translate it there.
 
-Candidates come from word alignment and from spelling. They are ranked by the share of the source term that is aligned
-with them, by how often their words translate the same source term in other contexts, and by similarity of spelling.
+Candidates are words of the context that are aligned with the source term, or whose spelling is similar to the target
+term. A candidate ranks higher if it is aligned with a larger share of the source term, if its words translate the
+source term more often in other contexts, and if its spelling is more similar.
 """
 
 from collections import Counter
@@ -19,16 +20,18 @@ from tiltmeter.translators.word_alignment import AlignedPair
 
 RULE = "target-not-in-context"
 PROPOSALS = 3
-# A change is safe if alignment and spelling lead to the same word, and the whole source term is aligned with it ("de
-# ajedrez" is only a part of "chess player"). Spelling alone is not enough: "Araber" is similar to "habe".
+# Minimum similarity of spelling for a safe change. The candidate must also be aligned with the whole source term ("de
+# ajedrez" is only a part of "chess player"), because spelling alone is not enough: "Araber" is similar to "habe".
 SURE_SIMILARITY = 0.6
 # Weights of alignment in both directions, of alignment in one direction, and of spelling.
 _BOTH, _EITHER, _SPELLING = 1.0, 0.6, 0.5
-# Outer words of a candidate are removed if they translate the term this many times less often than its best word.
+# Outer words of a candidate are removed if they translate the term this many times less often than the best word of the
+# candidate.
 _TRIMMED = 5
-# The word before the aligned one may belong to the term, as in "sich selbst" for "himself". It does if it translates no
-# other source word (unlike most articles) in at least this many contexts and this share of them. From the second share
-# on, the phrase is proposed before the word alone.
+# The word before the aligned word may belong to the term, as in "sich selbst" for "himself". A context counts if the
+# word before translates no other source word in it (most articles do). The two words are proposed as a phrase if the
+# number and the share of such contexts are at least _PHRASE_COUNT and _PHRASE_SHARE. If the share is at least
+# _PHRASE_MOSTLY, the phrase is proposed before the word alone.
 _PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_MOSTLY = 3, 0.2, 0.5
 
 
@@ -75,7 +78,10 @@ def _build_finding(
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A part of the context. It may be aligned with the source term, in both directions, and with the whole term."""
+    """A part of the context that may translate the term.
+
+    `aligned`: it is aligned with the source term. `both`: in both directions. `whole`: with the whole source term.
+    """
 
     text: str
     score: float
@@ -99,7 +105,7 @@ def _find_candidates(
 
 
 def _find_source_tokens(draft: Draft, name: str, context: str, aligned: AlignedPair) -> set[int]:
-    """Return the tokens of the source context that overlap with the source term (Ethiopia in Ethiopian)."""
+    """Return the indexes of the source context's tokens that overlap with the source term (Ethiopia in Ethiopian)."""
     span = find_folded(draft.source[context], draft.source[name])
     if span is None:
         return set()
@@ -108,9 +114,11 @@ def _find_source_tokens(draft: Draft, name: str, context: str, aligned: AlignedP
 
 @dataclass(frozen=True, slots=True)
 class _WordUsage:
-    """Counts over all contexts: of words, of words that translate a source term, and of the latter by the word before.
+    """Counts over all contexts.
 
-    `preceded` counts only if the word before translates no other source word.
+    `words` counts each word. `linked` counts each word that translates a source term (keys: term, word). `preceded`
+    counts such words together with the word before (keys: term, word before, word), but only if the word before
+    translates no other source word.
     """
 
     words: Counter[str] = field(default_factory=Counter)
@@ -118,11 +126,11 @@ class _WordUsage:
     preceded: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def share(self, term: str, word: str) -> float:
-        """Return the share of a word's occurrences that translate the term, reduced for rare words."""
+        """Return the share of a word's occurrences that translate the term; the share is reduced for rare words."""
         return self.linked[fold_case(term), fold_case(word)] / (self.words[fold_case(word)] + 1)
 
     def compute_phrase_share(self, term: str, before: str, word: str) -> float:
-        """Return how often the word follows `before` when it translates the term; 0 if in too few contexts."""
+        """Return the share of the word's translations of the term that follow `before`; 0 if there are too few."""
         term, before, word = fold_case(term), fold_case(before), fold_case(word)
         together = self.preceded[term, before, word]
         return together / self.linked[term, word] if together >= _PHRASE_COUNT else 0.0
@@ -147,14 +155,14 @@ def _count_usage(drafts: Sequence[Draft], resources: RepairResources) -> _WordUs
 
 
 def _has_no_other_link(aligned: AlignedPair, place: int, covered: set[int]) -> bool:
-    """Return whether a target token is linked with no source token outside `covered`."""
+    """Tell whether the target token at index `place` is linked only with source tokens in `covered`."""
     links = aligned.forward | aligned.reverse
     return all(source in covered for source, target in links if target == place)
 
 
 @dataclass(frozen=True, slots=True)
 class _TermSearch:
-    """The search for a term in one aligned context; `covered` are the source tokens of the source term."""
+    """The search for a term in one aligned context; `covered` are the indexes of the source term's tokens."""
 
     sentence: str
     term: str
@@ -164,7 +172,7 @@ class _TermSearch:
     usage: _WordUsage
 
     def candidates(self, *, both: bool) -> Iterator[_Candidate]:
-        """Return the sequences of words that are aligned with the source term, in both directions or in either."""
+        """Yield the sequences of words that are aligned with the source term; with `both`, in both directions."""
         target = self.aligned.target
         linked = {place for place in self.aligned.linked(self.covered, both=both) if target[place].text != BLANK}
         for run in self._split_runs(sorted(linked)):
@@ -177,13 +185,13 @@ class _TermSearch:
             yield _Candidate(text, score, aligned=True, both=both, whole=coverage == 1)
             share = self._compute_phrase_share(run[0])
             if share >= _PHRASE_SHARE:
-                # Rank the phrase directly before or after the word alone.
+                # The small difference ranks the phrase directly before or directly after the word alone.
                 score += 0.01 if share >= _PHRASE_MOSTLY else -0.01
                 phrase = self.sentence[target[run[0] - 1].start : end]
                 yield _Candidate(phrase, score, aligned=True, both=both, whole=coverage == 1)
 
     def _split_runs(self, places: Sequence[int]) -> Iterator[list[int]]:
-        """Split positions into runs of words with only spaces or hyphens between them."""
+        """Split the indexes of words into sequences of neighbours with only spaces or hyphens between them."""
         run: list[int] = []
         for place in places:
             if run and (place != run[-1] + 1 or self._get_text_between(run[-1]).strip(" -")):
@@ -200,12 +208,12 @@ class _TermSearch:
         return self.usage.share(self.source_term, self.aligned.target[place].text)
 
     def _compute_coverage(self, run: Sequence[int]) -> float:
-        """Return the share of the source term's tokens that are linked with the run in either direction."""
+        """Return the share of the source term's tokens that are linked with the sequence `run` in either direction."""
         links = self.aligned.forward | self.aligned.reverse
         return len({source for source, place in links if place in run and source in self.covered}) / len(self.covered)
 
     def _trim_run(self, run: list[int]) -> list[int]:
-        """Remove outer words that rarely translate the term, such as articles."""
+        """Remove words at both ends of the sequence `run` that rarely translate the term, such as articles."""
         least = max(map(self._share, run)) / _TRIMMED
         while len(run) > 1 and self._share(run[0]) < least:
             run = run[1:]
@@ -214,7 +222,10 @@ class _TermSearch:
         return run
 
     def _whole(self, first: int, last: int) -> tuple[int, int]:
-        """Return start and end of a run, extended to whole hyphenated words, but not to the blank."""
+        """Return the start and end (in characters) of a sequence of words, extended to whole hyphenated words.
+
+        The sequence is not extended to the blank.
+        """
         target = self.aligned.target
         joined = [
             self._get_text_between(place) == "-" and BLANK not in (one.text, other.text)
@@ -227,7 +238,7 @@ class _TermSearch:
         return target[first].start, target[last].end
 
     def _compute_phrase_share(self, first: int) -> float:
-        """Return how often the run's first word and the word before it translate the term together."""
+        """Return the share of contexts in which the word at index `first` and the word before it translate the term."""
         if first == 0 or self._get_text_between(first - 1) != " ":
             return 0.0
         before, word = self.aligned.target[first - 1], self.aligned.target[first]

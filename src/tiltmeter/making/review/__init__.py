@@ -1,1 +1,1 @@
-"""The review of items by native speakers: queue, decisions, the k-of-n rule, adjudication and agreement."""
+"""The review of items by native speakers: queue, decisions, the rule for agreement, adjudication, and reliability."""

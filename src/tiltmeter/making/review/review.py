@@ -1,8 +1,9 @@
 """The review of a project, used by the studio and the command line.
 
-Reviewers decide independently: they see the decisions of others on an item only after their own. An item is reserved
-for a reviewer for some time, so that it does not get more reviewers than needed. A decision and its outcome are stored
-in one transaction; if two people decide at the same time, both decisions are kept.
+Reviewers decide independently: they see the decisions of others on an item only after they have decided themselves. An
+item that is shown to a reviewer is reserved for this reviewer for some time, so that the item does not get more
+reviewers than needed. A decision and its outcome are stored in one transaction. If two people decide at the same time,
+both decisions are kept.
 """
 
 import time
@@ -68,13 +69,13 @@ class Review:
             self._store.add_reviewer(name.strip())
 
     def guidelines(self) -> str:
-        """Return the text of the guidelines for reviewers; empty if there are none."""
+        """Return the text of the guidelines for reviewers; an empty text if the project has no guidelines."""
         return self.project.guidelines()
 
     # The queue
 
     def list_queue(self, state: ReviewState | None = None) -> list[QueueEntry]:
-        """Return the items of the queue in order, including reviewed ones; in one state, or in any."""
+        """Return the items of the queue in order, including reviewed items; with `state`, only items in this state."""
         self._queue.refresh()
         return [
             QueueEntry(
@@ -90,17 +91,17 @@ class Review:
         ]
 
     def take_next_item(self, reviewer: str, *, skip: Collection[str] = ()) -> ReviewItem | None:
-        """Return the next item for a reviewer, and reserve it; None if there is none.
+        """Return the next item for a reviewer, and reserve the item; None if there is no item left.
 
-        Items in `skip` and items with an unanswered question of the reviewer are skipped.
+        Items in `skip`, and items about which the reviewer has asked an unanswered question, are skipped.
         """
         name = self._find_reviewer(reviewer)
-        with self._begin_transaction(synced=False):  # a reservation may be lost if the machine fails
+        with self._begin_transaction(synced=False):  # it does not matter if a reservation is lost when a machine fails
             item = self._queue.take(name, self._clock(), self._held, skip)
             return self._build_view(self._entry(item), name) if item else None
 
     def show(self, item: str, reviewer: str) -> ReviewItem:
-        """Return an item as a reviewer sees it, without reserving it."""
+        """Return an item as a reviewer sees it, but do not reserve the item."""
         self._queue.refresh()
         return self._build_view(self._entry(item), self._find_reviewer(reviewer))
 
@@ -120,13 +121,15 @@ class Review:
         known: int | None = None,
         via: str = "",
     ) -> ReviewOutcome:
-        """Accept an item, edit it by new texts or proposals (numbered from 1), or drop it; return the outcome.
+        """Store a reviewer's decision on an item (accept, edit or drop); return the outcome of all decisions.
 
-        The result must be valid. `accepted` has reasons for accepting warnings, by code. `shown` is the digest of the
-        texts that the reviewer saw; an error is raised if they have changed.
+        `texts` maps fields to new texts, and `proposals` maps fields to the numbers (from 1) of proposals. The edited
+        item must be valid. `accepted` maps the codes of warnings to the reasons for accepting them. `shown` is the
+        digest of the texts that the reviewer saw; an error is raised if the texts have changed.
 
-        `known` is the number of the reviewer's decisions on the item, including withdrawn ones, when the page was
-        built. A later decision was sent from the same page (a double click) and is replaced.
+        `known` is the number of the reviewer's decisions on the item, including withdrawn decisions, when the page was
+        built. If there are more decisions now, the others came from the same page (a double click) and are replaced.
+        `via` is the program or file from which the decision came.
         """
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():
@@ -137,17 +140,20 @@ class Review:
             return self._store_decision(replace(decision, comment=comment.strip(), via=via), known)
 
     def check(self, reviewer: str, item: str, texts: Mapping[str, str]) -> list[ReviewProblem]:
-        """Return the errors of an item with new texts, and the warnings that need a reason."""
+        """Return the problems of an item if `texts` replace its texts: errors, and warnings that need a reason."""
         view = self.show(item, reviewer)
         validate_texts(view, texts)
         return self.find_unsettled(view, texts)
 
     def find_unsettled(self, view: ReviewItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
-        """Return the validation problems of an item with new texts, except those accepted before the review."""
+        """Return the validation problems of an item if `texts` replace its texts.
+
+        Warnings that were accepted before the review are left out.
+        """
         return find_unsettled(self.project, view, {**view.texts, **texts}, self._queue.problems(view.item))
 
     def undo(self, reviewer: str, item: str | None = None) -> ReviewDecision:
-        """Withdraw the reviewer's decision on an item, or the last one on any item."""
+        """Withdraw the reviewer's last decision on the item; without `item`, the reviewer's last decision of all."""
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():
             decision = self._store.find_last_decision(name, item)
@@ -159,7 +165,7 @@ class Review:
         return decision
 
     def others(self, item: str, reviewer: str) -> list[ReviewDecision]:
-        """Return the decisions of others on an item, and record that the reviewer has seen them.
+        """Return the decisions of other reviewers on an item, and record that the reviewer has seen them.
 
         Raise a UsageError if the reviewer has not decided on the item.
         """
@@ -174,19 +180,22 @@ class Review:
     # Adjudication
 
     def reveal(self, item: str, reviewer: str) -> None:
-        """Record that somebody has seen all decisions on an item, so that a later decision is not independent."""
+        """Record that a reviewer has seen all decisions on an item.
+
+        The reviewer's later decisions on the item do not count as independent.
+        """
         name = self._find_reviewer(reviewer)
         if not self._store.is_revealed(item, name):
             with self._store.begin_transaction():
                 self._store.reveal(item, name)
 
     def reveal_all(self, reviewer: str) -> None:
-        """Record that somebody has seen all decisions on all items, for example in a copy of the project."""
+        """Record that a reviewer has seen all decisions on all items, for example in a copy of the project."""
         with self._store.begin_transaction():
             self._store.reveal_all(find_reviewer_name(self.project, reviewer))
 
     def conflicts(self) -> list[ReviewConflict]:
-        """Return the items on which reviewers disagree, with all decisions."""
+        """Return the items on which reviewers disagree, with all decisions on these items."""
         return [self.get_conflict(item) for item in self.list_conflict_items()]
 
     def list_conflict_items(self) -> list[str]:
@@ -195,7 +204,7 @@ class Review:
         return [entry.item for entry in self._queue.entries() if entry.state == "conflict"]
 
     def get_conflict(self, item: str) -> ReviewConflict:
-        """Return an item with all decisions on it, even if they agree."""
+        """Return an item with all decisions on it, also if the decisions agree."""
         self._queue.refresh()
         entry = self._entry(item)
         known = select_current_decisions(self.project, entry, self._store.decisions(item))
@@ -214,9 +223,11 @@ class Review:
         seen: str | None = None,
         via: str = "",
     ) -> ReviewOutcome:
-        """Settle an item on which reviewers disagree, by the decision of one of them (`take`) or by a new decision.
+        """Settle an item on which reviewers disagree. `by` is the name of the adjudicator.
 
-        `seen` is the digest of the conflict that the user saw; raise a ConflictChangedError if it has changed.
+        `take` is the reviewer whose decision the adjudicator adopts; without `take`, the adjudicator makes a new
+        decision. `seen` is the digest of the conflict that the adjudicator saw; raise a ConflictChangedError if the
+        conflict has changed since.
         """
         name = self._find_reviewer(by)
         with self._begin_transaction():
@@ -242,7 +253,7 @@ class Review:
             return self._store_decision(replace(decision, comment=comment.strip(), via=via, adjudicates=True))
 
     def progress(self) -> ReviewProgress:
-        """Return the numbers of items by state, and of decided and remaining items by reviewer."""
+        """Return the number of items in each state, and the numbers of decided and remaining items of each reviewer."""
         self._queue.refresh()
         states: dict[ReviewState, int] = {"open": 0, "agreed": 0, "conflict": 0, "adjudicated": 0}
         for entry in self._queue.entries():
@@ -253,27 +264,30 @@ class Review:
         )
 
     def count_progress(self, reviewer: str) -> tuple[int, int]:
-        """Return the numbers of items that a reviewer has decided on, and has still to decide on."""
+        """Return two numbers: the items that a reviewer has decided on, and the items that remain for the reviewer."""
         name = self._find_reviewer(reviewer)
         self._queue.refresh()
         return self._queue.count_decided(name), self._queue.count_remaining(name)
 
     def before(self, reviewer: str, item: str) -> ReviewDecision | None:
-        """Return the reviewer's decision before the one on this item, or the last one if there is none on it."""
+        """Return the decision that the reviewer made before deciding on this item.
+
+        If the reviewer has not decided on this item, return the reviewer's last decision.
+        """
         return self._store.find_earlier_decision(self._find_reviewer(reviewer), item)
 
     def list_history(self, reviewer: str, limit: int = 50) -> list[ReviewDecision]:
-        """Return the reviewer's latest decisions that are not withdrawn, latest first."""
+        """Return the reviewer's latest decisions without withdrawn decisions, latest first, at most `limit`."""
         return self._store.list_recent_decisions(self._find_reviewer(reviewer), limit)
 
     def list_own_decisions(self, reviewer: str, item: str) -> list[int]:
-        """Return the numbers of the reviewer's decisions on an item, in order, including withdrawn ones."""
+        """Return the ids of the reviewer's decisions on an item, oldest first, including withdrawn decisions."""
         return self._store.list_own_decisions(item, self._find_reviewer(reviewer))
 
     # Questions
 
     def ask(self, reviewer: str, item: str, question: str) -> None:
-        """Ask a question about an item, which is skipped for this reviewer until somebody answers."""
+        """Store a reviewer's question about an item. The item is skipped for this reviewer until somebody answers."""
         name, question = self._find_reviewer(reviewer), question.strip()
         if not question:
             raise UsageError(f"The question about {item} is empty; write a text.")
@@ -288,15 +302,15 @@ class Review:
             self._store.free_slots(item, name)
 
     def questions(self) -> list[ReviewQuestion]:
-        """Return the unanswered questions, in order."""
+        """Return the unanswered questions, oldest first."""
         return self._store.questions()
 
     def get_view(self, item: str) -> ReviewItem:
-        """Return an item without decisions or questions of a reviewer."""
+        """Return the view of an item without the decisions and questions of any reviewer."""
         return self._build_view(self._entry(item), "")
 
     def answer(self, by: str, number: int, answer: str) -> ReviewQuestion:
-        """Answer a question; the reviewer then gets the item again, with the answer."""
+        """Answer the question with the id `number`. The reviewer who asked gets the item again, with the answer."""
         if not answer.strip():
             raise UsageError("The answer is empty; write a text.")
         with self._begin_transaction():
@@ -309,13 +323,13 @@ class Review:
     @contextmanager
     def _begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
         """Begin a transaction in which the queue is up to date."""
-        self._queue.refresh()  # before the lock, since the first refresh may be slow
+        self._queue.refresh()  # the first refresh may be slow, so it is done before the database is locked
         try:
             with self._store.begin_transaction(synced=synced):
                 self._queue.refresh()
                 yield
         except BaseException:
-            self._queue.invalidate()  # it may contain changes that were rolled back
+            self._queue.invalidate()  # the queue may contain changes that were rolled back
             raise
 
     def _store_decision(self, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
@@ -325,7 +339,7 @@ class Review:
         return outcome
 
     def _find_reviewer(self, name: str) -> str:
-        """Return the reviewer's name as it was added; raise a NotAReviewerError if it is unknown."""
+        """Return the reviewer's name as it was added, ignoring case; raise a NotAReviewerError if nobody has it."""
         for known in self._store.list_reviewer_names():
             if known.casefold() == name.strip().casefold():
                 return known

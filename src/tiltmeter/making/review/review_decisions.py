@@ -1,4 +1,4 @@
-"""Build the view of an item for a reviewer, and validate decisions on it."""
+"""Build the view of an item for a reviewer, and validate decisions on the item."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from tiltmeter.making.review.review_views import ReviewItem, ReviewProblem, get_
 def build_review_item(
     project: Project, entry: ProjectItem, reviewer: str, problems: Sequence[OpenProblem] = ()
 ) -> ReviewItem:
-    """Return an item as a reviewer sees it; `problems` are the open problems of the item in the queue."""
+    """Return an item as a reviewer sees it; `problems` are the open problems that the queue has for the item."""
     texts = get_unreviewed_texts(project, entry.id)
     item = project.get_source_item(entry)
     wanted = project.maker.wanted(item)
@@ -38,7 +38,7 @@ def build_review_item(
 def _list_shown_problems(
     project: Project, entry: ProjectItem, texts: dict[str, str], open_problems: Sequence[OpenProblem]
 ) -> list[ReviewProblem]:
-    """Return the problems of an item before the review, including those that other reviewers have settled."""
+    """Return the problems that an item had before the review, including problems that other reviewers have settled."""
     applied = project.store.get_applied(entry.id)
     settled = set(applied.findings) if applied else set()
     problems = []
@@ -65,7 +65,7 @@ def _validate_texts(project: Project, entry: ProjectItem, texts: Mapping[str, st
 
 
 def _find_duplicates(problems: Sequence[OpenProblem]) -> list[ReviewProblem]:
-    """Return the findings about duplicates, which the validation of a single item cannot detect."""
+    """Return the problems that are about duplicate items; the validation of a single item cannot detect them."""
     return [
         ReviewProblem(problem.reason, problem.kind, problem.field, problem.message)
         for problem in problems
@@ -84,7 +84,10 @@ def make_decision(
     shown: str | None,
     problems: Sequence[OpenProblem] = (),
 ) -> ReviewDecision:
-    """Return the decision; raise a UsageError if it is invalid."""
+    """Return the decision of a reviewer on an item; raise a UsageError if the decision is invalid.
+
+    `Review.decide` explains the parameters.
+    """
     if verdict not in VERDICTS:
         raise UsageError(f"{verdict!r} is not a verdict; choose one of {', '.join(VERDICTS)}.")
     item, view = entry.id, build_review_item(project, entry, reviewer, problems)
@@ -105,9 +108,10 @@ def make_decision(
 def find_unsettled(
     project: Project, view: ReviewItem, texts: Mapping[str, str], problems: Sequence[OpenProblem]
 ) -> list[ReviewProblem]:
-    """Return the validation problems of an item with these texts, except warnings accepted before the review.
+    """Return the validation problems of an item if its texts are `texts`.
 
-    Warnings that other reviewers accepted are included, since reviewers decide independently.
+    Warnings that were accepted before the review are left out. Warnings that other reviewers accepted are included,
+    because reviewers decide independently.
     """
     unsettled = _validate_texts(project, project.store.item(view.item), texts)
     if texts == view.texts:
@@ -123,7 +127,7 @@ def _reject_invalid(
     accepted: Mapping[str, str],
     problems: Sequence[OpenProblem],
 ) -> None:
-    """Raise a UsageError if the item would be invalid, or has warnings that are not accepted with a reason."""
+    """Raise a UsageError if an item with these texts is invalid or has warnings that are not accepted with a reason."""
     unsettled = find_unsettled(project, view, texts, problems)
     if errors := [problem for problem in unsettled if problem.kind == "error"]:
         raise UsageError(f"{view.item} would be invalid: {errors[0].message}. Edit or drop it.")

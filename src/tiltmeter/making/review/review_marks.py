@@ -1,4 +1,4 @@
-"""Marked pieces of texts for a page (blanks, target terms, changes), and numbered proposals."""
+"""Texts split into marked pieces for display (blanks, target terms, changes), and numbered proposals."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,21 +10,22 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import find_folded
 from tiltmeter.making.review.review_views import ReviewItem
 
-# long: an empty piece, which says that the following texts are too long to compare word by word.
+# long: an empty piece. It says that the next two pieces are too long to be compared word by word.
 MarkKind = Literal["", "blank", "target", "removed", "added", "long"]
-# The field of the target term in items that have one.
+# The name of the field that has the target term of an item.
 _TERM = "target_term"
-# The number of proposals that can be chosen by a digit key.
+# Maximum number of proposals, because each proposal is chosen by a digit key.
 MOST_PROPOSALS = 9
-# The most pairs of pieces for which two texts are compared word by word; the time may grow quadratically.
+# Two texts are compared word by word only if the product of their numbers of pieces is at most this number, because the
+# time may grow with the product.
 _MOST_PAIRS = 40_000
-# Words, spaces and other single characters.
+# A piece is a word, a sequence of spaces, or a single other character.
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedPiece:
-    """A piece of a text, and its kind."""
+    """A piece of a text, and the kind of its mark; the kind of an unmarked piece is empty."""
 
     text: str
     kind: MarkKind = ""
@@ -58,7 +59,7 @@ def mark_text(text: str, term: str = "") -> list[MarkedPiece]:
 
 
 def mark_texts(texts: Mapping[str, str]) -> dict[str, list[MarkedPiece]]:
-    """Mark blanks and the target term in the texts of an item, except in the term itself."""
+    """Mark blanks and the target term in the texts of an item; in the field of the term itself, only blanks."""
     term = texts.get(_TERM, "").strip()
     return {field: mark_text(text, "" if field == _TERM else term) for field, text in texts.items()}
 
@@ -66,7 +67,8 @@ def mark_texts(texts: Mapping[str, str]) -> dict[str, list[MarkedPiece]]:
 def mark_changes(before: str, after: str) -> list[MarkedPiece]:
     """Merge two texts into pieces that are unchanged, removed or added.
 
-    In long texts, everything between the first and the last difference counts as changed.
+    If the texts are too long to be compared word by word, everything between the first and the last difference counts
+    as changed.
 
     >>> [(piece.text, piece.kind) for piece in mark_changes("He was very shy.", "She was shy.")]
     [('He', 'removed'), ('She', 'added'), (' was', ''), (' very', 'removed'), (' shy.', '')]
@@ -107,7 +109,7 @@ def _mark_differences(old: list[str], new: list[str]) -> Iterator[MarkedPiece]:
 
 
 def number_proposals(view: ReviewItem) -> list[NumberedProposal]:
-    """Number the different proposals for all texts of an item, except those equal to the current text."""
+    """Number the distinct proposals for all texts of an item; proposals that equal the current text are left out."""
     proposals = dict.fromkeys(
         (problem.field, text)
         for problem in view.problems

@@ -1,7 +1,7 @@
 """Store decisions and apply their outcome to items, inside the caller's transaction.
 
-If the outcome of an item changes, because a decision is withdrawn or contradicted, the earlier outcome is reverted
-first.
+The outcome of an item may change because a decision is withdrawn or contradicted. Then the earlier outcome is reverted
+before the new outcome is applied.
 """
 
 import hashlib
@@ -14,23 +14,23 @@ from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, R
 from tiltmeter.making.review.review_tables import AppliedOutcome
 
 REVIEW = "the review"
-# The key under which the project stores the rule of the applied outcomes.
+# The name under which the project stores the review rule that was used for the applied outcomes.
 _RULE = "review rule"
 
 
 def get_rule(project: Project) -> ReviewRule:
-    """Return the rule of a project: how many of how many reviewers have to agree."""
+    """Return the review rule of a project: how many reviewers decide on an item, and how many of them must agree."""
     return ReviewRule(project.settings.agreeing, project.settings.reviewers_per_item)
 
 
 def find_reviewer_name(project: Project, name: str) -> str:
-    """Return the name of a reviewer with the letter case of its first use."""
+    """Return the name of a reviewer as it was first written, because letter case may differ."""
     known = {known.casefold(): known for known in project.store.list_reviewer_names()}
     return known.get(name.strip().casefold(), name.strip())
 
 
 def apply_changed_rule(project: Project) -> None:
-    """Apply the outcomes of all decisions again if the rule in `project.toml` has changed."""
+    """If the review rule in `project.toml` has changed, compute and apply the outcomes of all items again."""
     rule = str(get_rule(project))
     if project.store.get_remembered().get(_RULE) == rule:
         return
@@ -41,26 +41,26 @@ def apply_changed_rule(project: Project) -> None:
 
 
 def get_unreviewed_texts(project: Project, item: str) -> dict[str, str]:
-    """Return the texts of an item before any decision was applied, as all reviewers see them."""
+    """Return the texts of an item before any decision was applied; all reviewers see these texts."""
     applied = project.store.get_applied(item)
     return applied.texts if applied else project.store.texts("text", item).get(item, {})
 
 
 def compute_shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
-    """Return a digest of the source and the texts that a reviewer saw."""
+    """Return a digest of an item's source and texts, to detect whether they have changed since a reviewer saw them."""
     content = json.dumps([entry.source, texts], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def compute_outcome(project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]) -> ReviewOutcome:
-    """Return the outcome of the decisions on an item, ignoring decisions on texts that have changed since."""
+    """Return the outcome of the decisions on an item; decisions on texts that have changed since are ignored."""
     return settle_decisions(select_current_decisions(project, entry, decisions), get_rule(project))
 
 
 def select_current_decisions(
     project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]
 ) -> list[ReviewDecision]:
-    """Return the decisions on the current texts of the item."""
+    """Return the decisions that were made on the current version of the item, before the review changed its texts."""
     known = list(decisions)
     return select_current(entry, get_unreviewed_texts(project, entry.id), known) if known else []
 
@@ -68,24 +68,24 @@ def select_current_decisions(
 def select_current(
     entry: ProjectItem, texts: dict[str, str], decisions: Iterable[ReviewDecision]
 ) -> list[ReviewDecision]:
-    """Return the decisions on an item that had these texts before the review."""
+    """Return the decisions whose reviewers saw `texts`, which are the texts of the item before the review."""
     current = compute_shown_id(entry, texts)
     return [decision for decision in decisions if decision.shown == current]
 
 
 def record_decision(project: Project, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
-    """Store a decision, and apply the outcome of all decisions on the item; see `add_decision` for `known`."""
+    """Store a decision, and apply the outcome of all decisions on the item; `add_decision` explains `known`."""
     project.store.add_decision(decision, known)
     project.store.free_slots(decision.item, decision.reviewer)
     return apply_outcome(project, decision.item)
 
 
 def apply_outcome(project: Project, item: str) -> ReviewOutcome:
-    """Apply the outcome of the decisions on an item."""
+    """Apply the outcome of the decisions on an item, if it is not already applied; return the outcome."""
     entry = project.store.item(item)
     outcome = compute_outcome(project, entry, project.store.decisions(item))
     applied = project.store.get_applied(item)
-    key = _compute_key(outcome)
+    key = _compute_outcome_id(outcome)
     if (applied.outcome if applied else "") == key:
         return outcome
     if applied:
@@ -95,8 +95,8 @@ def apply_outcome(project: Project, item: str) -> ReviewOutcome:
     return outcome
 
 
-def _compute_key(outcome: ReviewOutcome) -> str:
-    """Return a text that identifies the effect of an outcome; empty if it has none."""
+def _compute_outcome_id(outcome: ReviewOutcome) -> str:
+    """Return a text that identifies the effect of an outcome on the item; empty if the outcome has no effect."""
     if not outcome.settled_by:
         return ""
     first = outcome.settled_by[0]
@@ -106,7 +106,7 @@ def _compute_key(outcome: ReviewOutcome) -> str:
 
 
 def _collect_accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
-    """Return the first reviewer who accepts a validation finding, with the reason, by code."""
+    """Map the code of each accepted validation finding to the first reviewer who accepted it and to the reason."""
     accepted: dict[str, tuple[str, str]] = {}
     for decision in outcome.settled_by:
         for code, why in decision.accepted.items():

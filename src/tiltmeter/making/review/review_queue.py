@@ -1,7 +1,7 @@
 """The queue of a review in memory: the state of each item, its reviewers, and its reservations.
 
-Changes through this queue update single items. After any other change of the database, all items are compared with it,
-and changed items are read again.
+A change through this queue updates only the changed item. After any other change of the database, all items in memory
+are compared with the database, and changed items are read again.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -16,7 +16,7 @@ from tiltmeter.making.review.review_outcomes import get_unreviewed_texts, select
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewState, settle_decisions
 from tiltmeter.making.review.stored_problems import format_key, load_problems, store_problems
 
-# If more items than this have to be read again, all are read at once.
+# If more than this number of items have changed, the problems of all items are computed at once.
 _MANY = 200
 
 _Key = tuple[object, ...]
@@ -24,7 +24,10 @@ _Key = tuple[object, ...]
 
 @dataclass(slots=True)
 class QueuedItem:
-    """An item that can be reviewed: its state and reviewers by the decisions on its current texts."""
+    """An item that can be reviewed. State and reviewers come from the decisions on its current texts.
+
+    `key` changes when the item changes in the database.
+    """
 
     item: str
     part: str
@@ -43,9 +46,10 @@ class _HeldSlot:
 
 @dataclass(slots=True)
 class _QueueState:
-    """The content of the queue, which is read again when something else has changed the database.
+    """The content of the queue, which is read again when another program part has changed the database.
 
-    `decided` and `asked` have items by reviewer; `incomplete` are the items that need more decisions.
+    `decided` maps reviewers to the items that they have decided on. `asked` maps reviewers to the items about which
+    they have asked an unanswered question. `incomplete` are the items that need more decisions.
     """
 
     items: dict[str, QueuedItem] = field(default_factory=dict)
@@ -56,7 +60,7 @@ class _QueueState:
 
 
 class ReviewQueue:
-    """The items of a review, in the order of the project. Methods that write need a transaction of the caller."""
+    """The items of a review, in the order of the project. Methods that write must be called inside a transaction."""
 
     def __init__(self, project: Project, rule: ReviewRule) -> None:
         self._project = project
@@ -68,7 +72,7 @@ class ReviewQueue:
         self._known = _QueueState()
 
     def refresh(self) -> None:
-        """Update the queue if the database was changed by something else."""
+        """Update the queue if the database has changed, but not through this queue."""
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return
@@ -91,14 +95,14 @@ class ReviewQueue:
         self._stamp = stamp
 
     def invalidate(self) -> None:
-        """Compare all items with the database at the next refresh."""
+        """Make the next refresh compare all items with the database."""
         self._stamp = None
 
     def update_item(self, item: str) -> None:
         """Read an item again, inside the transaction that changed it."""
         keys = {name: key for name, (_, _, key) in self._store.read_item_keys(item).items()}
         if item not in self._known.items or item not in keys:
-            return  # the next refresh adds or removes it
+            return  # the next refresh adds or removes the item
         entry = self._known.items[item]
         self._remove(entry)
         self._read([item], keys, ())
@@ -122,7 +126,7 @@ class ReviewQueue:
         return bool(self._project.settings.review == "all" or entry.deciders or entry.item in self._problems)
 
     def entries(self) -> Iterator[QueuedItem]:
-        """Return the items with a decision or an open problem; all items with the setting `review = "all"`."""
+        """Return the items with a decision or an open problem; if the setting `review` is "all", return all items."""
         return filter(self._is_queued, self._known.items.values())
 
     def problems(self, item: str) -> list[OpenProblem]:
@@ -134,13 +138,14 @@ class ReviewQueue:
         return len(self._known.decided.get(reviewer, ()))
 
     def count_remaining(self, reviewer: str) -> int:
-        """Return the number of items that a reviewer can still decide on, including those with a question."""
+        """Return the number of items that a reviewer can still decide on, including items with an open question."""
         return len(self._known.incomplete - self._known.decided.get(reviewer, set()))
 
     def take(self, reviewer: str, now: float, held: float, skip: Collection[str]) -> str | None:
-        """Return the next item for a reviewer, and reserve it; items that are already reserved for them come first.
+        """Return the next item for a reviewer, and reserve it. Items that are reserved for the reviewer come first.
 
-        All reviewers of an item decide, even if enough of them agree before, since the agreement is measured.
+        The full number of reviewers decides on each item, even if enough of them agree earlier, because the agreement
+        of the reviewers is measured.
         """
         known = self._known
         skipped = {*known.asked.get(reviewer, ()), *known.decided.get(reviewer, ()), *skip}
@@ -179,9 +184,9 @@ class ReviewQueue:
         self._stamp = self._store.stamp()
 
     def _find_problems(self, keys: Mapping[str, _Key]) -> Collection[str]:
-        """Load or find the open problems of all items if a step of the project was run.
+        """Load the open problems of all items from the cache, or find them again if many items have changed.
 
-        Return the items whose problems are up to date.
+        Do nothing if no step was completed since the last call. Return the items whose problems are up to date.
         """
         steps = self._store.count_steps()
         if steps == self._steps:
@@ -189,7 +194,7 @@ class ReviewQueue:
         cached = load_problems(self._store)
         unchanged = {item for item, (key, _) in cached.items() if item in keys and key == format_key(keys[item])}
         changed = keys.keys() - unchanged - self._store.list_decided_items().keys()
-        if len(changed) <= _MANY:  # they are read one by one; items with decisions keep their problems
+        if len(changed) <= _MANY:  # changed items are read one by one later; items with decisions keep their problems
             problems = {item: own for item, (_, own) in cached.items() if own}
         else:
             unchanged = set(keys)
@@ -207,7 +212,7 @@ class ReviewQueue:
             known.deciders = tuple(dict.fromkeys(decision.reviewer for decision in current))
             known.decisions = len(current)
             known.key = keys[entry.id]
-            # An item with decisions keeps the problems that it had before them.
+            # An item with decisions keeps the problems that it had before the decisions.
             if entry.id not in examined and not current:
                 problems = assemble_items(self._project, entry.id, for_review=True).problems
                 problems += [one for one in self._problems.get(entry.id, ()) if one.reason.startswith("duplicate")]
@@ -216,7 +221,7 @@ class ReviewQueue:
                     self._problems[entry.id] = list(dict.fromkeys(problems))
 
     def _load(self, items: list[str]) -> Iterator[tuple[ProjectItem, dict[str, str], list[ReviewDecision]]]:
-        """Load items with their decisions, and with their texts before the review if there are decisions."""
+        """Load items with their decisions. Items with decisions also have their texts from before the review."""
         store = self._store
         if len(items) <= _MANY:
             for item in items:

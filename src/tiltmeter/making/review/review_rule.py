@@ -1,4 +1,4 @@
-"""The k-of-n rule for the decisions of several reviewers; StereoSet kept items on which three of five people agreed."""
+"""The rule that k of n reviewers must agree on an item. StereoSet kept items on which three of five people agreed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,13 +8,14 @@ from tiltmeter.errors import UsageError
 
 ReviewVerdict = Literal["accept", "edit", "drop"]
 VERDICTS: tuple[ReviewVerdict, ...] = ("accept", "edit", "drop")
-# open: decisions are missing; conflict: agreement is impossible; adjudicated: somebody settled the conflict.
+# open: decisions are missing. agreed: enough reviewers agree. conflict: agreement is impossible. adjudicated: a person
+# has settled the conflict.
 ReviewState = Literal["open", "agreed", "conflict", "adjudicated"]
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewRule:
-    """The rule that `agree` of `reviewers` people have to make the same decision."""
+    """The rule that `agree` of `reviewers` people must make the same decision."""
 
     agree: int = 1
     reviewers: int = 1
@@ -34,8 +35,9 @@ class ReviewRule:
 class ReviewDecision:
     """The decision of a person on an item.
 
-    `texts` has all texts of the item after the decision, and is empty if it is dropped; `accepted` has the reasons for
-    accepting validation findings, by code. `shown` is a digest of the texts that the person saw.
+    `texts` has all texts of the item after the decision; it is empty if the item is dropped. `accepted` maps the codes
+    of validation findings to the reasons for accepting them. `shown` is a digest of the texts that the person saw.
+    `via` is the program or file from which the decision came. `number` is the id of the decision in the database.
     """
 
     item: str
@@ -51,22 +53,23 @@ class ReviewDecision:
     number: int = 0
 
     def is_same_as(self, other: "ReviewDecision") -> bool:
-        """Return whether both decisions drop the item, or keep it with the same texts."""
+        """Tell whether both decisions drop the item, or both keep it with equal texts."""
         return (self.verdict == "drop") == (other.verdict == "drop") and self.texts == other.texts
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """The state of an item, and the decisions that settle it."""
+    """The state of an item, and the decisions that settle the item."""
 
     state: ReviewState
     settled_by: tuple[ReviewDecision, ...] = ()
 
 
 def settle_decisions(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> ReviewOutcome:
-    """Return the outcome of the decisions, one for each reviewer; the last adjudication overrides them.
+    """Return the outcome of the decisions on an item. Each reviewer has one decision.
 
-    It is also a conflict if two different decisions have enough votes.
+    If there are adjudications, only the last adjudication counts. If two different decisions both have enough votes,
+    the outcome is a conflict.
 
     >>> keep, drop = (ReviewDecision("a", "", verdict) for verdict in ("accept", "drop"))
     >>> settle_decisions([keep, drop, keep, drop], ReviewRule(3, 5)).state

@@ -1,4 +1,4 @@
-"""The progress of a review and the agreement of the reviewers, for `tiltmeter make status` and the data card."""
+"""The progress of a review and the agreement of its reviewers. `tiltmeter make status` and the data card show them."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ from tiltmeter.making.review.review_views import ReviewProgress
 
 @dataclass(frozen=True, slots=True)
 class ReviewAgreement:
-    """The agreement on verdicts (accept, edit, drop), of all reviewers together and of each pair.
+    """The agreement on verdicts (accept, edit, drop), of all reviewers together and of each pair of reviewers.
 
-    `same` is the share of pairs of decisions on an item that are equal, including the texts; None without pairs. Only
-    independent decisions count: not those made after seeing the decisions of others, and no adjudications.
+    `same` is the share of pairs of decisions on an item that are equal, including the texts; None if there are no
+    pairs. Only independent decisions count: decisions after seeing the decisions of others, and adjudications, do not.
     """
 
     together: Agreement
@@ -37,7 +37,7 @@ class ReviewAgreement:
 
 @dataclass(frozen=True, slots=True)
 class ReviewSummary:
-    """The rule, the progress and the agreement of a review; `adjudicators` counts the adjudications of each person."""
+    """The rule, progress and agreement of a review; `adjudicators` maps each person to a number of adjudications."""
 
     rule: ReviewRule
     progress: ReviewProgress
@@ -73,7 +73,10 @@ class ReviewSummary:
 
 
 def summarise_review(project: Project, progress: ReviewProgress | None = None) -> ReviewSummary | None:
-    """Return the summary of a project's review, with this progress if it is known; None if there is no reviewer."""
+    """Return the summary of a project's review; None if the project has no reviewer.
+
+    If the caller has already computed the progress, it is passed as `progress`.
+    """
     if not project.store.list_reviewer_names():
         return None
     progress = progress or Review(project).progress()
@@ -83,7 +86,7 @@ def summarise_review(project: Project, progress: ReviewProgress | None = None) -
 
 
 def compute_decision_agreement(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:
-    """Return the agreement of decisions; each reviewer has at most one for each version of an item."""
+    """Return the agreement of decisions; each reviewer has at most one decision for each version of an item."""
     by_item: dict[tuple[str, str], dict[str, ReviewDecision]] = {}
     for decision in decisions:
         by_item.setdefault((decision.item, decision.shown), {})[decision.reviewer] = decision

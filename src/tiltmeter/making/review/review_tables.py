@@ -88,7 +88,11 @@ class ReviewQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AppliedOutcome:
-    """The applied outcome of an item, its stage and texts before, and the findings that it settled or accepted."""
+    """The applied outcome of an item, with the data that is needed to revert it.
+
+    `stage` and `texts` are those of the item before the outcome was applied. `findings` are the ids of the findings
+    that the outcome settled, and `accepted` are the codes of the validation findings that it accepted.
+    """
 
     outcome: str
     stage: str
@@ -103,25 +107,25 @@ class ReviewTables(RowChecksumDatabase):
     # Reviewers
 
     def add_reviewer(self, name: str) -> None:
-        """Add a reviewer if the name is new."""
+        """Add a reviewer; do nothing if there is already a reviewer with this name."""
         self._db.execute("INSERT OR IGNORE INTO reviewers VALUES (?, ?)", [name, get_timestamp()])
 
     def list_reviewer_names(self) -> list[str]:
-        """Return all reviewers, in the order in which they were added."""
+        """Return the names of all reviewers, in the order in which they were added."""
         return [name for (name,) in self._db.execute("SELECT name FROM reviewers ORDER BY at, name")]
 
     def reviewers(self) -> dict[str, int]:
-        """Return the number of decisions of each person, without withdrawn ones."""
+        """Return the number of decisions of each reviewer; withdrawn decisions are not counted."""
         query = "SELECT reviewer, count(*) FROM decisions WHERE undone_at IS NULL GROUP BY reviewer ORDER BY reviewer"
         return dict(self._db.execute(query))
 
     # Decisions
 
     def add_decision(self, decision: ReviewDecision, known: int | None = None) -> None:
-        """Store a decision, and withdraw the earlier one of the same person on the item.
+        """Store a decision, and withdraw the earlier decision of the same person on the item.
 
-        `known` is the number of earlier decisions, including withdrawn ones, that the person knew of. Another decision
-        on the same texts was sent from the same page and is deleted.
+        `known` is the number of the person's earlier decisions on the item, including withdrawn decisions, when the
+        page was built. Later decisions on the same texts were sent from the same page and are deleted.
         """
         key = [decision.item, decision.reviewer, decision.adjudicates]
         revealed = self.is_revealed(decision.item, decision.reviewer)
@@ -148,22 +152,26 @@ class ReviewTables(RowChecksumDatabase):
                 get_timestamp(),
             ],
         )
-        # Deleted last, since otherwise the new decision would get the same number.
+        # They are deleted last. Otherwise the new decision would get the id of a deleted decision.
         self._db.executemany("DELETE FROM decisions WHERE id = ?", [[number] for number in repeated])
 
     def _find_repeated(self, decision: ReviewDecision, known: int) -> list[int]:
-        """Return the numbers of decisions on the same texts that the reviewer did not know of."""
+        """Return the ids of the reviewer's decisions on the same texts, without the first `known` decisions."""
         since = self.list_own_decisions(decision.item, decision.reviewer)[known:]
         current = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
         return [one.number for one in current if one.number in since]
 
     def list_own_decisions(self, item: str, reviewer: str) -> list[int]:
-        """Return the numbers of a reviewer's decisions on an item, including withdrawn ones, without adjudications."""
+        """Return the ids of a reviewer's decisions on an item, including withdrawn decisions, without adjudications."""
         query = "SELECT id FROM decisions WHERE item = ? AND reviewer = ? AND NOT adjudicates ORDER BY id"
         return [number for (number,) in self._db.execute(query, [item, reviewer])]
 
     def undo_decision(self, decision: ReviewDecision) -> None:
-        """Withdraw a decision. It still counts for agreement if the reviewer has seen the decisions of others since."""
+        """Withdraw a decision.
+
+        If the reviewer has seen the decisions of others, the withdrawn decision still counts for the agreement, because
+        it was the last independent decision.
+        """
         revealed = self.is_revealed(decision.item, decision.reviewer)
         self._db.execute(
             "UPDATE decisions SET undone_at = ?, blind = blind AND ? WHERE id = ?",
@@ -171,17 +179,20 @@ class ReviewTables(RowChecksumDatabase):
         )
 
     def decisions(self, item: str | None = None, *, undone: bool = False) -> Iterator[ReviewDecision]:
-        """Return the decisions on one item or on all, in order; with `undone`, including withdrawn ones."""
+        """Return the decisions on one item (None: all items), oldest first; with `undone`, also withdrawn decisions."""
         wanted = "(? OR undone_at IS NULL)" if item is None else "(? OR undone_at IS NULL) AND item = ?"
         query = f"SELECT {_COLUMNS} FROM decisions WHERE {wanted} ORDER BY id"
         return map(_build_decision, self._db.execute(query, [undone] if item is None else [undone, item]))
 
     def list_blind_decisions(self) -> Iterator[ReviewDecision]:
-        """Return the decisions that count for agreement: each person's last one before seeing those of others."""
+        """Return the decisions that count for the agreement.
+
+        For each item, this is each reviewer's last decision before seeing the decisions of others.
+        """
         return map(_build_decision, self._db.execute(f"SELECT {_COLUMNS} FROM decisions WHERE blind ORDER BY id"))
 
     def find_last_decision(self, reviewer: str, item: str | None = None) -> ReviewDecision | None:
-        """Return the last decision of a reviewer that is not withdrawn, on an item or on any."""
+        """Return the last decision of a reviewer on an item (None: on any item) that is not withdrawn."""
         query = (
             f"SELECT {_COLUMNS} FROM decisions WHERE reviewer = ?1 AND (?2 IS NULL OR item = ?2) "
             "AND undone_at IS NULL ORDER BY id DESC LIMIT 1"
@@ -190,7 +201,7 @@ class ReviewTables(RowChecksumDatabase):
         return _build_decision(row) if row else None
 
     def list_recent_decisions(self, reviewer: str, limit: int) -> list[ReviewDecision]:
-        """Return the latest decisions of a reviewer, latest first, without withdrawn ones and adjudications."""
+        """Return the latest decisions of a reviewer, latest first, without withdrawn decisions and adjudications."""
         query = (
             f"SELECT {_COLUMNS} FROM decisions WHERE reviewer = ? AND undone_at IS NULL AND NOT adjudicates "
             "ORDER BY id DESC LIMIT ?"
@@ -198,7 +209,10 @@ class ReviewTables(RowChecksumDatabase):
         return [_build_decision(row) for row in self._db.execute(query, [reviewer, limit])]
 
     def find_earlier_decision(self, reviewer: str, item: str | None) -> ReviewDecision | None:
-        """Return the decision of a reviewer before the one on an item, or the last one; no adjudications."""
+        """Return the decision that a reviewer made before deciding on an item.
+
+        If the reviewer has not decided on the item, return the reviewer's last decision. Adjudications do not count.
+        """
         own = "reviewer = ?1 AND undone_at IS NULL AND NOT adjudicates"
         query = (
             f"SELECT {_COLUMNS} FROM decisions WHERE {own} "
@@ -208,7 +222,7 @@ class ReviewTables(RowChecksumDatabase):
         return _build_decision(row) if row else None
 
     def list_decided_items(self) -> dict[str, list[str]]:
-        """Return the reviewers of each item with a decision that is not withdrawn."""
+        """Map each item that has decisions to the reviewers who made them; withdrawn decisions are ignored."""
         reviewers: dict[str, list[str]] = {}
         query = "SELECT item, reviewer FROM decisions WHERE undone_at IS NULL GROUP BY item, reviewer ORDER BY min(id)"
         for item, reviewer in self._db.execute(query):
@@ -220,24 +234,24 @@ class ReviewTables(RowChecksumDatabase):
         self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, get_timestamp()])
 
     def reveal_all(self, reviewer: str) -> None:
-        """Record that a reviewer has seen all decisions, including withdrawn ones."""
+        """Record that a reviewer has seen all decisions on all items, including withdrawn decisions."""
         self._db.execute(
             "INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, get_timestamp()]
         )
 
     def is_revealed(self, item: str, reviewer: str) -> bool:
-        """Return whether a reviewer has seen the decisions of others on an item."""
+        """Tell whether a reviewer has seen the decisions of others on an item."""
         query = "SELECT 1 FROM reveals WHERE item = ? AND reviewer = ?"
         return self._db.execute(query, [item, reviewer]).fetchone() is not None
 
     # Slots
 
     def list_slots(self) -> Iterator[tuple[str, int, str, float]]:
-        """Return item, slot, reviewer and expiry of all reservations, including expired ones."""
+        """Return item, slot, reviewer and expiry time of all reservations, including expired reservations."""
         return iter(self._db.execute("SELECT item, slot, reviewer, expires FROM review_slots"))
 
     def take_slot(self, item: str, slot: int, reviewer: str, expires: float) -> None:
-        """Reserve a slot of an item for a reviewer until a time; an earlier reservation of the slot is replaced."""
+        """Reserve a slot of an item for a reviewer until the time `expires`; replace the slot's earlier reservation."""
         self._db.execute("INSERT OR REPLACE INTO review_slots VALUES (?, ?, ?, ?)", [item, slot, reviewer, expires])
 
     def free_slots(self, item: str, reviewer: str) -> None:
@@ -252,14 +266,14 @@ class ReviewTables(RowChecksumDatabase):
         self._db.execute(query, [item, reviewer, question, get_timestamp()])
 
     def answer_question(self, number: int, answer: str, by: str) -> None:
-        """Store the answer to a question."""
+        """Store the answer to the question with the id `number`, and the person who answered."""
         self._db.execute(
             "UPDATE questions SET answer = ?, answered_by = ?, answered_at = ? WHERE id = ?",
             [answer, by, get_timestamp(), number],
         )
 
     def questions(self, item: str | None = None) -> list[ReviewQuestion]:
-        """Return the questions about one item, or all unanswered questions, in order."""
+        """Return all questions about one item (None: the unanswered questions about all items), oldest first."""
         query = "SELECT id, item, reviewer, question, answer, answered_by FROM questions WHERE {} ORDER BY id"
         if item is None:
             rows = self._db.execute(query.format("answered_at IS NULL"))
@@ -268,7 +282,7 @@ class ReviewTables(RowChecksumDatabase):
         return [ReviewQuestion(*row) for row in rows]
 
     def list_unanswered(self) -> dict[str, set[str]]:
-        """Return the items with unanswered questions, by the reviewer who asked."""
+        """Map each reviewer with unanswered questions to the items that the questions are about."""
         items: dict[str, set[str]] = {}
         for reviewer, item in self._db.execute("SELECT reviewer, item FROM questions WHERE answered_at IS NULL"):
             items.setdefault(reviewer, set()).add(item)
@@ -277,14 +291,15 @@ class ReviewTables(RowChecksumDatabase):
     # Changes
 
     def stamp(self) -> tuple[int, int]:
-        """Return a value that changes with every write, of this connection or of another."""
+        """Return a value that changes with every write to the database, by this connection or by another."""
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(version), self._db.total_changes
 
     def read_item_keys(self, item: str | None = None) -> dict[str, tuple[str, str, tuple[object, ...]]]:
-        """Return part, subject and key of one or all reviewable items; the key changes when the item's state changes.
+        """Map each reviewable item, or only one item, to its part, its subject and its key.
 
-        Reviewable are all translated items, including those that reviewers dropped.
+        The key changes when the item's state changes. All translated items are reviewable, including items that
+        reviewers dropped.
         """
         one, given = ("", []) if item is None else ("AND item = ?", [item])
         decided = dict(
@@ -306,13 +321,16 @@ class ReviewTables(RowChecksumDatabase):
         }
 
     def store_found(self, steps: int, version: str, found: str) -> None:
-        """Cache the open problems of all items, which were found after this number of steps."""
+        """Cache the open problems of all items; `steps` is the number of completed steps when they were found.
+
+        `version` is the version of Tiltmeter, and `found` has the problems as JSON.
+        """
         with self.begin_transaction():
             self._db.execute("DELETE FROM found_problems")
             self._db.execute("INSERT INTO found_problems VALUES (?, ?, ?)", [steps, version, found])
 
     def load_found(self, steps: int, version: str) -> str:
-        """Return the cached open problems for this number of steps and version; empty if there are none."""
+        """Return the problems that were cached with this number of steps and version; an empty text if none were."""
         query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
         row = self._db.execute(query, [steps, version]).fetchone()
         return str(row[0]) if row else ""
@@ -320,11 +338,11 @@ class ReviewTables(RowChecksumDatabase):
     # Outcomes
 
     def list_applied_texts(self) -> dict[str, dict[str, str]]:
-        """Return the texts before the review of all items with an applied outcome."""
+        """Map each item with an applied outcome to its texts before the review."""
         return {item: json.loads(texts) for item, texts in self._db.execute("SELECT item, texts FROM applied")}
 
     def get_applied(self, item: str) -> AppliedOutcome | None:
-        """Return the applied outcome of an item, or None."""
+        """Return the applied outcome of an item, or None if no outcome is applied."""
         query = "SELECT outcome, stage, texts, findings, accepted FROM applied WHERE item = ?"
         row = self._db.execute(query, [item]).fetchone()
         if row is None:
@@ -332,7 +350,7 @@ class ReviewTables(RowChecksumDatabase):
         return AppliedOutcome(row[0], row[1], json.loads(row[2]), json.loads(row[3]), json.loads(row[4]))
 
     def set_applied(self, item: str, applied: AppliedOutcome | None) -> None:
-        """Store the applied outcome of an item; None deletes it."""
+        """Store the applied outcome of an item; if `applied` is None, delete the stored outcome."""
         self._db.execute("DELETE FROM applied WHERE item = ?", [item])
         if applied is not None:
             self._db.execute(
@@ -348,7 +366,10 @@ class ReviewTables(RowChecksumDatabase):
             )
 
     def reopen(self, item: str, findings: Iterable[int], codes: Iterable[str]) -> None:
-        """Reopen settled findings of an item, and delete accepted validation findings."""
+        """Reopen settled findings, and delete the acceptance of validation findings about an item.
+
+        `findings` are ids of settled findings; `codes` are codes of accepted validation findings.
+        """
         for number in findings:
             self._db.execute(
                 "UPDATE findings SET closed_by = NULL, closed_why = NULL, closed_at = NULL WHERE id = ?", [number]

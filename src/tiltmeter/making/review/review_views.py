@@ -1,4 +1,4 @@
-"""The data that reviewers and adjudicators see: items, queue, conflicts and progress; and checks of new texts."""
+"""The data that reviewers and adjudicators see (items, queue, conflicts, progress), and checks of new texts."""
 
 import hashlib
 import re
@@ -14,9 +14,9 @@ from tiltmeter.making.review.review_tables import ReviewQuestion
 
 @dataclass(frozen=True, slots=True)
 class ReviewProblem:
-    """A problem of an item: the finding's name, the field, a sentence, and proposals, best first.
+    """A problem of an item: the name of the finding, its kind, the field, a message, and proposals (best first).
 
-    A problem of the kind `warning` must be accepted with a reason if the text is not changed.
+    If the text is not changed, a problem of the kind `warning` must be accepted with a reason.
     """
 
     reason: str
@@ -28,10 +28,11 @@ class ReviewProblem:
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """An item as a reviewer sees it: source and translation of each text, and its problems.
+    """An item as a reviewer sees it: the source and translation of each text, and the problems of the item.
 
-    `shown` is a digest of the texts, sent back with the decision to detect changes. `decided` is the reviewer's current
-    decision, and `questions` are the reviewer's questions about the item. `names` has display names of fields.
+    `shown` is a digest of the texts. It is sent back with the decision, so that changes of the texts are detected.
+    `decided` is the reviewer's current decision, and `questions` are the reviewer's questions about the item. `names`
+    maps fields to their display names.
     """
 
     item: str
@@ -56,7 +57,7 @@ class ReviewItem:
 
 
 def format_field(field: str) -> str:
-    """Return the name of a field of a form in plain words.
+    """Return the name of a form's field in plain words, with list positions counted from 1.
 
     >>> format_field("target_term"), format_field("candidates[1].id")
     ('target term', 'candidates 2, id')
@@ -79,14 +80,14 @@ class QueueEntry:
 
 @dataclass(frozen=True, slots=True)
 class ReviewConflict:
-    """An item on which reviewers disagree, with all decisions."""
+    """An item on which reviewers disagree, with all decisions on the item."""
 
     item: ReviewItem
     decisions: tuple[ReviewDecision, ...]
 
     @property
     def seen(self) -> str:
-        """A digest of the texts and decisions, sent back with the adjudication to detect changes."""
+        """A digest of the texts and decisions. It is sent back with the adjudication, so that changes are detected."""
         content = [self.item.shown, *(str(decision.number) for decision in self.decisions)]
         return hashlib.sha256(" ".join(content).encode()).hexdigest()[:16]
 
@@ -102,14 +103,14 @@ class ConflictChangedError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
-    """The numbers of items in the queue by state, and of decided and remaining items by reviewer."""
+    """The number of items in the queue for each state, and the decided and remaining items for each reviewer."""
 
     states: dict[ReviewState, int]
     reviewers: dict[str, tuple[int, int]]
 
 
 def get_proposal_text(view: ReviewItem, field: str, number: int) -> str:
-    """Return the proposal with this number for a field, counted from 1."""
+    """Return the text of a proposal for a field; `number` is counted from 1."""
     proposals = [text for problem in view.problems if problem.field == field for text in problem.proposals]
     proposals = list(dict.fromkeys(proposals))
     if not 1 <= number <= len(proposals):
@@ -118,7 +119,7 @@ def get_proposal_text(view: ReviewItem, field: str, number: int) -> str:
 
 
 def validate_texts(view: ReviewItem, changes: Mapping[str, str]) -> None:
-    """Raise a UsageError for a field that the item does not have, an empty text, or a wrong number of blanks."""
+    """Raise a UsageError if the new texts have an unknown field, an empty text, or a wrong number of blanks."""
     for field, text in changes.items():
         if field not in view.source:
             raise UsageError(f"{view.item} has no text {field!r}, only {', '.join(view.source)}.")

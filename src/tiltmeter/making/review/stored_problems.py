@@ -1,7 +1,7 @@
 """The cache of a project's open problems in its database, so that a review of thousands of items opens quickly.
 
-It is valid until a step of the project is run; the problems of an item are valid until its key (`read_item_keys`)
-changes.
+The cache is valid until the next step of the project is completed. The cached problems of an item are valid until the
+key of the item (see `read_item_keys`) changes.
 """
 
 import json
@@ -14,7 +14,7 @@ from tiltmeter.making.project_store import ProjectStore
 
 
 def format_key(key: tuple[object, ...]) -> str:
-    """Format a key as JSON.
+    """Format the key of an item as JSON.
 
     >>> format_key(("translated", None, 1, "3,4", None))
     '["translated", null, 1, "3,4", null]'
@@ -25,13 +25,16 @@ def format_key(key: tuple[object, ...]) -> str:
 def store_problems(
     store: ProjectStore, keys: Mapping[str, tuple[object, ...]], problems: Mapping[str, Sequence[OpenProblem]]
 ) -> None:
-    """Cache the current problems of all items."""
+    """Cache the current problems of all items, with the current key of each item."""
     found = {item: [format_key(key), list(map(asdict, problems.get(item, ())))] for item, key in keys.items()}
     store.store_found(store.count_steps(), __version__, json.dumps(found, ensure_ascii=False))
 
 
 def load_problems(store: ProjectStore) -> dict[str, tuple[str, list[OpenProblem]]]:
-    """Return the cached key and problems of each item; empty if a step was run or the version changed since."""
+    """Return the cached key and problems of each item.
+
+    The result is empty if a step was completed, or the version of Tiltmeter changed, after the problems were cached.
+    """
     text = store.load_found(store.count_steps(), __version__)
     found = json.loads(text) if text else {}
     return {

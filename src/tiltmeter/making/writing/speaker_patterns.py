@@ -1,7 +1,7 @@
 """Detect whether a source sentence is in the first person, and whether it shows the gender of its speaker.
 
-The patterns in `speakers/xx.toml` find common cases, not all. Languages with rules for the speaker's gender use these
-rules instead.
+The patterns in `speakers/<language>.toml` find common sentences, but not all. For languages that have rules in
+`tiltmeter.gender`, these rules find the gender instead of the patterns.
 """
 
 import re
@@ -17,7 +17,7 @@ _KEYS = ("first_person", "openings", "articles", "article_optional", "nouns", "p
 
 @dataclass(frozen=True, slots=True)
 class SpeakerPatterns:
-    """The patterns of a language for the first person and for a speaker whose gender is visible."""
+    """The patterns of a language: for sentences in the first person, and for words that show the speaker's gender."""
 
     first_person: tuple[re.Pattern[str], ...]
     gendered: tuple[re.Pattern[str], ...]
@@ -25,7 +25,7 @@ class SpeakerPatterns:
 
 @cache
 def load_speaker_patterns(language: str) -> SpeakerPatterns | None:
-    """Return the patterns of a language; None if there is no file."""
+    """Return the patterns of a language; None if there is no file for the language."""
     resource = files("tiltmeter.making.writing").joinpath("speakers", f"{language.split('-')[0].lower()}.toml")
     if not resource.is_file():
         return None
@@ -48,7 +48,7 @@ def _join_alternatives(words: tuple[str, ...]) -> str:
 
 
 def is_first_person(sentence: str, language: str) -> bool | None:
-    """Return whether a sentence is in the first person singular; None if the language has no patterns.
+    """Tell whether a sentence is in the first person singular; return None if the language has no patterns.
 
     >>> is_first_person("I cooked dinner.", "en"), is_first_person("They cooked dinner.", "en")
     (True, False)
@@ -60,7 +60,9 @@ def is_first_person(sentence: str, language: str) -> bool | None:
 
 
 def find_gender_cue(sentence: str, language: str) -> str | None:
-    """Return the words that show the gender of the speaker; empty if there are none, None if the language is unknown.
+    """Return the words that show the gender of the speaker; an empty text if there are no such words.
+
+    Return None if the language has neither rules nor patterns.
 
     >>> find_gender_cue("As a young woman, I was shy.", "en"), find_gender_cue("I called a woman.", "en")
     ('As a young woman', '')

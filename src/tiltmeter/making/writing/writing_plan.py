@@ -18,7 +18,8 @@ _SIDES: tuple[Side, ...] = ("feminine", "masculine")
 class WritingSubject:
     """A subject to write about: a stereotype with its side and sub-stereotypes, or a target.
 
-    `key` is the number of a stereotype or the name of a target; `quota` is the number of items for each writer.
+    `key` is the number of a stereotype, or the name of a target. `quota` is the number of items that each writer should
+    write. `side` is the gender of a stereotype.
     """
 
     key: str
@@ -36,7 +37,7 @@ class WritingPlan:
     subjects: tuple[WritingSubject, ...]
 
     def subject(self, key: str) -> WritingSubject:
-        """Return the subject with this number or name."""
+        """Return the subject with this key or name; raise a UsageError if the plan has no such subject."""
         for subject in self.subjects:
             if key.strip().casefold() in (subject.key.casefold(), subject.name.casefold()):
                 return subject
@@ -44,7 +45,7 @@ class WritingPlan:
         raise UsageError(f"{key!r} is not a subject in {WRITING_FILE}; choose from {known}.")
 
     def writer(self, name: str) -> str:
-        """Return the writer's name as it is spelled in the plan."""
+        """Return the writer's name as it is spelled in the plan; raise a UsageError if the plan does not list it."""
         for known in self.writers:
             if known.casefold() == name.strip().casefold():
                 return known
@@ -52,7 +53,7 @@ class WritingPlan:
 
 
 def read_writing_plan(path: Path, form: str) -> WritingPlan:
-    """Read a plan from a TOML file."""
+    """Read a writing plan from a TOML file."""
     if not path.is_file():
         raise UsageError(f"{path.parent} is not a project of written items: it has no {path.name}.")
     table = read_toml(path)
@@ -88,7 +89,10 @@ def _parse_subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
 
 
 def build_default_plan(form: str, quota: int) -> str:
-    """Return a plan to edit: with the sixteen stereotypes for GEST forms, with one subject for others."""
+    """Return a writing plan that users can edit, as TOML.
+
+    For GEST forms, its subjects are the sixteen stereotypes. For other forms, it has one subject.
+    """
     lines = [
         '# The writers, for example ["Ana", "Eva"], and the number of items that each writes for each subject.',
         "writers = []",

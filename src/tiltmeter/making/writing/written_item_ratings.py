@@ -1,4 +1,4 @@
-"""Ratings of written items: the units that raters see, their proposals, and dropping rejected items."""
+"""Ratings of written items: the units that raters see, the proposals of raters, and the removal of rejected items."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from tiltmeter.making.rating.rating_plan import RATING_FILE, read_rating_plan
 from tiltmeter.making.rating.rating_tables import RatingUnit
 from tiltmeter.making.writing.writing_plan import WRITING_FILE, read_writing_plan
 
-# The rule of findings that contain a rater's proposal.
+# The name of the rule in findings that contain a rater's proposal.
 PROPOSED = "proposed-by-rater"
 
 _GEST_RATING = """\
@@ -55,12 +55,15 @@ keep = [4, 5]
 
 
 def build_rating_plan(form: str) -> str:
-    """Return a plan to edit: GEST's plan for GEST forms, three of five raters for others."""
+    """Return a rating plan that users can edit, as TOML.
+
+    GEST forms have the plan of GEST's authors. For other forms, three of five raters must be in favour.
+    """
     return _GEST_RATING if form in ("gest", "gendered-pairs") else _OTHER_RATING
 
 
 def build_rating_units(project: Project) -> list[RatingUnit]:
-    """Return the written items as units, with the stereotype or target as the label."""
+    """Return a unit to rate for each written item; the label of a unit is the stereotype or target."""
     path = project.folder / WRITING_FILE
     plan, texts = read_writing_plan(path, project.settings.form), project.store.texts("text")
     subjects = {subject.key: subject for subject in plan.subjects}
@@ -79,7 +82,7 @@ def build_rating_units(project: Project) -> list[RatingUnit]:
 
 @contextmanager
 def open_rating(folder: Path) -> Iterator[RatingSession]:
-    """Open the rating session of a project's written items, or of a sample."""
+    """Open the rating session of a folder, which has a project of written items or a sample."""
     if not (folder / SETTINGS).exists():
         rating = open_sample(folder)
         with rating.store:
@@ -92,7 +95,7 @@ def open_rating(folder: Path) -> Iterator[RatingSession]:
 
 
 def load_rating(project: Project) -> RatingSession:
-    """Return the rating session of an open project, with the current items as units."""
+    """Return the rating session of an open project; its units are the current items."""
     plan = read_rating_plan(project.folder / RATING_FILE)
 
     def propose(unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
@@ -111,7 +114,7 @@ def load_rating(project: Project) -> RatingSession:
 
 
 def drop_rejected(folder: Path) -> int:
-    """Drop the items that raters rejected by the rule of the plan; return their number."""
+    """Drop the items that are rejected according to the rule of the rating plan; return the number of dropped items."""
     if not (folder / SETTINGS).exists():
         raise UsageError(f"{folder} is not a project; the units of a sample cannot be dropped.")
     with open_project(folder) as project, lock_project(folder):

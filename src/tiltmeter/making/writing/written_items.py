@@ -1,4 +1,4 @@
-"""Projects of items that people write, as GEST's authors did: five writers, fifty sentences for each stereotype."""
+"""Projects of items that people write. For GEST, five writers wrote fifty sentences for each stereotype."""
 
 import json
 from collections import Counter
@@ -34,9 +34,10 @@ from tiltmeter.making.writing.written_item_ratings import build_rating_plan
 
 @dataclass(frozen=True, slots=True)
 class WrittenText:
-    """A text to add: its place in a file, its subject, and the fields of the form without id, language and subject.
+    """A text to add as an item: its place in a file, its subject (`about`), and its values.
 
-    The values of a GEST sentence include `translation`.
+    The values are the fields of the form without id, language and subject. A GEST sentence also has the value
+    `translation`.
     """
 
     place: str
@@ -46,7 +47,7 @@ class WrittenText:
 
 @dataclass(frozen=True, slots=True)
 class WrittenItem:
-    """The id of a stored item, and the findings of the checks; `is_new` is false if it was stored before."""
+    """The id of a stored item, and the findings of the checks; `is_new` is false if the item was already stored."""
 
     item: str
     findings: list[RepairFinding]
@@ -58,8 +59,9 @@ def create_written_project(
 ) -> Project:
     """Start a project of items that people write.
 
-    GEST sentences are written in the source language, with a translation into `language` that shows a gender; items of
-    other forms are written in `language`.
+    GEST sentences are written in the source language, together with a translation into `language` that shows a gender.
+    Items of other forms are written in `language`. `quota` is the number of items that each writer should write for
+    each subject.
     """
     folder, name = Path(folder), get_form(form).name
     validate_new_folder(folder)
@@ -95,9 +97,10 @@ def add_written_item(project: Project, writer: str, about: str, values: Mapping[
 
 
 def add_written_items(project: Project, writer: str, texts: Iterable[WrittenText]) -> list[WrittenItem]:
-    """Store the items of a writer, all or none; the findings of the checks are queued for review.
+    """Store the items of a writer; the findings of the checks are queued for review.
 
-    An item is not stored again if the same writer has already written it about the same subject.
+    If one text is invalid, nothing is stored. An item is not stored again if the writer has already written it about
+    this subject.
     """
     plan = load_writing_plan(project)
     name = plan.writer(writer)
@@ -114,7 +117,7 @@ def add_written_items(project: Project, writer: str, texts: Iterable[WrittenText
 
 
 def _find_earlier_items(project: Project, writer: str) -> dict[tuple[str, str], str]:
-    """Return the ids of a writer's items, by subject and line of JSONL without the id."""
+    """Return the ids of a writer's items. The key is the subject, and the item as a line of JSONL without the id."""
     return {
         (entry.subject, _without_id(entry.original, entry.id)): entry.id
         for entry in project.store.items(dropped=None)
@@ -163,7 +166,10 @@ def _add_item(
 
 
 def _build_subject_fields(form: Form[Any], subject: WritingSubject, sub: str) -> dict[str, object]:
-    """Return the fields of an item for its subject; raise a UsageError if the plan does not list the sub-stereotype."""
+    """Return the fields of an item that describe its subject.
+
+    Raise a UsageError if the plan does not list the sub-stereotype `sub`.
+    """
     if "stereotype" not in form.keys:
         return {form.subject: subject.key}
     if sub and sub not in subject.sub:
@@ -175,7 +181,7 @@ def _build_subject_fields(form: Form[Any], subject: WritingSubject, sub: str) ->
 
 
 def count_written(project: Project) -> Counter[tuple[str, str]]:
-    """Count the items of each writer about each subject, including dropped ones."""
+    """Return the number of items for each writer and subject, including dropped items."""
     counts: Counter[tuple[str, str]] = Counter()
     for entry in project.store.items(dropped=None):
         counts[project.store.list_history(entry.id)[0].by, entry.subject] += 1
