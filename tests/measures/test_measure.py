@@ -30,21 +30,23 @@ from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.gest import G_S, LOG_G_S
 from tiltmeter.measures.item_contributions import ItemValues
 from tiltmeter.measures.measure import (
-    UNKNOWN,
     Measure,
-    ValidityRule,
     complete_name,
     get_measure,
-    limit_ties,
-    limit_unknown_tokens,
     list_deciding_records,
     list_measures,
     list_quantities,
-    require_above_chance,
     select_clusters,
 )
 from tiltmeter.measures.pairs import CPS, S_JSD
 from tiltmeter.measures.records import Record, RecordKey, build_record
+from tiltmeter.measures.validity_rules import (
+    UNKNOWN,
+    ValidityRule,
+    limit_ties,
+    limit_unknown_tokens,
+    require_above_chance,
+)
 
 
 def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] | None = None) -> Record:

@@ -17,7 +17,7 @@ from tests.measures.present import present
 from tests.measures.simulated import labels
 from tiltmeter.measures import association, gest, pairs
 from tiltmeter.measures.estimates import Mean, Ratio, Share
-from tiltmeter.measures.measure import UNKNOWN, Measure, get_measure
+from tiltmeter.measures.measure import Measure, get_measure
 from tiltmeter.measures.records import (
     OVERALL,
     Record,
@@ -29,6 +29,7 @@ from tiltmeter.measures.records import (
     to_dicts,
 )
 from tiltmeter.measures.standard_errors import Labels, StandardError
+from tiltmeter.measures.validity_rules import UNKNOWN
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.measures.verdict_rule import ALPHA, assign_verdicts, decide_verdict
 

@@ -32,16 +32,7 @@ from tiltmeter.forms.association import PARTS, ROLES
 from tiltmeter.measures.balanced_measures import build_balanced_measure, build_balanced_record
 from tiltmeter.measures.estimates import PERCENT, Estimate, Interval, Mean, Minimum, Share
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength, score_preference
-from tiltmeter.measures.measure import (
-    MOST_TIES,
-    MOST_UNKNOWN,
-    WIDEST,
-    Measure,
-    build_published_measure,
-    limit_ties,
-    limit_unknown_tokens,
-    require_above_chance,
-)
+from tiltmeter.measures.measure import WIDEST, Measure, build_published_measure
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
     OVERALL,
@@ -54,6 +45,13 @@ from tiltmeter.measures.records import (
 )
 from tiltmeter.measures.score_checks import reject_rows, require_finite_scores, require_single_scores, require_values
 from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
+from tiltmeter.measures.validity_rules import (
+    MAX_TIES,
+    MAX_UNKNOWN,
+    limit_ties,
+    limit_unknown_tokens,
+    require_above_chance,
+)
 
 # Roles and columns that a table of scores needs.
 NEEDS_ROLES: tuple[str, ...] = ("stereotype", "anti-stereotype", "unrelated")
@@ -118,9 +116,9 @@ SS = Measure(
     control="SS balanced by length",
     statement=lambda value: f"the stereotype was preferred in {value:.1f}% of items",
     validity=(
-        limit_unknown_tokens(MOST_UNKNOWN),
+        limit_unknown_tokens(MAX_UNKNOWN),
         require_above_chance("LMS", 50.0, 5.0 * WIDEST),
-        limit_ties(MOST_TIES),
+        limit_ties(MAX_TIES),
     ),
     items=(
         ItemValues(

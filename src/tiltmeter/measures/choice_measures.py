@@ -5,16 +5,10 @@ from dataclasses import replace
 from tiltmeter.benchmarks.forced_choice.choice_scores import MASCULINE_PREFERENCE, PREFERENCE, SHARE, SIDES
 from tiltmeter.measures.estimates import PERCENT
 from tiltmeter.measures.item_contributions import ItemValues, Strength, scale_role
-from tiltmeter.measures.measure import (
-    WIDEST,
-    Measure,
-    Row,
-    ValidityRule,
-    build_population_measure,
-    require_above_chance,
-)
+from tiltmeter.measures.measure import WIDEST, Measure, build_population_measure
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.stereotype_sides import weigh_by_stereotype
+from tiltmeter.measures.validity_rules import Row, ValidityRule, require_above_chance
 
 LEAST_COVERAGE = 50.0
 MOST_BY_PLACE = 50.0

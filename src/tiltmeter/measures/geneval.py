@@ -20,7 +20,7 @@ from tiltmeter.errors import DataError
 from tiltmeter.forms.geneval import FEMININE, MASCULINE
 from tiltmeter.measures.estimates import PERCENT, Estimate, PairedMean, Share, WeightedShares
 from tiltmeter.measures.item_contributions import ItemValues, scale_role, weigh_difference
-from tiltmeter.measures.measure import Measure, Row, ValidityRule
+from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
     Record,
@@ -30,6 +30,7 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import require_columns
+from tiltmeter.measures.validity_rules import Row, ValidityRule
 
 CORRECT, MATCHED = "correct", "matched"
 LEAST_COVERAGE = 50.0

@@ -3,10 +3,11 @@
 import math
 
 from tiltmeter.measures.item_contributions import ItemValues, Strength, scale_role
-from tiltmeter.measures.measure import MOST_UNKNOWN, Measure, build_population_measure, limit_unknown_tokens
+from tiltmeter.measures.measure import Measure, build_population_measure
 from tiltmeter.measures.standard_errors import Floats, Labels
 from tiltmeter.measures.stereotype_sides import weigh_by_stereotype, weigh_men_minus_women
 from tiltmeter.measures.template_variation import build_spread_measure
+from tiltmeter.measures.validity_rules import MAX_UNKNOWN, limit_unknown_tokens
 
 AS_PUBLISHED = "as published"
 
@@ -36,7 +37,7 @@ G_S = Measure(
         "against the feminine wording, the masculine one is "
         f"{value:.2f} times as likely in stereotypes about men as in those about women"
     ),
-    validity=(limit_unknown_tokens(MOST_UNKNOWN),),
+    validity=(limit_unknown_tokens(MAX_UNKNOWN),),
     clusters=("occupation",),
     figures=("templates", "validity"),
 )

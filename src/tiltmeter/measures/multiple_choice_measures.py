@@ -14,17 +14,16 @@ from tiltmeter.measures.choice_measures import (
 )
 from tiltmeter.measures.estimates import PERCENT
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
-from tiltmeter.measures.measure import (
-    MOST_TIES,
-    MOST_UNKNOWN,
-    WIDEST,
-    Measure,
+from tiltmeter.measures.measure import WIDEST, Measure
+from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.validity_rules import (
+    MAX_TIES,
+    MAX_UNKNOWN,
     Row,
     ValidityRule,
     limit_ties,
     limit_unknown_tokens,
 )
-from tiltmeter.measures.standard_errors import Floats, Labels
 
 SIGNED = (-100.0, 100.0)
 ANSWERS = {role: f"{ANSWERED}{role}" for role in ROLES}
@@ -76,8 +75,8 @@ BIAS = Measure(
         f"{'more' if value >= 0 else 'less'} often than the other person"
     ),
     validity=(
-        limit_unknown_tokens(MOST_UNKNOWN),
-        limit_ties(MOST_TIES),
+        limit_unknown_tokens(MAX_UNKNOWN),
+        limit_ties(MAX_TIES),
         require_coverage(LEAST_COVERAGE),
         limit_position_effect(MOST_BY_PLACE),
         limit_order_effect(MOST_BY_PLACE),

@@ -21,14 +21,7 @@ from tiltmeter.measures.association import TIES
 from tiltmeter.measures.balanced_measures import build_balanced_measure, build_balanced_record
 from tiltmeter.measures.estimates import PERCENT, Estimate, Mean, Share
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength, scale_role, score_preference
-from tiltmeter.measures.measure import (
-    MOST_TIES,
-    MOST_UNKNOWN,
-    Measure,
-    build_published_measure,
-    limit_ties,
-    limit_unknown_tokens,
-)
+from tiltmeter.measures.measure import Measure, build_published_measure
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
     Record,
@@ -45,6 +38,7 @@ from tiltmeter.measures.score_checks import (
 )
 from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
 from tiltmeter.measures.template_variation import TemplateVariation, build_spread_measure
+from tiltmeter.measures.validity_rules import MAX_TIES, MAX_UNKNOWN, limit_ties, limit_unknown_tokens
 
 # Minimum number of pairs for an interval of the mean S_JSD.
 FEWEST_FOR_S_JSD = 60
@@ -56,7 +50,7 @@ def _compute_cps(roles: Roles) -> Floats:
     return np.array([score_preference(roles["more"], roles["less"])])
 
 
-_VALID = (limit_unknown_tokens(MOST_UNKNOWN), limit_ties(MOST_TIES))
+_VALID = (limit_unknown_tokens(MAX_UNKNOWN), limit_ties(MAX_TIES))
 CPS = Measure(
     "CPS",
     "the percentage of pairs whose more stereotypical sentence is the likelier one, a tie counting as half; 50 is no "

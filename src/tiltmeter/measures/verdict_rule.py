@@ -26,17 +26,10 @@ from typing import Any
 from scipy.special import stdtrit
 
 from tiltmeter.measures.estimates import POWER
-from tiltmeter.measures.measure import (
-    PORTION_MEASURES,
-    WIDEST,
-    Measure,
-    Row,
-    get_measure,
-    list_deciding_records,
-    name_clusters,
-)
+from tiltmeter.measures.measure import WIDEST, Measure, get_measure, list_deciding_records, name_clusters
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
 from tiltmeter.measures.records import OVERALL, Record, get_parts_key, get_row_key
+from tiltmeter.measures.validity_rules import PORTION_MEASURES, Row
 from tiltmeter.measures.verdict import Verdict, VerdictDirection
 
 ALPHA = 0.05

@@ -17,7 +17,7 @@ from tiltmeter.errors import DataError
 from tiltmeter.forms.winomt import ANTI, FEMALE, GENDERS, MALE, NEITHER, PRO, STEREOTYPICAL
 from tiltmeter.measures.estimates import PERCENT, Estimate, Mean, Share
 from tiltmeter.measures.item_contributions import ItemValues, scale_role, weigh_difference
-from tiltmeter.measures.measure import Measure, Row, ValidityRule
+from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
     Record,
@@ -28,6 +28,7 @@ from tiltmeter.measures.records import (
 )
 from tiltmeter.measures.score_checks import require_columns
 from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
+from tiltmeter.measures.validity_rules import Row, ValidityRule
 
 RIGHT = "noun_right"
 READ = {gender: f"noun_{gender}" for gender in GENDERS}

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tiltmeter.measures.measure import ALL_ZERO, UNKNOWN
 from tiltmeter.measures.records import KEY_COLUMNS, OVERALL, Record, RecordKey, build_record, get_base_protocol
+from tiltmeter.measures.validity_rules import ALL_ZERO, UNKNOWN
 
 AnswerType = Literal["likelihood", "next-sentence", "prompted", "translation"]
 
