@@ -74,9 +74,8 @@ def describe_template_spread(row: RecordRow) -> str:
     if record.verdict.kind in ("not interpretable", "contradictory"):
         return ""
     measure = get_measure(record.measure)
-    printed = float(
-        measure.number(spread.value)
-    )  # the rounded number is compared, so that a printed 1.22 is not above a margin of 1.22
+    # The rounded number is compared, so that 1.223, which is printed as 1.22, is not above a margin of 1.22.
+    printed = float(measure.number(spread.value))
     if spread.p_adjusted is None or spread.p_adjusted >= ALPHA or printed <= record.margin:
         return ""
     largest, margin = measure.margin_words(printed), measure.margin_words(record.margin)
