@@ -86,7 +86,7 @@ def _draw_figures(data: FigureData) -> tuple[list[CompiledFigure], list[str]]:
     for report_figure in select_figures(data):
         try:
             figures += [_compile_figure(figure) for figure in report_figure.draw(data)]
-        except Exception as error:  # a plug-in may raise anything
+        except Exception as error:  # a plug-in may raise any exception
             failures.append(describe_failure(f"figure {report_figure.name!r}", report_figure.draw, error))
     return figures, failures
 

@@ -34,7 +34,7 @@ class CombinedRuns:
     benchmarks: dict[str, str]  # the display name of each benchmark
     modules: dict[str, str]  # the measure module of each benchmark; keys are display names
     answers: pd.DataFrame | None = None  # the replies of chat models
-    tokens: pd.DataFrame | None = None  # the log-probability of each token of sentence pairs
+    tokens: pd.DataFrame | None = None  # the log-probabilities of the tokens in sentence pairs
 
 
 def combine_runs(results: Sequence[tuple[str, Result]]) -> CombinedRuns:

@@ -62,7 +62,7 @@ from tiltmeter.reports.language_names import get_language_name
 
 MOST_ITEMS = 60_000  # maximum in total; the items with the weakest preferences are left out first
 FEWEST_ITEMS = 100  # limits never reduce the items of a benchmark, part and language below this number
-_ITEMS_PER_REPLIES = 8  # the replies to one item take as much space as this many items
+_ITEMS_PER_REPLIES = 8  # an item with replies of chat models needs as much space as this many other items
 _LONGEST_REPLY = 400  # maximum number of characters
 _DIGITS = 4  # significant digits of scores
 
@@ -353,7 +353,7 @@ def _add_label(attribute: str, value: Any, words: _ValueIndex, own_name: str = "
     if pd.isna(value):
         return -1
     if isinstance(value, bool | np.bool_):
-        # The name of the attribute is more informative than "True".
+        # For a Boolean attribute, its name is shown instead of "True".
         name = attribute.replace("_", " ")
         return words.add(format_label(name if value else f"no {name}"))
     return words.add(format_label(f"{value} {own_name}" if own_name else get_group_name(attribute, str(value))))

@@ -9,7 +9,7 @@ import vl_convert
 from tiltmeter.files import reject_unwritable_folder, write_atomically
 from tiltmeter.reports.figures import Figure
 
-_SCALE = 2  # pixels per point in PNG files, for sharp prints
+_SCALE = 2  # pixels per point in PNG files; 2 gives sharp prints
 
 
 def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The display names of groups of items."""
+"""The display names of groups of items, such as a bias type or a stereotype."""
 
 from functools import cache
 

@@ -50,7 +50,7 @@ class LanguageOverview:
 
     @property
     def languages(self) -> int:
-        """The number of languages."""
+        """The number of languages in the overview."""
         return sum(len(group.lines) for group in self.groups)
 
 

@@ -45,7 +45,7 @@ def describe_compute(compute: ComputeUse | None) -> str:
 
 
 def _format_duration(hours: float) -> str:
-    """Return a duration in hours, or in seconds if it is short.
+    """Return a duration in hours, or in seconds if it is below 0.05 hours.
 
     >>> _format_duration(0.25), _format_duration(0.001)
     ('0.25 hours', '3.6 s')
@@ -54,7 +54,7 @@ def _format_duration(hours: float) -> str:
 
 
 def format_bytes(size: int) -> str:
-    """Return a size in bytes with a unit.
+    """Return a size in GB, MB, kB or bytes; `size` is in bytes.
 
     >>> format_bytes(548105171), format_bytes(1999)
     ('548 MB', '2 kB')

@@ -169,7 +169,7 @@ def _build_table(
     scale = measure.span(())
     table = _create_table(console)
     for number, head in enumerate(heads):
-        # Labels, such as the language and the part, are never cut.
+        # Columns of labels, such as language and part, are as wide as their longest line, so that labels are never cut.
         label_width = (
             max(cell_len(line) for _, cells in lines for line in cells[number].split("\n")) if number < labels else None
         )

@@ -62,7 +62,6 @@ def format_heading(scale: tuple[float, float], width: int, middle: float | None 
 
     By default, `middle` is the mean of the two ends.
 
-
     >>> format_heading((30, 70), 21)
     '30       50        70'
     """

@@ -27,7 +27,7 @@ SIZE_HEADS = ("family", "models", "slope", "95% interval", "Holm", "n", "over mo
 
 
 def print_sizes(comparison: SizeComparison, console: Console) -> None:
-    """Print the slopes of each measure and benchmark, the notes, and the method."""
+    """Print the slopes for each measure and benchmark, then the notes and the method."""
     for trend in group_by_measure(comparison.slopes):
         console.print(Text(format_title(trend[0]), style="bold"), soft_wrap=True)
         _print_table(trend, console)

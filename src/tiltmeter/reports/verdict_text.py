@@ -1,4 +1,4 @@
-"""Verdicts and headlines as sentences; `measures.verdict_rule` decides the verdicts."""
+"""Sentences for verdicts and headlines; the module `measures.verdict_rule` decides the verdicts."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

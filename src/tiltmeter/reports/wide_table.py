@@ -32,7 +32,7 @@ UNRELIABLE_VERDICTS = ("not interpretable", "contradictory")
 
 @dataclass(frozen=True, slots=True)
 class WideColumn:
-    """A column: one measure in one language."""
+    """A column of a table: one measure in one language."""
 
     language: str
     measure: str

@@ -45,7 +45,7 @@ def is_data_local(data: Dataset) -> bool:
 
 
 def load_local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None:
-    """Return the items of a specification; None if a file is not downloaded."""
+    """Return the items that a specification such as `stereoset:de` selects; None if a file is not downloaded."""
     if ".jsonl" in text:
         return _select_languages(workspace.find_data_file(text.partition(":")[0]), text)
     spec = parse_spec(text)

@@ -8,7 +8,7 @@ progress.json   the progress of the process
 outcome.json    how the job ended
 log.txt         the output of the process
 
-The state of a job depends only on these files, so it survives a restart of the studio.
+The state of a job depends only on these files, so the state is the same after a restart of the studio.
 """
 
 import json

@@ -77,7 +77,7 @@ def list_model_files(workspace: StudioWorkspace) -> list[str]:
 
 
 def find_model_path(name: str, workspace: StudioWorkspace) -> Path | None:
-    """Return the folder or .gguf file of a model in the workspace; None if it does not exist."""
+    """Return the path of a model folder or .gguf file in the workspace; None if the path does not exist."""
     try:
         path = workspace.path(name.removeprefix(CHAT).rstrip("/"))
     except UsageError:

@@ -105,7 +105,7 @@ class ProjectThreads:
 
 
 class _Worker(threading.Thread):
-    """The thread of one project."""
+    """The thread in which all tasks of one project run."""
 
     def __init__(self, threads: ProjectThreads, folder: Path) -> None:
         super().__init__(name=f"project {folder.name}", daemon=True)

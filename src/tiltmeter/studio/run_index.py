@@ -114,7 +114,7 @@ def list_choices(runs: Iterable[ListedRun]) -> FilterChoices:
 
 
 class _RunStore(Database):
-    """The tables about runs in `studio.sqlite`."""
+    """The database tables about runs in `studio.sqlite`: summaries, display names and tags."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(

@@ -66,7 +66,7 @@ class RunRequest:
 
     @property
     def chats(self) -> bool:
-        """Return whether the models are chat models."""
+        """Return whether the run measures chat models; a valid request has only chat models or none."""
         return any(map(is_chat_model, self.models))
 
 

@@ -82,7 +82,7 @@ class RunSummary:
 
     @property
     def tones(self) -> set[str]:
-        """Return the tones of the benchmarks."""
+        """Return the tones of the headlines of all benchmarks."""
         return {benchmark.tone for benchmark in self.benchmarks if benchmark.tone}
 
     def to_json(self) -> str:

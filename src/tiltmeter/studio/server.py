@@ -20,7 +20,7 @@ from tiltmeter.studio.studio_config import StudioConfig
 PORT = 8765
 # Number of ports that are tried, beginning with the default port.
 _TRIED = 20
-# A file that redirects the browser to the studio.
+# The name of an HTML file that redirects the browser to the studio.
 _OPENING = "open.html"
 
 

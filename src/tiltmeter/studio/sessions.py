@@ -17,7 +17,7 @@ from tiltmeter.files import write_atomically
 _SECRET = "secret"
 # This file lists sessions that ended before their cookies expire, so that the cookies are rejected.
 _ENDED = "ended-sessions.json"
-# guest: not logged in; owner: has the start token; reviewer: has a password.
+# A guest is not logged in, an owner started with the start token, and a reviewer logged in with a password.
 Role = Literal["guest", "owner", "reviewer"]
 # Seconds until a cookie expires.
 _LIFETIME = {"guest": 3600, "owner": 30 * 86400, "reviewer": 12 * 3600}

@@ -59,7 +59,6 @@ def describe_record(record: Record, data: Sequence[DataEntry]) -> str:
 
     `data` are the data entries of the manifest.
 
-
     >>> describe_record(Record(
     ...     model="m", benchmark="b", part="all", language="en", view="all", group="all", measure="SS",
     ...     value=57.0, low=55.5, high=58.5, n=4229, ideal=50.0, protocol="published"), [])

@@ -23,7 +23,7 @@ def render_sections(content: ReportContent) -> list[RenderedSection]:
     for section in list_sections():
         try:
             rendered += section.render(content)
-        except Exception as error:  # a plug-in may raise anything
+        except Exception as error:  # a plug-in may raise any exception
             message = describe_failure(f"section {section.name!r}", section.render, error)
             rendered.append(RenderedSection.with_message(section.name, message))
     return rendered

@@ -185,7 +185,7 @@ def _render_next(request: Request) -> Response:
 
 
 def _store_decision(request: Request, values: Mapping[str, str]) -> Response:
-    """Store a decision and render the next item."""
+    """Store the decision in the form, and render the next item."""
     return _render_after(request, lambda review, name: _decide_item(review, name, values))
 
 

@@ -111,7 +111,7 @@ def _list_runs(request: Request) -> dict[str, Any]:
 
 
 def format_time(finished: str) -> str:
-    """Format a time for display.
+    """Return a time in ISO format as a text for display.
 
     >>> format_time("2026-01-02T03:04:05+00:00")
     '2 January 2026, 03:04 UTC'
