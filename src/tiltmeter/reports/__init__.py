@@ -1,1 +1,1 @@
-"""Outputs for people and for other tools: terminal, HTML, figures, tables, comparisons, exports."""
+"""All outputs of results: terminal tables, HTML reports, figures, comparisons, and exports to other tools."""

@@ -1,4 +1,4 @@
-"""The content of the sections on benchmarks in a report, without markup."""
+"""The content of a report's sections, one section for each benchmark, without HTML markup."""
 
 import json
 import re
@@ -23,13 +23,13 @@ from tiltmeter.reports.summary_rows import SummaryRow, build_summary_rows
 from tiltmeter.reports.verdict_text import Headline, RowVerdict, build_headlines, list_summary_verdicts, list_verdicts
 from tiltmeter.runs.sample_notes import list_sample_notes
 
-MOST_TERMS = 1_000  # rows in the table of target terms
-MOST_NUMBERS = 600  # rows in the table of all numbers; `tiltmeter show --csv` prints all
+MOST_TERMS = 1_000  # maximum number of rows in the table of target terms
+MOST_NUMBERS = 600  # maximum number of rows in the table of all numbers; `tiltmeter show --csv` prints every row
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledFigure:
-    """A figure with the titles and Vega specifications of its panels, compiled from Vega-Lite in advance."""
+    """A figure whose panels were compiled from Vega-Lite to Vega; each panel is (title, Vega specification)."""
 
     figure: Figure
     panels: list[tuple[str, dict[str, Any]]]
@@ -37,7 +37,7 @@ class CompiledFigure:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkSection:
-    """The section of one benchmark."""
+    """The section of a report on one benchmark."""
 
     name: str
     slug: str
@@ -46,20 +46,20 @@ class BenchmarkSection:
     meaning: str
     headline: Headline | None
     lines: list[SummaryRow]
-    companions: list[tuple[str, str]]  # further measures of the summary table, with their meanings
+    companions: list[tuple[str, str]]  # (name, meaning) of the other measures in the summary table
     figures: list[CompiledFigure]
-    overviews: list[LanguageOverview] = field(default_factory=list)  # only for many languages
-    undefined: list[str] = field(default_factory=list)  # messages on measures that are undefined for the scores
+    overviews: list[LanguageOverview] = field(default_factory=list)  # empty if there are few languages
+    undefined: list[str] = field(default_factory=list)  # messages about measures that are undefined for the scores
     terms: list[SummaryRow] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
     more_numbers: int = 0
     controls: list[ControlContrast] = field(default_factory=list)
     missing_control: str = ""
-    failures: list[str] = field(default_factory=list)  # messages on figures of plug-ins that failed
+    failures: list[str] = field(default_factory=list)  # error messages of plug-in figures
 
 
 def build_sections(combined: CombinedRuns) -> list[BenchmarkSection]:
-    """Return the sections on all benchmarks, in the order of the runs."""
+    """Return one section for each benchmark, in the order in which the benchmarks occur in the runs."""
     models = list_models(combined.records)
     sections: list[BenchmarkSection] = []
     for name, records in group_by(combined.records, lambda record: record.benchmark).items():
@@ -80,19 +80,22 @@ def build_sections(combined: CombinedRuns) -> list[BenchmarkSection]:
 
 
 def _draw_figures(data: FigureData) -> tuple[list[CompiledFigure], list[str]]:
-    """Return the figures of a benchmark, and messages on figures of plug-ins that failed."""
+    """Return the figures of a benchmark, and an error message for each plug-in figure that failed."""
     figures: list[CompiledFigure] = []
     failures = []
     for report_figure in select_figures(data):
         try:
             figures += [_compile_figure(figure) for figure in report_figure.draw(data)]
-        except Exception as error:  # a plug-in may raise anything
+        except Exception as error:  # a plug-in may raise any exception
             failures.append(describe_failure(f"figure {report_figure.name!r}", report_figure.draw, error))
     return figures, failures
 
 
 def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> BenchmarkSection:
-    """Return the section with the results of its controls; the first that may explain a bias is in the headline."""
+    """Return the section with the results of its control data sets.
+
+    The first control that may explain the bias is added to the headline.
+    """
     contrasts = list_contrasts(records, section.name)
     headline = section.headline
     explaining = next((c for c in contrasts if c.outcome == "not more"), None)
@@ -111,7 +114,7 @@ def _list_undefined(scores: pd.DataFrame, module: str | None) -> list[str]:
 
 
 def list_models(records: Sequence[Record]) -> list[str]:
-    """Return the models of a report; the position of a model determines its colour."""
+    """Return the names of the models in a report; the position of a name in the list determines the model's colour."""
     return [model for model in dict.fromkeys(record.model for record in records) if model != ALL_MODELS]
 
 
@@ -124,7 +127,8 @@ def _build_section(
     companions = [other for other in measure.companions if any(other in v.row for v in summary)] if measure else []
     numbers = [r for r in records if r.view not in ("target", "as published")]
     if len({r.group for r in numbers if r.view == "bias_type"}) == 1:
-        numbers = [r for r in numbers if r.view != "bias_type"]  # the only bias type has the same numbers as all items
+        # The only bias type contains all items, so its numbers repeat the numbers over all items.
+        numbers = [r for r in numbers if r.view != "bias_type"]
     terms = list_verdicts(build_rows(records, "target"))
     lines = build_summary_rows(summary, companions)
     overviews = build_overviews(lines)
@@ -148,7 +152,7 @@ def _build_section(
 def _with_parts(
     summary: Sequence[RowVerdict], rows: Sequence[RowVerdict], companions: Sequence[str]
 ) -> list[SummaryRow]:
-    """Return the rows of the summary on one scale; each pooled row is followed by its parts."""
+    """Return the rows of the summary table; each pooled row is followed by the rows of its parts."""
     in_summary = {id(v.row) for v in summary}
     ordered: list[tuple[RowVerdict, bool]] = []
     for pooled in summary:
@@ -170,14 +174,14 @@ def _compile_figure(figure: Figure) -> CompiledFigure:
 
 
 def _build_slug(name: str, taken: Sequence[str]) -> str:
-    """Return a name for links and files, of letters, digits and hyphens, that differs from the names in `taken`."""
+    """Return a name of letters, digits and hyphens for links and files; it differs from all names in `taken`."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.rsplit("/", 1)[-1].lower().removesuffix(".jsonl")).strip("-")[:40]
     slug = plain or "benchmark"
     return slug if slug not in taken else f"{slug}-{len(taken) + 1}"
 
 
 def pack_figures(sections: Sequence[BenchmarkSection]) -> str:
-    """Return all charts as JSON for a script element, with `<`, `>` and `&` escaped."""
+    """Return all charts as JSON for an HTML script element; `<`, `>` and `&` are escaped."""
     charts = {
         f"{section.slug}-{compiled.figure.slug}-{number}": vega
         for section in sections

@@ -1,4 +1,4 @@
-"""The output of `tiltmeter check`: for the terminal, as Markdown for a pipeline's summary, and as JSON."""
+"""The output of `tiltmeter check`: in the terminal, as Markdown (for the summary of a CI pipeline), and as JSON."""
 
 import math
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from tiltmeter.reports.formatting import escape_markdown
 
 _UNBIASED = "unbiased passes"
 _STYLES = {"holds": "green", "broken": "bold red", "not shown": "yellow", "not interpretable": "yellow"}
-_TABLE_WIDTH = 76  # the fewest columns of a terminal in which verdicts are a table
+_TABLE_WIDTH = 76  # minimum width of the terminal, in characters, for printing verdicts as a table
 
 
 def print_verdicts(verdicts: Sequence[RuleVerdict], console: Console, *, lenient: bool) -> None:
-    """Print a table of the results of each rule, and a summary."""
+    """Print a table of verdicts for each rule, then a summary. `lenient` changes only the explanation at the end."""
     for rule, group in groupby(verdicts, key=lambda verdict: verdict.rule):
         console.print(Text(str(rule), style="bold"), soft_wrap=True)
         rule_verdicts = list(group)
@@ -33,7 +33,7 @@ def print_verdicts(verdicts: Sequence[RuleVerdict], console: Console, *, lenient
 
 
 def _build_verdict_table(verdicts: Sequence[RuleVerdict], console: Console) -> Table | Text:
-    """Return the verdicts as a table; on a narrow terminal as two lines each, because their subjects are long."""
+    """Return the verdicts as a table, or as two lines for each verdict if the terminal is too narrow for a table."""
     columns = ("value", "judged", "limit", "n", _UNBIASED)
     table, lines = create_table(console), []
     table.add_column("checked", overflow="fold")
@@ -52,7 +52,7 @@ def _build_verdict_table(verdicts: Sequence[RuleVerdict], console: Console) -> T
 
 
 def list_notes(verdicts: Sequence[RuleVerdict]) -> list[str]:
-    """Return notes on the results of one rule, such as how often a model without bias passes it."""
+    """Return notes on the verdicts of one rule, for example the probability that an unbiased model passes the rule."""
     lines = list(dict.fromkeys(f"{verdict.location}: {verdict.note}." for verdict in verdicts if verdict.note))
     even = [verdict.even for verdict in verdicts if verdict.even is not None]
     if even:
@@ -73,7 +73,7 @@ def list_notes(verdicts: Sequence[RuleVerdict]) -> list[str]:
 
 
 def print_rule_plan(verdicts: Sequence[RuleVerdict], console: Console) -> None:
-    """Print the number of items that each rule needs, without the outcomes."""
+    """Print the number of items that each rule needs; do not print whether the rules pass."""
     table = create_table(console, padding=(0, 1))
     for name in ("rule", "checked"):
         table.add_column(name, overflow="fold")
@@ -96,7 +96,7 @@ def print_rule_plan(verdicts: Sequence[RuleVerdict], console: Console) -> None:
 
 
 def _format_probability(value: float | None) -> str:
-    """Return a probability with two digits, never rounded to 0 or 1; empty if there is none.
+    """Return a probability with two decimals, never rounded to 0 or 1; return an empty text for None.
 
     >>> _format_probability(0.9999), _format_probability(0.8312), _format_probability(0.0004)
     ('>0.99', '0.83', '<0.01')
@@ -107,7 +107,7 @@ def _format_probability(value: float | None) -> str:
 
 
 def summarize_verdicts(verdicts: Sequence[RuleVerdict]) -> str:
-    """Return how many checks passed or failed, in one or two sentences."""
+    """Return one or two sentences with the number of checks that passed or failed."""
     failed = [verdict for verdict in verdicts if not verdict.passed]
     if not failed:
         unsure = sum(verdict.outcome == "not shown" for verdict in verdicts)
@@ -119,7 +119,7 @@ def summarize_verdicts(verdicts: Sequence[RuleVerdict]) -> str:
 
 
 def describe_strictness(lenient: bool) -> str:
-    """Return a sentence on the end of the interval that was compared with the limit."""
+    """Return sentences that say which end of the interval was compared with the limit."""
     if lenient:
         return (
             "Lenient: a rule fails only if the whole 95% interval breaks it. A maximum is judged on the lower end, a "
@@ -132,7 +132,7 @@ def describe_strictness(lenient: bool) -> str:
 
 
 def render_markdown(verdicts: Sequence[RuleVerdict], *, lenient: bool) -> str:
-    """Return a summary in GitHub's Markdown."""
+    """Return the verdicts as a table with notes in GitHub's Markdown."""
     lines = [
         "### Tiltmeter",
         "",
@@ -158,7 +158,7 @@ def render_markdown(verdicts: Sequence[RuleVerdict], *, lenient: bool) -> str:
 
 
 def to_dict(verdict: RuleVerdict) -> dict[str, Any]:
-    """Return a verdict for JSON output."""
+    """Return a verdict as a dictionary for JSON output."""
     return {
         "rule": str(verdict.rule),
         "model": verdict.model,
@@ -188,7 +188,7 @@ def _format_judged_value(verdict: RuleVerdict) -> str:
 
 
 def _format_number(value: float) -> str:
-    """Return a number with two decimals, or with two significant digits if it is below 0.1."""
+    """Return a number with two decimals, or with two significant digits if its absolute value is below 0.1."""
     return f"{value:.2f}" if abs(value) >= 0.1 or not value else f"{value:.2g}"
 
 

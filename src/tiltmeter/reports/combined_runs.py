@@ -1,4 +1,4 @@
-"""The combination of several runs: records and scores with short and distinct names of models and benchmarks."""
+"""The combined records and scores of several runs, with short and distinct names of models and benchmarks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,34 +15,34 @@ from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.measurement import find_measure_modules
 from tiltmeter.runs.result import Result
 
-# Display names of the models in the package.
+# Display names of the model that is part of the package.
 _DISPLAY_NAMES = {
     "embedded": "SmolLM2-135M-Instruct (embedded, Q4_1)",
     "chat:embedded": "SmolLM2-135M-Instruct (embedded, Q4_1, chat)",
 }
-# Columns with few distinct values, which are stored as categories to save memory.
+# These columns have few distinct values, so they are stored as pandas categories to save memory.
 _REPEATED = ("model", "benchmark", "part", "language", "protocol", "role")
 
 
 @dataclass(frozen=True, slots=True)
 class CombinedRuns:
-    """The combined content of runs; `runs` are their names with their manifests."""
+    """The combined content of several runs. `runs` are pairs of a run's name and its manifest."""
 
     records: list[Record]
     scores: pd.DataFrame
     runs: list[tuple[str, Manifest]]
-    benchmarks: dict[str, str]  # display names
-    modules: dict[str, str]  # the measure module of each benchmark
+    benchmarks: dict[str, str]  # the display name of each benchmark
+    modules: dict[str, str]  # the measure module of each benchmark; keys are display names
     answers: pd.DataFrame | None = None  # the replies of chat models
-    tokens: pd.DataFrame | None = None  # the log-probability of each token of sentence pairs
+    tokens: pd.DataFrame | None = None  # the log-probabilities of the tokens in sentence pairs
 
 
 def combine_runs(results: Sequence[tuple[str, Result]]) -> CombinedRuns:
     """Combine named runs.
 
-    If a model was measured twice on the same benchmark, part and language, the protocol is added to its name, or the
-    name of the run if the protocols are the same. A UsageError is raised if one benchmark was measured by likelihoods
-    and by prompts.
+    If a model was measured several times on the same benchmark, part and language, the name of the protocol is added to
+    the name of the model. If the protocols are not all different, the name of the run is added instead. A UsageError is
+    raised if one benchmark was measured by likelihoods in one run and by prompts in another.
     """
     _reject_mixed(results)
     runs = [(name, result.records) for name, result in results]
@@ -74,7 +74,7 @@ def combine_runs(results: Sequence[tuple[str, Result]]) -> CombinedRuns:
 
 
 def label_records(runs: Sequence[tuple[str, Sequence[Record]]]) -> list[Record]:
-    """Return the records of named runs, with the display names of models and benchmarks."""
+    """Return the records of all runs with display names of models and benchmarks; `runs` are (name, records)."""
     names = _build_display_names(runs)
     return [
         _label_record(record, names.model(number, record.model, record.protocol), names.benchmarks[record.benchmark])
@@ -85,14 +85,17 @@ def label_records(runs: Sequence[tuple[str, Sequence[Record]]]) -> list[Record]:
 
 @dataclass(frozen=True, slots=True)
 class _DisplayNames:
-    """The display names of models and benchmarks; `suffixes` are by number of the run, model and protocol."""
+    """The display names of models and benchmarks.
+
+    The keys of `suffixes` are (index of the run, model, protocol); a suffix is added to the name of the model.
+    """
 
     models: Mapping[str, str]
     benchmarks: dict[str, str]
     suffixes: Mapping[tuple[int, str, str], str]
 
     def model(self, number: int, model: str, protocol: str) -> str:
-        """Return the display name of a model in a run."""
+        """Return the display name of a model in the run with the index `number`."""
         return self.models.get(model, model) + self.suffixes.get((number, model, get_base_protocol(protocol)), "")
 
 
@@ -121,7 +124,10 @@ def _reject_mixed(results: Sequence[tuple[str, Result]]) -> None:
 def _rename_table(
     table: pd.DataFrame, models: Mapping[tuple[str, str], str], benchmarks: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return a table of a run with display names."""
+    """Return a run's table with display names.
+
+    `models` maps (model, protocol) to display names; `benchmarks` maps benchmarks to display names.
+    """
     named = {name: table[name].astype("category").cat for name in _REPEATED if name in table}
     names: dict[str, Callable[[Any], Any]] = {"benchmark": lambda name: benchmarks.get(name, name)}
     renamed = {
@@ -137,7 +143,7 @@ def _rename_table(
 
 
 def _build_categories(codes: NDArray[Any], names: Sequence[str]) -> Any:
-    """Return a column of display names: `codes` are indexes into `names`."""
+    """Return a categorical column of display names; `codes` are indexes into `names`."""
     labels = [format_label(str(name)) for name in names]
     distinct = list(dict.fromkeys(labels))
     places: Any = np.array([distinct.index(name) for name in labels], np.int32)[codes]
@@ -145,7 +151,7 @@ def _build_categories(codes: NDArray[Any], names: Sequence[str]) -> Any:
 
 
 def _join_tables(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of several tables; a single table is not copied."""
+    """Return one table with the rows of all tables; a single table is returned without a copy."""
     if len(tables) < 2:
         return tables[0] if tables else pd.DataFrame()
     shared = {
@@ -174,7 +180,7 @@ def _label_record(record: Record, model: str, benchmark: str) -> Record:
 
 
 def _compute_suffixes(runs: Sequence[tuple[str, Sequence[Record]]]) -> dict[tuple[int, str, str], str]:
-    """Return the suffixes of display names, by number of the run, model and protocol."""
+    """Return the suffixes of the models' display names; keys are (index of the run, model, protocol)."""
     measured: dict[tuple[str, ...], set[tuple[int, str]]] = {}
     for number, (_, records) in enumerate(runs):
         for r in records:

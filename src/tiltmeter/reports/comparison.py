@@ -1,4 +1,4 @@
-"""The output of `tiltmeter compare` in the terminal: a table and sentences for each compared pair."""
+"""The terminal output of `tiltmeter compare`: a table and sentences for each pair that was compared."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -16,7 +16,7 @@ from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.method_texts import describe_clusters, describe_tests
 
 _EFFECT = Measure("effect size", "Cohen's g or Hedges' g", digits=2)
-_MOST_NOTES = 8  # notes in a summary of many pairs
+_MOST_NOTES = 8  # maximum number of notes below a summary of many pairs
 
 AnyDifference = TypeVar("AnyDifference", bound=PairedDifference)
 
@@ -24,7 +24,7 @@ AnyDifference = TypeVar("AnyDifference", bound=PairedDifference)
 def print_comparison(comparison: Comparison, console: Console, *, everything: bool = False) -> None:
     """Print all differences, the notes, and an explanation of the columns.
 
-    For many models or languages, only a summary is printed unless `everything` is set.
+    If there are many models or languages, only a summary is printed unless `everything` is true.
     """
     notes = list(comparison.notes)
     if is_large(comparison):
@@ -49,14 +49,14 @@ def print_comparison(comparison: Comparison, console: Console, *, everything: bo
 
 
 def print_pair_title(difference: PairedDifference, console: Console) -> None:
-    """Print the two compared sides and the benchmark."""
+    """Print the names of the two sides that are compared, and the benchmark."""
     minus = " - " if console.options.ascii_only else " − "
     left, right = (difference.left.label, "bold"), (difference.right.label, "bold")
     console.print(Text.assemble(left, minus, right, f", {difference.subject}"), soft_wrap=True)
 
 
 def describe_method(differences: Sequence[PairedDifference]) -> str:
-    """Return the method by which differences were computed, and the meaning of the columns of their table."""
+    """Return how the differences were computed, and the meaning of the columns in the table of differences."""
     clusters = describe_clusters(d.quantity for d in differences if d.contrast.clusters is not None)
     return (
         f"Paired by item{clusters}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
@@ -66,15 +66,16 @@ def describe_method(differences: Sequence[PairedDifference]) -> str:
 
 
 def group_by_pair(differences: Sequence[AnyDifference]) -> list[list[AnyDifference]]:
-    """Return the differences by compared pair, with all parts and measures of a pair together."""
+    """Return one list for each compared pair, with the differences of the pair in all parts and measures."""
     return list(group_by(differences, lambda d: (d.subject, d.left.label, d.right.label)).values())
 
 
 def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
-    """Return the differences to describe in sentences: those in measures of bias, of pooled parts if there are any.
+    """Yield the differences of one pair that are described in sentences.
 
-    A part with a significant difference in the opposite direction is included, and so are all parts if they contradict
-    each other, because the pooled number would hide them.
+    These are the differences in measures of bias. If there is a pooled result, single parts are left out, except for
+    two cases that the pooled number would hide: a part that differs significantly in the opposite direction, and parts
+    that contradict each other.
     """
     biases = [difference for difference in pair if not difference.quantity.measure.ideal_at_bound] or list(pair)
     pooled = {d.quantity.name: d.contrast.difference for d in biases if d.part == OVERALL}
@@ -94,7 +95,7 @@ def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
 def describe_difference(difference: PairedDifference) -> str:
     """Return a difference as a sentence.
 
-    Two values can differ significantly although neither is farther from the ideal: SS 46 and 54 are equally biased.
+    Two values can differ significantly and still be equally far from the ideal: SS 46 and SS 54 are equally biased.
     """
     contrast, measure, ideal = difference.contrast, difference.quantity.measure, f"{difference.quantity.ideal:g}"
     left, right, verdict = difference.left.label, difference.right.label, difference.verdict
@@ -115,7 +116,7 @@ def describe_difference(difference: PairedDifference) -> str:
         return f"{prefix}{start} difference beyond ±{margin} between {left} and {right}: {both}, {interval}."
     if verdict == "inconclusive":
         start = "inconclusive" if prefix else "Inconclusive"
-        # If all items differ by the same amount, or not at all, the detectable difference is undefined.
+        # The detectable difference is undefined if all items differ by the same amount.
         detectable = f" These items can detect a difference of {texts['detectable']}." if contrast.detectable else ""
         return (
             f"{prefix}{start} between {left} and {right} (n={contrast.n:,}): {both}, difference {interval}.{detectable}"
@@ -130,7 +131,7 @@ def describe_difference(difference: PairedDifference) -> str:
 
 
 def format_numbers(difference: PairedDifference) -> dict[str, str]:
-    """Return the numbers of a difference as texts."""
+    """Return the numbers of a difference as texts; the keys are the names of the columns."""
     contrast, number = difference.contrast, difference.quantity.measure.number
     return {
         "left": number(contrast.left),

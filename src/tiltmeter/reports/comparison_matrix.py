@@ -1,4 +1,4 @@
-"""The summary of a comparison of many models or languages: for each measure, a matrix of which of them differ."""
+"""The summary of a comparison of many models or languages: for each measure, a matrix of significant differences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tiltmeter.reports.console_tables import create_table
 from tiltmeter.reports.formatting import format_count, format_p
 from tiltmeter.reports.grouping import group_by
 
-MOST_SIDES = 4  # with more models or languages, a comparison begins with a summary
+MOST_SIDES = 4  # a comparison with more models or languages than this begins with a summary
 SIGNS = {
     "+": "the row is significantly farther from the ideal than the column",
     "-": "the row is significantly closer to the ideal than the column",
@@ -29,10 +29,11 @@ _OPPOSITE = {"+": "-", "-": "+"}
 
 @dataclass(frozen=True, slots=True)
 class DifferenceMatrix:
-    """The differences of all sides in one measure on one subject, such as `stereoset:de`.
+    """The differences between all sides (models or languages) in one measure on one subject, such as `stereoset:de`.
 
-    `labels` are the sides, the farthest from the ideal first, with their `values`. `signs` are by row and column
-    number. `against` is the baseline if there is one; `differences` are then the differences from it.
+    `labels` are the names of the sides, sorted by distance from the ideal, farthest first. `values` are the values of
+    the sides in the same order. The keys of `signs` are (row index, column index). If all sides are compared with one
+    baseline, `against` is the name of the baseline, and `differences` are the differences from the baseline.
     """
 
     subject: str
@@ -46,13 +47,13 @@ class DifferenceMatrix:
 
     @property
     def title(self) -> str:
-        """The measure, the benchmark, and the part."""
+        """The title of the matrix: the measure, the benchmark, and the part."""
         part = "" if self.part in ("all", OVERALL) else f"/{self.part}"
         return f"{self.measure.name}, {self.subject}{part}"
 
     @property
     def pair_counts(self) -> str:
-        """How many pairs differ, as a phrase."""
+        """A phrase with the number of pairs that differ significantly."""
         different = sum(sign in "+-/" for (row, column), sign in self.signs.items() if row < column)
         pairs = sum(row < column for row, column in self.signs)
         return f"{different:,} of {format_count(pairs, 'pair')} significantly different"
@@ -67,7 +68,7 @@ def is_large(comparison: Comparison) -> bool:
 
 
 def build_matrices(comparison: Comparison) -> list[DifferenceMatrix]:
-    """Return a matrix for each subject and measure, of the pooled parts if there are any."""
+    """Return a matrix for each subject, part and measure; if parts were pooled, only for the pooled result."""
     pooled = {(d.subject, d.quantity.name) for d in comparison.differences if d.part == OVERALL}
     shown = (d for d in comparison.differences if d.part == OVERALL or (d.subject, d.quantity.name) not in pooled)
     groups = group_by(shown, lambda d: (d.subject, d.part, d.quantity.name))
@@ -75,7 +76,7 @@ def build_matrices(comparison: Comparison) -> list[DifferenceMatrix]:
 
 
 def print_matrices(matrices: Sequence[DifferenceMatrix], console: Console) -> None:
-    """Print each matrix, in blocks of columns that fit the terminal, and the meaning of its signs."""
+    """Print each matrix in blocks of columns that fit the terminal, then the meaning of the signs."""
     signs: set[str] = set()
     for matrix in matrices:
         signs |= set(matrix.signs.values())
@@ -114,7 +115,7 @@ def _build_matrix(subject: str, part: str, differences: Sequence[Difference]) ->
 
 
 def get_sign(difference: Difference) -> str:
-    """Return the sign of a difference, one of SIGNS."""
+    """Return the sign for a difference; SIGNS has the meaning of each sign."""
     verdict, contrast = difference.verdict, difference.contrast
     if verdict == "significant":
         return "+" if contrast.farther_low > 0 else "-" if contrast.farther_high < 0 else "/"
@@ -140,7 +141,7 @@ def _print_columns(matrix: DifferenceMatrix, columns: Sequence[int], console: Co
 
 
 def _split_columns(matrix: DifferenceMatrix, console: Console) -> Iterator[range]:
-    """Yield the numbers of the columns that fit side by side."""
+    """Yield blocks of column indexes; the columns of one block fit side by side in the terminal."""
     count = len(matrix.labels)
     digits = len(str(count))
     heading = max(
@@ -158,7 +159,7 @@ def _compute_label_width(matrix: DifferenceMatrix, console: Console) -> int:
 
 
 def _print_list(matrix: DifferenceMatrix, console: Console) -> None:
-    """Print the differences of all sides from the baseline as a table."""
+    """Print a table with the difference of each side from the baseline."""
     number = matrix.measure.number
     grid = create_table(console, padding=0)
     grid.add_column(f"minus {matrix.against}", overflow="fold")

@@ -1,4 +1,4 @@
-"""The page that `tiltmeter compare --html` writes: one HTML file without scripts or network access."""
+"""The page that `tiltmeter compare --html` writes: one HTML file that has no scripts and loads no other files."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from tiltmeter.reports.formatting import format_four_digits
 from tiltmeter.reports.item_texts import list_stored_texts
 from tiltmeter.reports.page_templates import load_template, read_template_file
 
-# The texts of items by id, for each table of items.
+# {id(table of items): {id of the item: text}}
 _Texts = Mapping[int, Mapping[str, ItemText]]
 
 WARNING = "The sentences express stereotypes."
 
-# Inline styles are allowed because intervals are drawn with them.
+# The page draws intervals with inline styles, so inline styles are allowed.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 _GENDERS: Mapping[float | None, str] = {MASCULINE: "masculine", FEMININE: "feminine"}
@@ -38,7 +38,10 @@ _GENDERS: Mapping[float | None, str] = {MASCULINE: "masculine", FEMININE: "femin
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """A row of a table, with the position of the drawn interval in percent of the drawing's width."""
+    """A row of the table of differences.
+
+    `low`, `width` and `point` place the drawn interval and its point, in percent of the width of the drawing.
+    """
 
     difference: Difference
     cells: tuple[str, ...]
@@ -49,7 +52,7 @@ class DifferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class CandidateScores:
-    """One candidate of an item with its scores on the two sides."""
+    """One candidate text of an item, with the scores that the two compared sides gave to it."""
 
     role: str
     texts: tuple[str, ...]
@@ -58,7 +61,7 @@ class CandidateScores:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An item on which the two sides disagree."""
+    """An item on which the two compared sides disagree."""
 
     identifier: str
     attributes: str
@@ -68,7 +71,10 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class DisagreementList:
-    """Items on which the two sides disagree in one part and measure; `total` counts those not listed, too."""
+    """The items on which the two sides disagree, for one part and one measure.
+
+    `listed` are the items shown on the page; `total` is the number of all such items.
+    """
 
     title: str
     warning: str
@@ -78,7 +84,7 @@ class DisagreementList:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:
-    """A compared pair. `subject` is the benchmark and language that both share, such as `stereoset:de`."""
+    """The section of the page on one compared pair; `subject` is the benchmark and language, such as `stereoset:de`."""
 
     left: str
     right: str
@@ -90,9 +96,10 @@ class ComparedPair:
 
 
 def render_comparison_page(comparison: Comparison, *, items: int | None = 200, everything: bool = False) -> str:
-    """Return the page, with at most `items` items of disagreement for each part and measure; None for all.
+    """Return the page as HTML.
 
-    For many models or languages the page begins with a summary, and lists items only if `everything` is set.
+    The page lists at most `items` items on which the two sides disagree, for each part and measure; None lists all. If
+    there are many models or languages, the page begins with a summary, and lists items only if `everything` is true.
     """
     large = is_large(comparison)
     if large and not everything:
@@ -145,7 +152,7 @@ def _build_section(pair: Sequence[Difference], limit: int | None, texts: _Texts)
 
 
 def _compute_sort_key(pair: Sequence[Difference]) -> tuple[bool, float]:
-    """Return whether a pair differs significantly, and its largest difference in units of the margin."""
+    """Return the sort key of a pair: whether it differs significantly, and its largest difference (scaled)."""
     sizes = [
         (difference.verdict == "significant", abs(_scale_difference(difference)))
         for difference in select_summaries(pair)
@@ -155,7 +162,7 @@ def _compute_sort_key(pair: Sequence[Difference]) -> tuple[bool, float]:
 
 
 def _scale_difference(difference: Difference) -> float:
-    """Return the difference in units of the measure's margin, or of its standard error."""
+    """Return the difference divided by the measure's margin, or by the standard error if there is no margin."""
     return difference.contrast.difference / (
         difference.quantity.measure.margin or difference.contrast.standard_error or 1.0
     )
@@ -163,7 +170,7 @@ def _scale_difference(difference: Difference) -> float:
 
 def _build_row(difference: Difference, pair: Sequence[Difference]) -> DifferenceRow:
     contrast = difference.contrast
-    # Differences of one measure share a scale, with zero in the middle.
+    # All rows of one measure are drawn on the same scale, with zero in the middle.
     reach = max(
         max(abs(other.contrast.low), abs(other.contrast.high))
         for other in pair
@@ -188,7 +195,10 @@ def _build_row(difference: Difference, pair: Sequence[Difference]) -> Difference
 
 
 def _list_disagreements(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iterator[DisagreementList]:
-    """Yield the items of disagreement for each measure of bias and part; pooled parts only if there are no others."""
+    """Yield the items on which the sides disagree, for each part and each measure of bias.
+
+    The pooled result is left out if there are single parts.
+    """
     divided = any(difference.part != OVERALL for difference in pair)
     for difference in pair:
         if difference.quantity.measure.ideal_at_bound or (divided and difference.part == OVERALL):
@@ -214,14 +224,14 @@ def _build_disagreement(
     return Disagreement(
         clip(item, 80),
         ", ".join(_describe_attributes(difference.left.cell.get_attributes(key))),
-        # Both sides have the same context if they translated the same sentence.
+        # If both sides translated the same sentence, their contexts are equal and one is shown.
         tuple(dict.fromkeys(text.context for text in item_texts if text.context)),
         tuple(_list_translations(difference, key) or _list_candidates(difference, key, item_texts)),
     )
 
 
 def _describe_attributes(attributes: Mapping[str, str]) -> Iterator[str]:
-    """Yield the attributes of an item; a Boolean attribute is named only if it is true."""
+    """Yield the attributes of an item as texts; a Boolean attribute is left out if it is false."""
     for name, value in attributes.items():
         words = format_label(name).replace("_", " ")
         if value == "True":
@@ -233,7 +243,10 @@ def _describe_attributes(attributes: Mapping[str, str]) -> Iterator[str]:
 def _list_candidates(
     difference: Difference, key: tuple[str, str], item_texts: Sequence[ItemText]
 ) -> Iterator[CandidateScores]:
-    """Yield the texts of an item by role, in both languages if there are two, with their scores on the two sides."""
+    """Yield, for each role of an item, the text and the scores of the two sides.
+
+    If the two sides have different languages, there is one text for each language.
+    """
     text_roles = (role for text in item_texts for role in text.texts)
     for role in dict.fromkeys((*difference.quantity.values.roles, *text_roles)):
         texts = tuple(text.texts[role] for text in item_texts if role in text.texts)
@@ -244,7 +257,7 @@ def _list_candidates(
 
 
 def _list_translations(difference: Difference, key: tuple[str, str]) -> list[CandidateScores]:
-    """Return the translations of the two sides with the gender of each; empty for language models."""
+    """Return the translation of each side with its gender; the list is empty if the sides are language models."""
     lines = []
     for number, side in enumerate((difference.left, difference.right)):
         translation = side.cell.translation(key)
@@ -256,13 +269,13 @@ def _list_translations(difference: Difference, key: tuple[str, str]) -> list[Can
 
 
 def _load_texts(differences: Iterable[Difference]) -> _Texts:
-    """Return the texts of the items of each cell, by the identity of its table of items."""
+    """Return the texts of items; the keys are the `id()` of each cell's table of items."""
     cells = (side.cell for difference in differences for side in (difference.left, difference.right))
     tables = {id(cell.texts): cell.texts for cell in cells if cell.texts is not None}
     return {key: list_stored_texts(table) for key, table in tables.items()}
 
 
 def _describe_omitted_texts(differences: Iterable[Difference]) -> list[str]:
-    """Return a sentence for each data set whose texts are not on the page because of its licence."""
+    """Return a sentence for each data set whose licence does not allow its texts on the page."""
     names = dict.fromkeys(difference.benchmark for difference in differences)
     return [explain_missing_texts(name) for name in names if not allows_text_export(name)]

@@ -1,4 +1,4 @@
-"""Tables in the terminal, in one style for all commands."""
+"""Terminal tables with the same style for all commands."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,16 +12,19 @@ from rich.text import Text
 from tiltmeter.measures.records import Record
 from tiltmeter.reports.formatting import format_interval
 
-_FULL_WIDTH = 97  # the fewest columns of a terminal in which nothing is shortened
-MEMBER_WIDTH = 76  # the fewest columns of a terminal in which tables have intervals over members
-_LABEL_WIDTH = 14  # the fewest columns of a row label
+_FULL_WIDTH = 97  # minimum width of the terminal, in characters, for full names and all columns
+MEMBER_WIDTH = 76  # minimum width of the terminal, in characters, for the columns "over members"
+_LABEL_WIDTH = 14  # minimum width of a row label, in characters; longer labels are folded
 _SHORT_PARTS = {"intrasentence": "intra", "intersentence": "inter"}
-# A line below the headings, without line-drawing characters.
+# A style of tables with a line below the headings, for terminals without line-drawing characters.
 _ASCII_BOX = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 
 
 def create_table(console: Console, *, padding: PaddingDimensions = (0, 1, 0, 0), edges: bool = False) -> Table:
-    """Return an empty table with a line below its headings; with `edges`, also an empty line above and below it."""
+    """Return an empty table with a line below its headings.
+
+    If `edges` is true, the table has an empty line above and below it.
+    """
     return Table(
         box=_ASCII_BOX if console.options.ascii_only else box.SIMPLE_HEAD,
         pad_edge=False,
@@ -40,10 +43,11 @@ def print_fitting_table(
     bold: Collection[int] = (),
     edges: bool = False,
 ) -> None:
-    """Print a table without cutting numbers, and the names of columns that do not fit the terminal.
+    """Print a table that fits the terminal; numbers are never cut.
 
-    The first `labels` columns are row labels, which are folded if they are long. `optional` are the headings of columns
-    that may be left out, in this order; `bold` are the numbers of rows in bold.
+    `optional` are the headings of columns that may be left out; the first heading is left out first. The names of the
+    columns that were left out are printed below the table. The first `labels` columns are row labels; long labels are
+    folded. `bold` are the indexes of the rows in bold.
     """
     gap, left_out = get_column_gap(console), []
     shown = [column for column in range(len(heads)) if column < labels or any(row[column] for row in rows)]
@@ -70,7 +74,7 @@ def print_fitting_table(
 
 
 def print_left_out_columns(names: Sequence[str], console: Console) -> None:
-    """Print the names of columns that do not fit the terminal, if there are any."""
+    """Print the names of the columns that were left out because the terminal is too narrow; print nothing if none."""
     if names:
         listed = ", ".join(" ".join(name.split()) for name in names)
         console.print(Text(f"The terminal is too narrow for these columns: {listed}.", style="dim"))
@@ -92,7 +96,7 @@ def format_part(part: str, console: Console) -> str:
 
 
 def format_range(record: Record, console: Console) -> str:
-    """Return the interval of a record as `55.5–58.5`, or with "to" if a dash could be read as a minus sign."""
+    """Return the interval of a record, such as `55.5–58.5`; if its lower end is negative, "to" replaces the dash."""
     dash = "-" if console.options.ascii_only else "–"
     between = " to " if record.low is not None and record.low < 0 else dash
     return format_interval(record, f"{{}}{between}{{}}")

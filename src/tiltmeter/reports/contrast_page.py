@@ -1,4 +1,4 @@
-"""The pages that `tiltmeter compare --group --html` and `--size --html` write, without scripts."""
+"""The HTML pages of `tiltmeter compare --group --html` and `tiltmeter compare --size --html`, without scripts."""
 
 import json
 import re
@@ -32,27 +32,31 @@ from tiltmeter.reports.size_trends import (
     group_by_measure,
 )
 
-# Inline styles are allowed because figures and tables use them.
+# Figures and tables use inline styles, so inline styles are allowed.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True, slots=True)
 class ContrastRow:
-    """A row of a table; `bold` tells which of its cells are bold."""
+    """A row of a table; each entry of `bold` says whether the cell at the same index is bold."""
 
     cells: list[str]
     bold: list[bool]
 
 
 def _build_row(cells: list[str], significant: bool, over: MemberInference | None) -> ContrastRow:
-    """Return a row in bold if it is significant; its last two cells if it is significant for members like these."""
+    """Return a row of a table.
+
+    The cells are bold if the result is significant for these members. The last two cells are bold if the result is also
+    significant for other members like these (`over`).
+    """
     generalises = over is not None and over.significant
     return ContrastRow(cells, [significant] * (len(cells) - 2) + [generalises] * 2)
 
 
 @dataclass(frozen=True, slots=True)
 class ContrastSection:
-    """The answer to one question: sentences, a table, and a figure if there is one."""
+    """A section of the page: a title, sentences, a table, and optionally a figure with a caption."""
 
     title: str
     sentences: list[str]
@@ -63,7 +67,7 @@ class ContrastSection:
 
 
 def render_group_page(comparison: GroupComparison) -> str:
-    """Return the page on groups."""
+    """Return the HTML page of a comparison of groups."""
     sections = [
         _build_section(
             f"{contrast[0].left.label} − {contrast[0].right.label}, {contrast[0].subject}",
@@ -82,7 +86,7 @@ def render_group_page(comparison: GroupComparison) -> str:
 
 
 def render_size_page(comparison: SizeComparison) -> str:
-    """Return the page on sizes, with its figures."""
+    """Return the HTML page of a comparison of model sizes, with figures."""
     sections = []
     for (_, figure), trend in zip(build_size_figures(comparison), group_by_measure(comparison.slopes), strict=True):
         rows = [
@@ -103,7 +107,7 @@ def render_size_page(comparison: SizeComparison) -> str:
 def _build_section(
     title: str, sentences: Iterable[str], heads: Sequence[str], rows: Sequence[ContrastRow]
 ) -> ContrastSection:
-    """Return a section without the empty columns of its table."""
+    """Return a section; empty columns of its table are removed."""
     shown = [number for number in range(len(heads)) if any(row.cells[number] for row in rows)]
     return ContrastSection(
         format_label(title, 120),
@@ -114,7 +118,7 @@ def _build_section(
 
 
 def build_size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:
-    """Return the figures on sizes, each with its benchmark, for `save_figures`."""
+    """Return (name of the benchmark, figure) for each measure, as `save_figures` needs them."""
     figures = []
     for trend in group_by_measure(comparison.slopes):
         first = trend[0]
@@ -127,7 +131,7 @@ def build_size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:
 
 
 def _render_svg(figure: Figure) -> Markup:
-    """Return the figure as an inline image; the converter escapes names from data."""
+    """Return the figure as inline SVG. The converter escapes names from data, so the SVG is safe in HTML."""
     return Markup(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))
 
 

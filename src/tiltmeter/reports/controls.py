@@ -1,4 +1,4 @@
-"""Comparisons of results with those of control data sets, in words."""
+"""Texts that compare the results of a benchmark with the results of its control data sets."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ from tiltmeter.reports.language_names import get_language_name
 
 
 def list_contrasts(records: Sequence[Record], benchmark: str, view: str = "all") -> list[ControlContrast]:
-    """Return the results of a benchmark with the results of its controls, if the records contain them.
+    """Return the comparisons of a benchmark's results with the results of its controls in the same records.
 
-    The view "all" includes results by bias type if a control has only some of the bias types.
+    If a control has only some of the bias types, the view "all" includes the comparisons by bias type.
     """
     if benchmark not in DATASETS or not DATASETS[benchmark].control:
         return []
@@ -34,9 +34,9 @@ def _get_contrast_key(contrast: ControlContrast) -> tuple[str, ...]:
 
 
 def describe_contrast(contrast: ControlContrast) -> str:
-    """Return a clause on what the result of a control means for the result of the benchmark.
+    """Return a clause that says whether the control explains the result of the benchmark.
 
-    It begins with a lower-case letter, so that it can follow the name of a language or a part.
+    The clause begins with a lower-case letter, so that it can follow the name of a language or a part.
     """
     control, excess = contrast.control, format_excess(contrast)
     number = f"the control {control.benchmark} has {control.measure} {format_with_interval(control)}"
@@ -52,7 +52,7 @@ def describe_contrast(contrast: ControlContrast) -> str:
 
 
 def format_excess(contrast: ControlContrast) -> str:
-    """Return the excess over the control with its interval: `4.0 points [1.0, 7.0]`."""
+    """Return how much more bias the benchmark shows than the control, such as `4.0 points [1.0, 7.0]`."""
     measure = get_measure(contrast.record.measure)
     numbers = [contrast.excess, *(contrast.interval or ())]
     excess, *ends = (measure.number(number) for number in numbers)
@@ -63,14 +63,14 @@ def format_excess(contrast: ControlContrast) -> str:
 
 
 def describe_location(record: Record) -> str:
-    """Return the language of a record, with its part and group unless these are all parts and all items."""
+    """Return the language of a record, followed by its part and group if the record is about one part or group."""
     names = [record.part] if record.part not in (OVERALL, "all") else []
     names += [get_display_group(record)] if record.view != "all" else []
     return get_language_name(record.language) + (f" ({', '.join(names)})" if names else "")
 
 
 def describe_missing_controls(records: Sequence[Record], benchmark: str) -> str:
-    """Return a sentence on the controls of a benchmark that were not measured; empty if there are none."""
+    """Return a sentence that names the benchmark's controls that were not measured; empty if all were measured."""
     measured = {record.benchmark for record in records}
     controls = DATASETS[benchmark].control if benchmark in DATASETS else ()
     missing = [name for name in controls if name not in measured]

@@ -1,6 +1,6 @@
-"""Text from data, shortened and with unsafe characters replaced, for display.
+"""Functions that shorten texts from data and replace unsafe characters in them, for display.
 
-Templates and scripts escape it for HTML.
+The texts are not yet escaped for HTML; templates and scripts escape them.
 """
 
 import hashlib
@@ -10,15 +10,15 @@ from collections.abc import Iterable
 
 from tiltmeter.printable_text import escape_unsafe
 
-LABEL = 60  # the most characters of a name
-TEXT = 1_000  # the most characters of a sentence
+LABEL = 60  # maximum number of characters in a name
+TEXT = 1_000  # maximum number of characters in a sentence
 
-# An absolute path, a path relative to the current or home folder, or a file of items or weights.
+# Matches an absolute path, a path relative to the current or home folder, or a file of items or weights.
 _PATH = re.compile(r"(?:chat:)?(/|\.{1,2}[/\\]|~|[A-Za-z]:[/\\])|.*\.(jsonl|gguf)$")
 
 
 def clip(text: str, limit: int = TEXT) -> str:
-    """Return the text, or its beginning and its length if it is longer than `limit`.
+    """Return the text; if it is longer than `limit`, return its first `limit` characters and its length.
 
     >>> clip("a" * 2000, 10)
     'aaaaaaaaaa… (2,000 characters)'
@@ -29,7 +29,7 @@ def clip(text: str, limit: int = TEXT) -> str:
 
 
 def shorten_names(names: Iterable[str]) -> dict[str, str]:
-    """Return short names for reports: each path is cut to as few of its last components as make it unique.
+    """Return a mapping of names to short names for reports: a path is cut to the shortest end that is unique.
 
     Reports are shared, so they should not reveal the folders of a machine. Names that are not paths are unchanged, and
     different names stay different.
@@ -53,7 +53,7 @@ def shorten_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def format_label(text: str, limit: int = LABEL) -> str:
-    """Return a name of at most `limit` characters; a cut name ends with a part of its hash, to stay distinct.
+    """Return a name, cut after `limit` characters; a hash after the cut keeps different names different.
 
     >>> format_label("nurse")
     'nurse'

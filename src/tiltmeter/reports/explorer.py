@@ -1,6 +1,7 @@
 """The items of a report with their scores, packed for `templates/explorer.js`.
 
-The page contains gzip-compressed JSON in base64; the script unpacks it when the reader opens the items. The JSON is
+The page contains the items as JSON, compressed with gzip and encoded in base64. The script unpacks the JSON when the
+reader opens the list of items. The JSON is
 
     {
       "words": ["nurse-1", "gender", "nurse", …],
@@ -13,23 +14,26 @@ The page contains gzip-compressed JSON in base64; the script unpacks it when the
       }, …]
     }
 
-Each entry of `words` and `texts` is stored once; items refer to them by index, or -1 for none. An item is
+Each entry of `words` and `texts` is stored once. Items contain the index of an entry, or -1 if there is no entry. An
+item is
 
-    [id, text, direction, [a word for each of the set's attributes], scores of the first model, of the second, …]
+    [id, text, direction, [a word for each of the set's attributes], scores of model 1, scores of model 2, …]
 
 - `direction` is 1, or -1 if a negative score is stereotypical, as for a GEST sentence about women.
 - The scores of a language model are a list with a number for each of `roles`, or 0 if the model did not score the item.
-- The scores of a translation system are [gender, text]: 1 masculine, 0 feminine, null none; and an index in `texts`.
-- The scores of a chat model are [shares, answers]: the share of each option, and a list of [prompt and outcome, reply],
-  which are an index in `words` and one in `texts`.
-- `unit` is the way scores become a preference (`measures.item_contributions.Strength`): the `ratio` of the first two,
-  their `difference`, one `signed` number, the `gender` of a translation, or the shares of `choices`. For a measure
-  that is computed from all items together it is `influence`: an item's last score is its leave-one-out influence.
+- The scores of a translation system are [gender, text]: `gender` is 1 for masculine, 0 for feminine and null for no
+  gender; `text` is an index in `texts`.
+- The scores of a chat model are [shares, answers]. `shares` are the shares of the options. Each answer is [prompt,
+  reply]: an index in `words` (the prompt and its outcome) and an index in `texts` (the reply).
+- `unit` says how the preference of an item is computed from its scores (`measures.item_contributions.Strength`):
+  `ratio` or `difference` of the first two scores, one `signed` number, the `gender` of a translation, or the shares of
+  `choices`. `influence` is for measures that are computed from all items together: the last score of an item is its
+  leave-one-out influence.
 - `sides` are the roles of the texts.
-- `tokens` is optional, with an entry for each item: by model, 0 or for each side a list of
-  [token, log-probability or null, whether it begins a word].
-- `attributes` are the columns that the form adds to the table of scores, without its numbers (`Form.numbers`); the
-  script makes a filter for each.
+- `tokens` is optional and has an entry for each item. The entry is a list over models. For each model it contains 0
+  (no tokens), or for each side a list of [token, log-probability or null, whether the token begins a word].
+- `attributes` are the columns that the form adds to the table of scores, except for columns of numbers
+  (`Form.numbers`). The script makes a filter for each attribute.
 """
 
 import base64
@@ -56,18 +60,18 @@ from tiltmeter.reports.item_texts import DataKey
 from tiltmeter.reports.item_tokens import group_tokens, select_tokens
 from tiltmeter.reports.language_names import get_language_name
 
-MOST_ITEMS = 60_000  # in total; the items with the weakest preference are left out first
-FEWEST_ITEMS = 100  # for each benchmark, part and language
-_ITEMS_PER_REPLIES = 8  # the replies to one item take as much space as this many items
-_LONGEST_REPLY = 400  # characters
-_DIGITS = 4
+MOST_ITEMS = 60_000  # maximum in total; the items with the weakest preferences are left out first
+FEWEST_ITEMS = 100  # limits never reduce the items of a benchmark, part and language below this number
+_ITEMS_PER_REPLIES = 8  # an item with replies of chat models needs as much space as this many other items
+_LONGEST_REPLY = 400  # maximum number of characters
+_DIGITS = 4  # significant digits of scores
 
 _Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _ScoreSpec:
-    """The scale of a measure, and the roles of the scores that are displayed with an item."""
+    """The scale of a measure, and the roles of the scores that the page shows for an item."""
 
     scale: ItemScale
     roles: tuple[str, ...]
@@ -79,7 +83,7 @@ class _ScoreSpec:
 
 @dataclass(slots=True)
 class _ValueIndex:
-    """Distinct values with their indexes, in the order in which they were added."""
+    """Distinct values, each with an index; indexes are given in the order in which values are added."""
 
     indexes: dict[Any, int] = field(default_factory=dict)
 
@@ -89,7 +93,11 @@ class _ValueIndex:
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
-    """The packed items, their number, the number of items left out, and messages on benchmarks without items."""
+    """The packed items of a report.
+
+    `count` is the number of items in `packed`, and `left_out` the number of items that were left out. `messages`
+    explain why the items of some benchmarks are not listed.
+    """
 
     packed: str
     count: int
@@ -105,16 +113,16 @@ def build_explorer(
     *,
     modules: Mapping[str, str],
 ) -> Explorer | None:
-    """Pack the items of a table of scores; return None if no item has scores that can be displayed.
+    """Pack the items of a table of scores; return None if there is nothing to display.
 
-    `answers` are the replies of chat models, `tokens` the log-probabilities of the tokens of sentence pairs, and
-    `modules` the measure modules of the benchmarks.
+    `texts` are the texts of items by id, for each benchmark and language. `answers` are the replies of chat models.
+    `tokens` are the log-probabilities of tokens in sentence pairs. `modules` maps each benchmark to its measure module.
     """
     words, sentences = _ValueIndex(), _ValueIndex()
     sets = []
     messages: dict[str, None] = {}
     count = 0
-    # Groups are copies, so columns that are not needed are dropped first.
+    # `groupby` copies rows, so dropping unused columns first saves memory.
     scores = scores.drop(columns=["candidate", "protocol"], errors="ignore")
     groups: Any = scores.groupby(["benchmark", "part", "language"], sort=False, observed=True) if len(scores) else []
     total = int(groups["item"].nunique().sum()) if len(scores) else 0
@@ -170,9 +178,10 @@ def build_explorer(
 
 
 def _find_score_spec(rows: pd.DataFrame, module: str | None) -> _ScoreSpec | None:
-    """Return the scale and the displayed scores of items, as the measures of a module define them.
+    """Return the scale of the items and the scores to display, as the measures of `module` define them.
 
-    If the module is unknown, the first measure with a scale for these scores is used; None if there is none.
+    If `module` is no known module, the first measure that has a scale for these scores is used. Return None if no
+    measure has a scale for these scores.
     """
     roles, columns = set(rows["role"]), list_attribute_columns(rows)
     if module is not None and is_measure_module(module):
@@ -185,9 +194,12 @@ def _find_score_spec(rows: pd.DataFrame, module: str | None) -> _ScoreSpec | Non
 
 
 def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, ...]:
-    """Return the roles of the displayed texts: of the scores, or of the texts if one score is for several texts."""
+    """Return the roles of the texts to display.
+
+    These are the roles of the scores. If an item has one score for several texts, they are the roles of the texts.
+    """
     if spec.unit == "choices":
-        # If the texts of a form have other names than its options, they are in the same order.
+        # If the texts and the options of a form have different names, both are in the same order.
         names = list(dict.fromkeys(role for text in texts for role in text.texts))
         options = [role.removeprefix(SHARE) for role in spec.roles]
         return tuple(options if set(options) <= set(names) else names)
@@ -197,7 +209,7 @@ def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, 
 
 
 def _list_filter_attributes(rows: pd.DataFrame) -> list[str]:
-    """Return the attributes by which items are filtered: those of their form that are not numbers."""
+    """Return the attributes for the filters: the attributes of the items' form, except for numbers."""
     numbers = {name for form in get_forms().values() for name in form.numbers}
     hidden = {*numbers, *list_name_columns().values(), ITEM_TRANSLATION}
     return [name for name in list_attribute_columns(rows) if name not in hidden]
@@ -214,13 +226,17 @@ def _pack_items(
     limit: int,
     replies: Mapping[tuple[str, str], list[tuple[str, str]]],
 ) -> tuple[list[list[Any]], int]:
-    """Return at most `limit` packed items of one benchmark, part and language, and how many were left out."""
+    """Pack at most `limit` items of one benchmark, part and language.
+
+    Return the packed items and the number of items that were left out. Words and texts are added to `words` and
+    `sentences`. The keys of `replies` are (model, item).
+    """
     wanted = rows[rows["role"].isin(spec.roles)]
     table = wanted.pivot_table(index="item", columns=["model", "role"], values="score", aggfunc="first", sort=False)
     models = list(dict.fromkeys(rows["model"]))
     columns = pd.MultiIndex.from_product([models, spec.roles])
     numbers = table.reindex(columns=columns).to_numpy(dtype=float).reshape(len(table), len(models), len(spec.roles))
-    # Integers became floats if items of another benchmark lack the column; `convert_dtypes` restores them.
+    # If another benchmark has no such column, pandas stored its integers as floats; `convert_dtypes` restores them.
     labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index).convert_dtypes()
     directions = _compute_directions(labels, spec)
     keep_all = len(table) <= limit
@@ -257,18 +273,21 @@ def _pack_items(
 
 
 def _compute_directions(labels: pd.DataFrame, spec: _ScoreSpec) -> _Array:
-    """Return 1 for each item, or -1 if a low score is stereotypical."""
+    """Return the direction of each item: 1, or -1 if a low score of the item is stereotypical."""
     return spec.scale.quantity.compute_directions(_get_columns(labels, spec), len(labels))
 
 
 def _get_columns(labels: pd.DataFrame, spec: _ScoreSpec) -> dict[str, Labels]:
-    """Return the attributes of items that the measure needs."""
+    """Return the columns of item attributes that the measure needs."""
     values, known = spec.scale.quantity.values, list_attribute_columns(labels)
     return {name: labels[name].to_numpy(dtype=object) for name in (*values.columns, values.sides) if name in known}
 
 
 def _compute_strengths(numbers: _Array, labels: pd.DataFrame, spec: _ScoreSpec) -> _Array:
-    """Return the preference for the stereotype by item (rows) and model (columns); NaN if there are no scores."""
+    """Return an array with the preference for the stereotype: a row for each item and a column for each model.
+
+    The preference is NaN if the model has no scores for the item.
+    """
     columns, roles = _get_columns(labels, spec), spec.scale.strength.roles
     strengths = np.full(numbers.shape[:2], np.nan)
     for model in range(numbers.shape[1]):
@@ -284,7 +303,7 @@ def _compute_strengths(numbers: _Array, labels: pd.DataFrame, spec: _ScoreSpec) 
 def _group_replies(
     answers: pd.DataFrame | None, benchmark: str, part: str, language: str
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Return, by model and item, a description of each prompt with its outcome, and the reply."""
+    """Return a list of (prompt and outcome, reply) for each (model, item)."""
     if answers is None:
         return {}
     here = (answers["benchmark"] == benchmark) & (answers["part"] == part) & (answers["language"] == language)
@@ -311,7 +330,10 @@ def _pack_translations(
     numbers: _Array,
     sentences: _ValueIndex,
 ) -> list[Any]:
-    """Return the gender (None if the translation shows none) and the index of the translation, for each model."""
+    """Return [gender, index of the translation] for each model, or 0 if the model did not translate the item.
+
+    The gender is None if the translation shows no gender.
+    """
     return [
         [None if np.isnan(gender) else int(gender), sentences.add((translations[model, item],))]
         if (model, item) in translations
@@ -321,7 +343,7 @@ def _pack_translations(
 
 
 def _find_value_name(labels: pd.DataFrame, attribute: str, at: int) -> str:
-    """Return the name that the data give to the value of an attribute; empty if there is none."""
+    """Return the name that the data set gives to an attribute's value of the item at index `at`; empty if no name."""
     column = list_name_columns().get(attribute, "")
     name: Any = labels[column].iat[at] if column in labels else None
     return "" if pd.isna(name) else str(name)
@@ -331,20 +353,23 @@ def _add_label(attribute: str, value: Any, words: _ValueIndex, own_name: str = "
     if pd.isna(value):
         return -1
     if isinstance(value, bool | np.bool_):
-        # The name of the attribute is more informative than "True".
+        # For a Boolean attribute, its name is shown instead of "True".
         name = attribute.replace("_", " ")
         return words.add(format_label(name if value else f"no {name}"))
     return words.add(format_label(f"{value} {own_name}" if own_name else get_group_name(attribute, str(value))))
 
 
 def _select_strongest(strengths: _Array, limit: int) -> _Array:
-    """Return the sorted indexes of the items with the strongest preference of any model."""
+    """Return the sorted indexes of the `limit` strongest items; a single model with a strong preference is enough."""
     strongest = np.nan_to_num(np.abs(strengths)).max(axis=1)
     return np.sort(np.argsort(-strongest, kind="stable")[:limit])
 
 
 def _round_scores(values: _Array) -> list[float] | int:
-    """Return the scores with four digits, or nine if four would make two of them equal; 0 if a score is missing."""
+    """Return the scores with four significant digits; return 0 if a score is missing.
+
+    Nine digits are used if different scores would be equal after rounding to four digits.
+    """
     if np.isnan(values).any():
         return 0
     short = [float(f"{value:.{_DIGITS}g}") for value in values.tolist()]

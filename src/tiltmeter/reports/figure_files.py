@@ -1,4 +1,4 @@
-"""Figures as SVG, PNG and PDF files."""
+"""Writing of figures to SVG, PNG and PDF files."""
 
 import json
 from collections.abc import Iterable
@@ -9,11 +9,11 @@ import vl_convert
 from tiltmeter.files import reject_unwritable_folder, write_atomically
 from tiltmeter.reports.figures import Figure
 
-_SCALE = 2  # pixels per point in PNG files, for sharp prints
+_SCALE = 2  # pixels per point in PNG files; 2 gives sharp prints
 
 
 def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Path]:
-    """Write figures, given with the names of their benchmarks, as SVG, PNG and PDF, and return the paths."""
+    """Write each figure as SVG, PNG and PDF, and return the paths; `figures` are (name of the benchmark, figure)."""
     reject_unwritable_folder(folder)
     written = []
     for benchmark, figure in figures:

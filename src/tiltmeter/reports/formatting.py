@@ -1,6 +1,6 @@
-"""Formatting for all outputs: intervals, p-values, counts, lists, and escaping for LaTeX and Markdown.
+"""Functions that format intervals, p-values, counts and lists, and that escape text for LaTeX and Markdown.
 
-`Measure.number` formats the values of a measure.
+Values of measures are formatted by `Measure.number`.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ _MARKDOWN = {"<": "&lt;", ">": "&gt;", **{character: f"\\{character}" for charac
 
 
 def format_p(value: float | None) -> str:
-    """Return a p-value with three decimals; empty if there is none.
+    """Return a p-value with three decimals; return an empty text for None.
 
     >>> format_p(0.0321), format_p(0.00002), format_p(None)
     ('0.032', '<0.001', '')
@@ -37,12 +37,12 @@ def format_p(value: float | None) -> str:
 
 
 def format_reported_p(record: Record) -> str:
-    """Return the p-value of a record after Holm's correction, or uncorrected if it belongs to no test family."""
+    """Return the p-value of a record as text: corrected by Holm's method if there is a corrected value."""
     return format_p(record.p_value if record.p_adjusted is None else record.p_adjusted)
 
 
 def format_four_digits(value: float) -> str:
-    """Return a number with four significant digits, for tables with different measures.
+    """Return a number with four significant digits, for tables that mix several measures.
 
     >>> format_four_digits(57.0321), format_four_digits(0.00012345)
     ('57.03', '0.0001234')
@@ -51,7 +51,10 @@ def format_four_digits(value: float) -> str:
 
 
 def format_interval(record: Record, pattern: str = "[{}, {}]", number: Callable[[float], str] | None = None) -> str:
-    """Return the interval of a record, its ends formatted by `number` or by the measure; empty if there is none."""
+    """Return the interval of a record as text; empty if the record has no interval.
+
+    `number` formats the two ends; without `number`, the measure formats them.
+    """
     if record.low is None or record.high is None:
         return ""
     number = number or get_measure(record.measure).number
@@ -65,7 +68,7 @@ def format_with_interval(record: Record, number: Callable[[float], str] | None =
 
 
 def format_count(count: int, noun: str) -> str:
-    """Return a count with its noun.
+    """Return a count followed by its noun in the singular or plural.
 
     >>> format_count(1, "number"), format_count(2720, "number")
     ('1 number', '2,720 numbers')
@@ -74,7 +77,7 @@ def format_count(count: int, noun: str) -> str:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Join words with commas, and the last one with "and".
+    """Join words with commas, and the last two words with "and".
 
     >>> join_words(["English", "French", "German"])
     'English, French and German'
@@ -92,7 +95,7 @@ def escape_latex(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Return the text on one line with Markdown's special characters escaped, for a table cell.
+    r"""Return the text for a cell of a Markdown table: on one line, with special characters escaped.
 
     >>> print(escape_markdown("a|b <i>"))
     a\|b &lt;i&gt;

@@ -1,4 +1,4 @@
-"""The output of `tiltmeter compare --group`: for each contrast of groups a table and sentences."""
+"""The output of `tiltmeter compare --group`: a table and sentences for each contrast of two groups."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ _METHOD = (
 
 
 def print_groups(comparison: GroupComparison, console: Console) -> None:
-    """Print each contrast, the notes, and the method."""
+    """Print a table and sentences for each contrast, then the notes and the method."""
     for contrast in group_by_pair(comparison.differences):
         print_pair_title(contrast[0], console)
         _print_table(contrast, console)
@@ -38,16 +38,16 @@ def print_groups(comparison: GroupComparison, console: Console) -> None:
 
 
 def describe_group_method(differences: Sequence[GroupDifference]) -> str:
-    """Return the method by which contrasts of groups were computed."""
+    """Return a text that explains how the contrasts of groups were computed."""
     return _METHOD.format(
         clusters=describe_clusters(d.quantity for d in differences if d.contrast.clusters is not None)
     )
 
 
 def describe_contrast(contrast: Sequence[GroupDifference]) -> Iterator[str]:
-    """Yield sentences on a contrast: the differences in measures of bias, their scope, and the members.
+    """Yield sentences on a contrast of two groups: the differences in measures of bias, their scope, and the members.
 
-    Pooled parts are preferred to single ones.
+    If there are pooled results, single parts are left out.
     """
     biases = [d for d in contrast if d.quantity.measure.bias_direction] or list(contrast)
     pooled = [d for d in biases if d.part == OVERALL] or biases
@@ -57,7 +57,7 @@ def describe_contrast(contrast: Sequence[GroupDifference]) -> Iterator[str]:
         if d.verdict in ("contradictory", "identical"):
             continue
         if d.over_members is None:
-            limited.setdefault(describe_scope(d), d.part)  # once for all parts and measures
+            limited.setdefault(describe_scope(d), d.part)  # one sentence for all parts and measures with the same scope
         else:
             yield describe_scope(d)
     for sentence, part in limited.items():
@@ -68,7 +68,10 @@ def describe_contrast(contrast: Sequence[GroupDifference]) -> Iterator[str]:
 
 
 def describe_scope(difference: GroupDifference) -> str:
-    """Return a sentence on the scope of a difference: only these members, or also members like these."""
+    """Return a sentence on the scope of a difference.
+
+    The difference may be valid only for the members of the two groups, or also for other members like these.
+    """
     counts = f"{len(difference.left.members)} and {len(difference.right.members)} {difference.members}"
     over = difference.over_members
     if over is None:
@@ -91,7 +94,7 @@ def _format_members(group: Group, difference: GroupDifference) -> str:
 
 
 def format_cells(difference: GroupDifference) -> list[str]:
-    """Return the cells of a row of the table, without its part."""
+    """Return the cells of a table row for a difference, without the cell of the part."""
     texts = format_numbers(difference)
     over, number = difference.over_members, difference.quantity.measure.number
     ends = "" if over is None else f"[{number(over.low, signed=True)}, {number(over.high, signed=True)}]"
@@ -111,7 +114,11 @@ def format_cells(difference: GroupDifference) -> list[str]:
 def highlight_significant(
     cells: Sequence[str], first: int, significant: bool, over: MemberInference | None
 ) -> list[Text]:
-    """Return the cells of a row: the `first` ones bold if significant, the others if members like these differ, too."""
+    """Return the cells of a row, with significant results in bold.
+
+    The first `first` cells are bold if the difference is significant for these members. The other cells are bold if the
+    difference is also significant for other members like these (`over`).
+    """
     bold = "bold" if significant else "", "bold" if over is not None and over.significant else ""
     return [Text(cell, style=bold[number >= first]) for number, cell in enumerate(cells)]
 

@@ -1,4 +1,4 @@
-"""The display names of groups of items."""
+"""The display names of groups of items, such as a bias type or a stereotype."""
 
 from functools import cache
 
@@ -7,7 +7,7 @@ from tiltmeter.measures.records import Record
 
 
 def get_group_name(attribute: str, group: str) -> str:
-    """Return the name that a form gives to a value of an attribute, or the value itself if there is none.
+    """Return the name that a form gives to the value `group` of an attribute; if it has no name, return the value.
 
     >>> get_group_name("stereotype", "9"), get_group_name("bias_type", "gender")
     ('9 men are self-assured', 'gender')
@@ -16,15 +16,15 @@ def get_group_name(attribute: str, group: str) -> str:
 
 
 def get_display_group(record: Record, attribute: str = "") -> str:
-    """Return the display name of a record's group: its name in the data, or else in the form.
+    """Return the display name of a record's group: the name in the data set, otherwise the name in the form.
 
-    `attribute` is the attribute of which the group is a value, if it is not the view.
+    The group is a value of `attribute`; by default, the attribute has the same name as the record's view.
     """
     return record.label or get_group_name(attribute or record.view, record.group)
 
 
 def list_name_columns() -> dict[str, str]:
-    """Return, by attribute, the column with the names that the data give to its values."""
+    """Return a mapping of attributes to columns; the column contains the names of the attribute's values."""
     return {name: column for form in get_forms().values() for name, column in form.name_attributes.items()}
 
 

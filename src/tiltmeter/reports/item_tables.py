@@ -1,4 +1,4 @@
-"""Tables of items in the terminal: their quality, and the strongest items with their texts."""
+"""Terminal tables about items: the quality of items, and the strongest items with their texts."""
 
 import pandas as pd
 from rich.console import Console
@@ -16,7 +16,10 @@ from tiltmeter.reports.formatting import format_count
 
 
 def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) -> None:
-    """Print the reliability of each measure, counts of uninformative and suspicious items, and language agreement."""
+    """Print the reliability of each measure, counts of uninformative and suspicious items, and language agreement.
+
+    If `top` is not 0, also print the `top` strongest items of each measure.
+    """
     rows = [
         [
             one.panel.location,
@@ -63,7 +66,7 @@ _LEGEND = (
 
 
 def print_strongest(items: pd.DataFrame, console: Console) -> None:
-    """Print the strongest items of a run with their texts; `items` is the table from `strongest_items`."""
+    """Print the strongest items of a run with their texts; `items` is a table that `strongest_items` returned."""
     for (model, benchmark, part, language), rows in items.groupby(GROUP_COLUMNS, sort=False):
         location = escape_unsafe(format_location(str(benchmark), str(part), str(language)))
         console.print(Text(f"\nStrongest items of {escape_unsafe(str(model))} on {location}", style="bold"))
@@ -123,7 +126,7 @@ def _format_reliability(reliability: Reliability | None, console: Console) -> st
 
 
 def _format_with_interval(value: float | None, interval: Interval | None, console: Console) -> str:
-    """Return the value and its interval, which is on a second line if the terminal is narrow."""
+    """Return the value and its interval; on a narrow terminal the interval is on a second line."""
     if value is None:
         return ""
     between = " " if is_wide_terminal(console) else "\n"

@@ -1,4 +1,4 @@
-"""The texts of the items of runs, for display."""
+"""Loading of the texts of items from runs, for display."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,14 +10,18 @@ from tiltmeter.reports.display_text import clip, format_label
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import get_item_texts
 
-# The display names of benchmark and language.
+# (display name of the benchmark, display name of the language)
 DataKey = tuple[str, str]
 
 
 def load_item_texts(
     results: Iterable[Result], names: Mapping[str, str]
 ) -> tuple[dict[DataKey, dict[str, ItemText]], list[str]]:
-    """Return the texts of all items by id, and sentences on data sets without texts; `names` are display names."""
+    """Return the texts of all items, and a sentence for each data set whose texts may not be shown.
+
+    The texts of each benchmark and language are a mapping of item ids to texts. `names` maps benchmarks to display
+    names.
+    """
     texts_at: dict[DataKey, dict[str, ItemText]] = {}
     missing: dict[str, None] = {}
     for result in results:
@@ -34,7 +38,7 @@ def load_item_texts(
 
 
 def list_stored_texts(items: pd.DataFrame) -> dict[str, ItemText]:
-    """Return the texts in a run's table of items by id, shortened for display."""
+    """Return the texts in a run's table of items, shortened for display; the keys are the ids of the items."""
     return {format_label(item): _clip_texts(text) for item, text in get_item_texts(items).items()}
 
 

@@ -1,4 +1,4 @@
-"""The log-probabilities of the tokens of items, for the explorer."""
+"""The tokens of items with their log-probabilities, for the list of items in the report."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,14 +7,14 @@ import pandas as pd
 
 from tiltmeter.reports.display_text import format_label
 
-_DIGITS = 2
+_DIGITS = 2  # decimals of log-probabilities
 
-# By model, item and side: [token, log-probability or None, whether it begins a word].
+# For each (model, item, side), a list of [token, log-probability or None, whether the token begins a word].
 ItemTokens = Mapping[tuple[str, str, str], list[list[Any]]]
 
 
 def group_tokens(tokens: pd.DataFrame | None, benchmark: str, part: str, language: str) -> ItemTokens:
-    """Return the tokens of one benchmark, part and language."""
+    """Return the tokens of one benchmark, part and language, grouped by model, item and side."""
     if tokens is None:
         return {}
     here = (tokens["benchmark"] == benchmark) & (tokens["part"] == part) & (tokens["language"] == language)
@@ -29,7 +29,7 @@ def group_tokens(tokens: pd.DataFrame | None, benchmark: str, part: str, languag
 
 
 def select_tokens(tokens: ItemTokens, models: Sequence[str], item: str, sides: Sequence[str]) -> list[Any]:
-    """Return the tokens of each side of an item for each model, or 0 if they were not stored."""
+    """Return, for each model, the tokens of each side of an item, or 0 if the run has no tokens of the item."""
     return [
         [tokens[model, item, side] for side in sides] if all((model, item, side) in tokens for side in sides) else 0
         for model in models

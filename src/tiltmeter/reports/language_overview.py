@@ -1,4 +1,4 @@
-"""The overview of many languages: their rows by language family, and medians by family, script and gender."""
+"""The overview of many languages: results grouped by language family, and medians by family, script and gender."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from tiltmeter.measures import get_measure
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.summary_rows import SummaryRow
 
-FEWEST_LANGUAGES = 8  # of a model with an overview
+FEWEST_LANGUAGES = 8  # a model with fewer languages has no overview
 _OTHER = "Others"
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageGroup:
-    """The rows of one language family, the highest value first."""
+    """The rows of one language family, sorted by value; the highest value comes first."""
 
     name: str
     lines: list[SummaryRow]
@@ -23,7 +23,10 @@ class LanguageGroup:
 
 @dataclass(frozen=True, slots=True)
 class AttributeRow:
-    """The languages that share an attribute: their number, and the median and range of their values as text."""
+    """The languages with the same value of an attribute, such as their script.
+
+    `languages` is the number of languages; `median` and `range` summarise their results, as text.
+    """
 
     attribute: str
     value: str
@@ -34,7 +37,10 @@ class AttributeRow:
 
 @dataclass(frozen=True, slots=True)
 class LanguageOverview:
-    """The languages of one model in one part of a benchmark; `counts` are by side of a significant bias."""
+    """The overview of the languages of one model in one part of a benchmark.
+
+    `counts` are the numbers of languages with a significant bias `towards` or `against` stereotypes, or `neither`.
+    """
 
     model: str
     part: str
@@ -44,12 +50,12 @@ class LanguageOverview:
 
     @property
     def languages(self) -> int:
-        """The number of languages."""
+        """The number of languages in the overview."""
         return sum(len(group.lines) for group in self.groups)
 
 
 def build_overviews(lines: Sequence[SummaryRow]) -> list[LanguageOverview]:
-    """Return an overview for each model and part with enough languages."""
+    """Return an overview for each model and part that has at least FEWEST_LANGUAGES languages."""
     groups = group_by(lines, lambda line: (line.verdict.record.model, line.part))
     return [
         LanguageOverview(model, part, _group_by_family(rows), list(_build_attribute_rows(rows)), _count_biased(rows))
@@ -59,7 +65,10 @@ def build_overviews(lines: Sequence[SummaryRow]) -> list[LanguageOverview]:
 
 
 def _group_by_family(lines: Sequence[SummaryRow]) -> list[LanguageGroup]:
-    """Return the rows by language family, large families first; single languages are grouped as others."""
+    """Return the rows grouped by language family, the largest family first.
+
+    Languages that are alone in their family, or have no known family, are in the last group, "Others".
+    """
     families = group_by(lines, lambda line: get_language_facts(line.verdict.record.language).family)
     single = [line for name, rows in families.items() if len(rows) == 1 or not name for line in rows]
     groups = [LanguageGroup(name, _sort_rows(rows)) for name, rows in families.items() if len(rows) > 1 and name]
@@ -72,7 +81,7 @@ def _sort_rows(lines: Sequence[SummaryRow]) -> list[SummaryRow]:
 
 
 def _count_biased(lines: Sequence[SummaryRow]) -> dict[str, int]:
-    """Return the numbers of languages with a significant bias towards stereotypes, against them, and with neither."""
+    """Count the languages with a significant bias towards stereotypes, against stereotypes, and with neither."""
     significant = [line.verdict.verdict for line in lines if line.verdict.verdict.kind == "significant"]
     towards = sum(verdict.side == "towards" for verdict in significant)
     against = sum(verdict.side == "against" for verdict in significant)
@@ -80,7 +89,7 @@ def _count_biased(lines: Sequence[SummaryRow]) -> dict[str, int]:
 
 
 def _build_attribute_rows(lines: Sequence[SummaryRow]) -> Iterator[AttributeRow]:
-    """Yield a row for each value of the attributes that differ between the languages."""
+    """Yield a row for each value of each attribute; attributes with the same value in all languages are left out."""
     values: dict[str, dict[str, list[float]]] = {}
     for line in lines:
         record = line.verdict.record

@@ -1,4 +1,4 @@
-"""Clauses on the method of comparisons, which depend on the compared measures."""
+"""Clauses that explain the method of a comparison; they depend on the measures that are compared."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from tiltmeter.reports.grouping import group_by
 
 
 def describe_clusters(quantities: Iterable[Quantity]) -> str:
-    """Return a clause on the clusters of items in these measures; empty if they have none.
+    """Return a clause that says which items are a cluster for these measures; empty if there are no clusters.
 
     >>> from tiltmeter.measures.measure import list_quantities
     >>> describe_clusters(list_quantities(["more", "less"], []))
@@ -19,7 +19,7 @@ def describe_clusters(quantities: Iterable[Quantity]) -> str:
 
 
 def describe_tests(quantities: Iterable[Quantity]) -> str:
-    """Return clauses on the tests of these measures and on their effect sizes."""
+    """Return clauses that name the significance tests and the effect sizes of these measures."""
     distinct = list(dict.fromkeys(quantities))
     preferences = _list_names([one for one in distinct if one.values.preference])
     means = _list_names([one for one in distinct if not one.values.preference and one.values.is_mean])

@@ -1,4 +1,4 @@
-"""The facts about a model in a manifest, as texts for reports and model cards."""
+"""The facts about a model from the manifest of a run, as texts for reports and model cards."""
 
 from tiltmeter.reports.display_text import clip, format_label
 from tiltmeter.reports.formatting import format_four_digits
@@ -13,7 +13,7 @@ HEADINGS = (
 
 
 def describe_model(entry: ModelEntry) -> dict[str, str]:
-    """Return the known facts about a model by heading.
+    """Return the known facts about a model; the keys are headings from HEADINGS.
 
     >>> compute = ComputeUse(("NVIDIA H200",), 0.25, 90.5, "measured by the driver")
     >>> describe_model(ModelEntry(name="gpt2", type="gpt2", dtype="float32", compute=compute))["compute"]
@@ -34,7 +34,7 @@ def describe_model(entry: ModelEntry) -> dict[str, str]:
 
 
 def describe_compute(compute: ComputeUse | None) -> str:
-    """Return the hardware, hours and energy of a run; empty if they are unknown."""
+    """Return a text with the hardware, hours and energy of a run; empty if the hardware is unknown."""
     if compute is None or not compute.hardware:
         return ""
     names = compute.hardware
@@ -45,7 +45,7 @@ def describe_compute(compute: ComputeUse | None) -> str:
 
 
 def _format_duration(hours: float) -> str:
-    """Return a duration in hours, or in seconds if it is short.
+    """Return a duration in hours, or in seconds if it is below 0.05 hours.
 
     >>> _format_duration(0.25), _format_duration(0.001)
     ('0.25 hours', '3.6 s')
@@ -54,7 +54,7 @@ def _format_duration(hours: float) -> str:
 
 
 def format_bytes(size: int) -> str:
-    """Return a size in bytes with a unit.
+    """Return a size in GB, MB, kB or bytes; `size` is in bytes.
 
     >>> format_bytes(548105171), format_bytes(1999)
     ('548 MB', '2 kB')
@@ -78,7 +78,7 @@ def _format_revision(entry: ModelEntry) -> str | None:
 
 
 def _describe_head(entry: ModelEntry) -> str | None:
-    """Return the design of a trained next-sentence head and its base model.
+    """Return the design of a trained next-sentence head and the name of its base model; None if there is no head.
 
     >>> _describe_head(ModelEntry(name="head", base="gpt2", head={"design": "recommended", "base_revision": None}))
     'recommended, trained from gpt2'

@@ -17,7 +17,10 @@ from tiltmeter.runs.result import Result
 
 
 def build_summary_table(result: Result) -> pd.DataFrame:
-    """Return a table of the primary measures with interval, n, p and verdict, one row for each language and part."""
+    """Return a table of the primary measure, with interval, n, p and verdict.
+
+    The table has a row for each model, benchmark, language and part.
+    """
     rows = [
         {
             "model": verdict.record.model,
@@ -37,7 +40,7 @@ def build_summary_table(result: Result) -> pd.DataFrame:
 
 
 def build_chart(result: Result, benchmark: str | None = None, figure: str | None = None) -> alt.TopLevelMixin:
-    """Return one figure of the report as an Altair chart; by default the first figure of the first benchmark."""
+    """Return one figure of the report as an Altair chart; the default is the first figure of the first benchmark."""
     combined = combine_runs([("run", result)])
     names = list(dict.fromkeys(record.benchmark for record in combined.records))
     name = names[0] if benchmark is None else benchmark

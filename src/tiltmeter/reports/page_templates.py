@@ -1,4 +1,4 @@
-"""The Jinja environment of all HTML pages."""
+"""Loading of the Jinja templates, style sheets and scripts of HTML pages."""
 
 from functools import cache
 from importlib.resources import files
@@ -10,9 +10,10 @@ _PACKAGE = "tiltmeter.reports"
 
 @cache
 def load_template(name: str, *packages: str) -> Template:
-    """Return a template from the folder `templates` of the first of these packages that has it, or of the reports.
+    """Return the template `name`.
 
-    It can extend `shell.html.jinja`, the frame of every page. Text from data is escaped.
+    The folder `templates` of each package in `packages` is searched first, then that of the package of the reports.
+    A template can extend `shell.html.jinja`, which has the elements of every page. Jinja escapes all text from data.
     """
     loaders = [PackageLoader(package, "templates") for package in dict.fromkeys((*packages, _PACKAGE))]
     environment = Environment(
@@ -27,5 +28,5 @@ def load_template(name: str, *packages: str) -> Template:
 
 @cache
 def read_template_file(name: str) -> str:
-    """Return the text of a style sheet or script from the folder of the templates."""
+    """Return the text of a style sheet or script in the folder `templates` of the reports."""
     return (files(_PACKAGE) / "templates" / name).read_text(encoding="utf-8")

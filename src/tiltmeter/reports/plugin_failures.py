@@ -1,4 +1,4 @@
-"""Messages in a report in place of figures and sections of plug-ins that failed."""
+"""The message that a report shows instead of a figure or section if a plug-in failed."""
 
 import logging
 from collections.abc import Callable
@@ -10,7 +10,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def describe_failure(part: str, function: Callable[..., Any], error: Exception) -> str:
-    """Return a message on a figure or section of a plug-in that failed; an error of a built-in one is raised again."""
+    """Return the message for a figure or section of a plug-in that raised `error`.
+
+    If `function` belongs to Tiltmeter and not to a plug-in, raise the error again.
+    """
     package = function.__module__.partition(".")[0]
     if package == OWN_PACKAGE:
         raise error

@@ -1,4 +1,4 @@
-"""The provenance in a report: models, data, settings, versions, and items that were left out."""
+"""The provenance section of a report: models, data, settings, versions, and items that were not measured."""
 
 import json
 from collections import Counter
@@ -16,9 +16,9 @@ from tiltmeter.reports.model_facts import HEADINGS, describe_model
 from tiltmeter.runs.manifest import FlaggedItem, Manifest, RefusedPart, UnscoredItem
 from tiltmeter.runs.typed_json import to_json
 
-_MOST_LISTED = 200  # flagged items that a report names
+_MOST_LISTED = 200  # maximum number of flagged items that a report names
 
-# Limits of tests in which sentences are translated and the gender of the speaker is detected.
+# Limits of benchmarks that translate sentences and detect the gender of the speaker in the translation.
 _LIMITS_OF_TRANSLATIONS = (
     "a translation without a gender is not counted: a system that avoids gender has a low yield, not a low f_m",
     "f_s cannot be high if nearly all translations are masculine; compare it between systems with a similar f_m",
@@ -28,7 +28,10 @@ _LIMITS_OF_TRANSLATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """Items that were not measured, or a whole part: the model, the place, the number and the reason."""
+    """Items that were not measured, or a whole part that was not measured.
+
+    `location` is the benchmark, part and language; `count` is the number of items as text.
+    """
 
     model: str
     location: str
@@ -38,7 +41,7 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class DataSetFacts:
-    """The description of a data set of the catalogue."""
+    """The description of a data set from the catalogue of built-in data sets."""
 
     name: str
     description: str
@@ -49,7 +52,7 @@ class DataSetFacts:
 
 
 def list_omissions(manifest: Manifest) -> list[Omission]:
-    """Return the parts that do not apply to a model, and the items that could not be scored."""
+    """Return the parts that cannot be measured with a model, and the items that could not be scored."""
     parts = [
         Omission(format_label(entry.model), _format_location(entry), "the whole part", clip(entry.reason, 400))
         for entry in manifest.refused
@@ -65,7 +68,7 @@ def list_omissions(manifest: Manifest) -> list[Omission]:
 
 @dataclass(frozen=True, slots=True)
 class FlaggedItems:
-    """Items that were scored although the model cannot read them: their number, the reason, and their ids."""
+    """Items that were scored although the model cannot read them; `listed` are the ids of the items."""
 
     model: str
     location: str
@@ -75,7 +78,7 @@ class FlaggedItems:
 
 
 def list_flagged_items(manifest: Manifest) -> list[FlaggedItems]:
-    """Return the items that were scored although the model cannot read them, by model, portion and reason."""
+    """Return the items that were scored although the model cannot read them, grouped by model, location and reason."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for entry in manifest.flagged:
         key = (format_label(entry.model), _format_location(entry), clip(entry.reason, 400))
@@ -93,7 +96,7 @@ def _join_items(items: Sequence[str]) -> str:
 
 
 def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
-    """Return the entries of the manifest that have no table of their own, with their values as text."""
+    """Return (name, value as text) for the entries of the manifest that have no table of their own in the report."""
     rows = [("request", _format_value(manifest.request))]
     for model in manifest.models:
         details = {name: value for name, value in model.details.items() if name != "name"}
@@ -107,7 +110,7 @@ def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
 
 
 def build_model_table(manifest: Manifest) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the headings of the facts about models, and for each model its name and its facts."""
+    """Return the headings of the table of models, and its rows: the name of a model and its facts."""
     entries = {entry.name: entry for entry in manifest.models}
     names = shorten_names(entries)
     described = [(format_label(names[name]), describe_model(entry)) for name, entry in entries.items()]
@@ -116,12 +119,12 @@ def build_model_table(manifest: Manifest) -> tuple[list[str], list[tuple[str, li
 
 
 def list_notes(manifest: Manifest) -> list[str]:
-    """Return the notes in the manifest."""
+    """Return the notes in the manifest, shortened for display."""
     return [clip(note) for note in manifest.notes]
 
 
 def list_data_files(manifest: Manifest) -> list[tuple[str, str, str, str]]:
-    """Return benchmark and language, number of items, name and SHA-256 of each data file."""
+    """Return (benchmark and language, number of items, file name, SHA-256) for each data file."""
     counts: dict[tuple[str, str, str], int] = {}
     for data in manifest.data:
         name = next(iter(shorten_names([data.benchmark]).values()))
@@ -133,10 +136,10 @@ def list_data_files(manifest: Manifest) -> list[tuple[str, str, str, str]]:
 
 
 def describe_data_sets(names: Iterable[str], manifests: Iterable[Manifest] = ()) -> list[DataSetFacts]:
-    """Return the descriptions of the data sets with these names; users' own files have none.
+    """Return the descriptions of the data sets with these names; a user's own file has no description.
 
-    A test of translations, such as `gest-mt`, has the description of the data set whose sentences were translated,
-    with additional limits.
+    A benchmark of translations, such as `gest-mt`, has the description of the data set whose sentences were translated,
+    and additional limits.
     """
     sources = {data.benchmark: data.source for manifest in manifests for data in manifest.data if data.source}
     facts = []
@@ -152,7 +155,7 @@ def describe_data_sets(names: Iterable[str], manifests: Iterable[Manifest] = ())
 
 
 def list_definitions(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """Return the names and meanings of the measures of these records."""
+    """Return (name, meaning) of each measure in these records."""
     used = {record.measure for record in records}
     return [(name, measure.meaning) for name, measure in list_measures().items() if name in used and measure.meaning]
 
@@ -163,7 +166,7 @@ def _format_location(entry: RefusedPart | UnscoredItem | FlaggedItem) -> str:
 
 
 def _format_value(value: Any) -> str:
-    """Return a value of the manifest on one line."""
+    """Return a value of the manifest as text on one line."""
     if isinstance(value, Mapping):
         return clip(
             "; ".join(f"{key}: {_format_value(entry)}" for key, entry in value.items() if entry is not None), 2_000

@@ -1,4 +1,4 @@
-"""Rows of records: the records of one model, benchmark, language, part, protocol and group, by measure."""
+"""Rows of records: a row has one record for each measure, all of the same model, benchmark, language and so on."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,30 +6,33 @@ from tiltmeter.forms.frames import FRAME
 from tiltmeter.measures.records import OVERALL, Record, get_base_protocol
 from tiltmeter.reports.grouping import group_by
 
-# The model name in GEST's records on the agreement between models.
+# GEST has records about the agreement between models; this is the model name in these records.
 ALL_MODELS = "all models"
 
-# The records of a row by measure.
+# Maps the name of a measure to the record of the row.
 RecordRow = dict[str, Record]
 
 
 def is_pooled(part: str) -> bool:
-    """Return whether a part is the whole benchmark and need not be named; data in frames have no other part."""
+    """Return whether a part is the whole benchmark, so that outputs need not name it.
+
+    FRAME is included, because data of that part have no other part.
+    """
     return part in (OVERALL, "all", FRAME)
 
 
 def group_records(records: Iterable[Record], *names: str) -> Iterator[tuple[tuple[str, ...], list[Record]]]:
-    """Yield the values of these fields with the records that have them, in order of first occurrence."""
+    """Group records by the fields `names`; yield the values of the fields and the list of records for each group."""
     yield from group_by(records, lambda record: tuple(getattr(record, name) for name in names)).items()
 
 
 def get_first_record(row: RecordRow) -> Record:
-    """Return the first record of a row, for the fields that all its records share."""
+    """Return the first record of a row; callers use it for fields that are equal in all records of the row."""
     return next(iter(row.values()))
 
 
 def build_rows(records: Iterable[Record], view: str = "all") -> list[RecordRow]:
-    """Return the records of a view as rows, one for each model, benchmark, language, part, protocol and group."""
+    """Return a row for each model, benchmark, language, part, protocol and group among the records of a view."""
     in_view = (r for r in records if r.view == view and r.model != ALL_MODELS)
     return [
         {r.measure: r for r in group}
@@ -38,9 +41,9 @@ def build_rows(records: Iterable[Record], view: str = "all") -> list[RecordRow]:
 
 
 def select_summary_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
-    """Return the rows of a summary: the pooled parts if there are any, otherwise each part.
+    """Return the rows of a summary: the pooled row if there is one, otherwise the row of each part.
 
-    If the parts contradict each other, the pooled row and the parts are returned.
+    If the parts contradict each other, the pooled row and the rows of the parts are returned.
     """
     whole = {_get_pooling_key(row): row for row in rows if get_first_record(row).part == OVERALL}
     return [
@@ -53,11 +56,14 @@ def select_summary_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
 
 
 def is_contradictory(row: RecordRow) -> bool:
-    """Return whether the parts of a pooled row, or its measures, contradict each other."""
+    """Return whether the verdict of a row is that its parts or its measures contradict each other."""
     return any(record.verdict is not None and record.verdict.kind == "contradictory" for record in row.values())
 
 
 def _get_pooling_key(row: RecordRow) -> tuple[str, ...]:
-    """Return the fields that parts must share to be pooled; their protocols may differ in the case."""
+    """Return the fields that are equal for all parts of a pooled row.
+
+    Of the protocol, only the base is used: `published` and `published/d` can be pooled.
+    """
     record = get_first_record(row)
     return record.model, record.benchmark, record.language, get_base_protocol(record.protocol), record.group

@@ -1,4 +1,4 @@
-"""The numbers of a run as JSON, CSV and LaTeX."""
+"""The records of runs as JSON, CSV and LaTeX."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,30 +14,33 @@ from tiltmeter.reports.result_table import list_columns
 
 
 def format_records_json(records: Sequence[Record]) -> str:
-    """Return all records in the format of measures.json."""
+    """Return all records as JSON, in the format of the file measures.json."""
     return format_json(to_dicts(records))
 
 
 def format_records_csv(records: Sequence[Record]) -> str:
-    """Return all records as CSV, one per line; unknown values are empty."""
+    """Return all records as CSV, one record per line; unknown values are empty."""
     frame = to_frame(records)
     return format_csv(list(frame.columns), frame.itertuples(index=False)).rstrip("\n")
 
 
 def format_runs_json(runs: Sequence[tuple[str, Sequence[Record]]]) -> str:
-    """Return all records of several runs as JSON, each with the name of its run."""
+    """Return all records of several runs as JSON; the field `run` of a record is the name of its run."""
     return format_json([{"run": name, **row} for name, records in runs for row in to_dicts(records)])
 
 
 def format_runs_csv(runs: Sequence[tuple[str, Sequence[Record]]]) -> str:
-    """Return all records of several runs as CSV, one per line; the first column is the name of the run."""
+    """Return all records of several runs as CSV, one record per line; the first column is the name of the run."""
     frames = [(name, to_frame(records)) for name, records in runs]
     lines = ([name, *row] for name, frame in frames for row in frame.itertuples(index=False))
     return format_csv(["run", *frames[0][1].columns], lines).rstrip("\n")
 
 
 def format_records_latex(records: Sequence[Record]) -> str:
-    r"""Return a LaTeX table for each benchmark, as in the terminal; they need `\usepackage{booktabs}`."""
+    r"""Return a LaTeX table for each benchmark, with the same columns as in the terminal.
+
+    The tables need `\usepackage{booktabs}`.
+    """
     by_benchmark = group_by(build_rows(records), lambda row: get_first_record(row).benchmark)
     return "\n\n".join(_format_table(name, rows) for name, rows in by_benchmark.items())
 

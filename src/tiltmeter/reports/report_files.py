@@ -1,4 +1,4 @@
-"""Report files: their paths, checks and writing."""
+"""Functions that choose the path of a report, check that it can be written, and write it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ REPORT = "report.html"
 
 
 def get_report_path(runs: Sequence[Path], out: Path | None) -> Path:
-    """Return the path of the report: `out`, or report.html in the folder of the only run."""
+    """Return the path of the report: `out`, or report.html in the folder of the run if there is only one run."""
     if out is not None:
         if out.is_dir():
             raise UsageError(f"{out} is a folder; pass a file to --out, such as {out / REPORT}.")
@@ -24,14 +24,17 @@ def get_report_path(runs: Sequence[Path], out: Path | None) -> Path:
 
 
 def reject_unwritable_report(path: Path, figures: Path | None = None) -> None:
-    """Raise an error if the report or its figures cannot be written, before any work is done."""
+    """Raise an error if the report or its figures cannot be written; it is called before any work is done."""
     reject_unwritable_file(path)
     if figures is not None:
         reject_unwritable_folder(figures)
 
 
 def write_report(runs: Sequence[tuple[str, Result]], path: Path, figures: Path | None = None) -> list[Path]:
-    """Write the report on named runs to `path`, and its figures to the folder `figures`; return their paths."""
+    """Write the report on named runs to `path`, and the figures to the folder `figures`.
+
+    Return the paths of the figures.
+    """
     html, drawings = make_report(runs)
     write_text(path, html)
     return save_figures(drawings, figures) if figures is not None else []

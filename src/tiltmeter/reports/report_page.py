@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML file, which loads nothing and runs only its own scripts."""
+"""The report: one HTML file that loads no other files and allows only its own scripts."""
 
 import base64
 import hashlib
@@ -21,7 +21,10 @@ _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[str, Figure]]]:
-    """Return the report on named runs, and its figures with the names of their benchmarks for file names."""
+    """Return the report on named runs as HTML, and (slug of the benchmark, figure) for each figure.
+
+    The slug is a part of the file name of the figure.
+    """
     combined = combine_runs(results)
     benchmarks = build_sections(combined)
     style = read_template_file("report.css")
@@ -43,7 +46,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
 
 
 def build_content_policy(style: str, scripts: Sequence[str]) -> str:
-    """Return a Content-Security-Policy that allows only these scripts and this style sheet, by hash."""
+    """Return a Content-Security-Policy that allows only these scripts and this style sheet; it has their hashes."""
     allowed = " ".join(f"'sha256-{_compute_digest(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'sha256-{_compute_digest(style)}'; "
@@ -58,5 +61,5 @@ def _compute_digest(text: str) -> str:
 @cache
 def _bundle_vega() -> str:
     script: str = vl_convert.javascript_bundle(_SNIPPET)
-    # Browsers replace CRLF by LF before hashing, and would end the element at an end tag inside a string.
+    # Browsers replace CRLF by LF before they compute the hash. Also, `</script` in a string would end the element.
     return script.replace("\r\n", "\n").replace("</script", "<\\/script")

@@ -1,4 +1,4 @@
-"""The table of results in the terminal, with intervals drawn around the ideal, and the verdicts as sentences."""
+"""The terminal table of results, with intervals drawn around the ideal, and the verdicts as sentences."""
 
 from collections.abc import Sequence
 
@@ -28,24 +28,24 @@ __all__ = ["describe_verdict", "list_columns", "print_measures"]
 
 _COLOURS = {"towards": "dark_orange", "against": "dodger_blue1", "none": ""}
 
-_RULER_WIDTHS = (21, 15, 9)  # in columns; the widest that fits is used
-_LONGEST_GROUP = 24  # the most columns of a group's name
+_RULER_WIDTHS = (21, 15, 9)  # in characters; the widest ruler that fits is used
+_LONGEST_GROUP = 24  # maximum width of the name of a group, in characters
 
 
 def print_measures(records: Sequence[Record], console: Console, view: str = "all") -> None:
-    """Print the results of each model and benchmark: over all items, or for each group of another view.
+    """Print the results of each model and benchmark: over all items, or for each group of the given view.
 
-    The table has a row for each language and part if a measure gives verdicts, otherwise a row for each number.
+    If the results have verdicts, the table has a row for each language, part and group; otherwise one for each number.
     """
     explained: dict[str, None] = {}
     for (model, benchmark), group in group_records(records, "model", "benchmark"):
         in_view = [record for record in group if record.view == view]
         if not in_view and model == ALL_MODELS:
-            continue  # the agreement between models is in the files and in the report
+            continue  # the agreement between models is shown only in the files and in the report
         if not in_view and view != "all":
             continue
         in_view = in_view or group
-        # The protocol of pooled parts is the list of the parts' protocols.
+        # The protocol of a pooled record contains the protocols of its parts, joined by " + ".
         protocols = dict.fromkeys(name for record in in_view for name in record.protocol.split(" + "))
         title = f" on {benchmark}, protocol {', '.join(protocols)}"
         console.print(Text.assemble((model, "bold"), title), soft_wrap=True)
@@ -79,7 +79,7 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
 
 
 def _print_controls(records: Sequence[Record], model: str, benchmark: str, view: str, console: Console) -> None:
-    """Print comparisons with the benchmark's controls, or which controls were not measured."""
+    """Print comparisons with the benchmark's control data sets, and the names of controls that were not measured."""
     own_records = [record for record in records if record.model == model]
     for contrast in list_contrasts(own_records, benchmark, view):
         names = (contrast.record.language, _format_part(contrast.record, console))
@@ -92,7 +92,7 @@ def _print_controls(records: Sequence[Record], model: str, benchmark: str, view:
 
 
 def _select_conclusive(rows: Sequence[RecordRow]) -> list[RecordRow]:
-    """Return the rows with a conclusive verdict."""
+    """Return the rows whose verdict is significant, no bias or contradictory."""
     kinds = ("significant", "no bias", "contradictory")
     return [
         row
@@ -102,9 +102,9 @@ def _select_conclusive(rows: Sequence[RecordRow]) -> list[RecordRow]:
 
 
 def list_columns(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
-    """Return the measures with a column in the table of a measure that gives verdicts.
+    """Return the names of the measures that have a column in the table of the primary measure `measure`.
 
-    A number "as published" has a column only if it differs, as SS does if there are ties.
+    The variant "as published" has a column only if its values differ from `measure`; SS differs if there are ties.
     """
     names = [name for name in measure.columns or (measure.name,) if any(name in row for row in rows)]
     published = f"{measure.name} as published"
@@ -115,9 +115,9 @@ def list_columns(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
 def _fit_columns(
     rows: Sequence[RecordRow], measure: Measure, console: Console, *, grouped: bool
 ) -> tuple[list[str], list[str]]:
-    """Return the columns of measures and ties that fit the terminal, and those that are left out.
+    """Return the names of the columns (measures and ties) that fit the terminal, and the names of the other columns.
 
-    Further measures are left out first, then ties, then the companions of the primary measure.
+    Columns are left out in this order: other measures, ties, companions of the primary measure.
     """
     shown = [*list_columns(rows, measure), *(["ties"] if any("ties" in row for row in rows) else [])]
     kept = (measure.name, *measure.companions, "ties")
@@ -136,7 +136,7 @@ def _fit_columns(
 def _format_cells(
     rows: Sequence[RecordRow], shown: Sequence[str], console: Console, *, grouped: bool
 ) -> tuple[list[str], list[tuple[Record, list[str]]]]:
-    """Return the headings, and for each row the deciding record and the cells: first the labels, then the measures."""
+    """Return the headings of the table, and for each row the deciding record and the cells."""
     measures, has_ties = [name for name in shown if name != "ties"], "ties" in shown
     has_parts = any(_format_part(get_first_record(row), console) for row in rows)
     several = len({get_first_record(row).protocol for row in rows}) > 1
@@ -145,7 +145,7 @@ def _format_cells(
     lines = []
     for row in rows:
         record = select_deciding_record(row)
-        assert record is not None  # print_measures prints rows without one in another table
+        assert record is not None  # print_measures prints rows without a deciding record in another table
         cells = [record.language, *([_shorten(get_display_group(record), _LONGEST_GROUP)] if grouped else [])]
         if has_parts or several:
             protocols = record.protocol.split(" + ") if several else []
@@ -160,16 +160,16 @@ def _format_cells(
 def _build_table(
     rows: Sequence[RecordRow], measure: Measure, shown: Sequence[str], console: Console, *, grouped: bool
 ) -> tuple[Table, list[str]]:
-    """Return the table, and the marks in it of values outside the scale of the ruler."""
+    """Return the table, and the marks that it contains for values outside the scale of the ruler."""
     marks = ASCII if console.options.ascii_only else UNICODE
     cut: dict[str, None] = {}
     heads, lines = _format_cells(rows, shown, console, grouped=grouped)
-    labels = len(heads) - len(shown) - 2  # n and p
+    labels = len(heads) - len(shown) - 2  # minus 2 for the columns n and p
     width = _compute_ruler_width(heads, [cells for _, cells in lines], console)
     scale = measure.span(())
     table = _create_table(console)
     for number, head in enumerate(heads):
-        # Labels, such as the language and the part, are never cut.
+        # Columns of labels, such as language and part, are as wide as their longest line, so that labels are never cut.
         label_width = (
             max(cell_len(line) for _, cells in lines for line in cells[number].split("\n")) if number < labels else None
         )
@@ -194,14 +194,14 @@ def _build_table(
 
 
 def _compute_ruler_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
-    """Return the width of the widest ruler that fits next to the other columns; 0 if none does."""
+    """Return the width of the widest ruler that fits beside the other columns; 0 if no ruler fits."""
     used = _compute_width(heads, rows, console) + get_column_gap(console)
     rulers = _RULER_WIDTHS if is_wide_terminal(console) else _RULER_WIDTHS[1:]
     return next((width for width in rulers if used + width <= console.width), 0)
 
 
 def _compute_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
-    """Return the number of terminal columns of a table."""
+    """Return the width of a table in characters."""
     widths = [
         max(cell_len(line) for cell in column for line in cell.split("\n")) for column in zip(heads, *rows, strict=True)
     ]
@@ -213,13 +213,13 @@ def _shorten(text: str, longest: int) -> str:
 
 
 def _dim_second_line(cell: str) -> Text:
-    """Return a cell with its second line dimmed."""
+    """Return a cell; all lines after the first are printed dim."""
     first, newline, rest = cell.partition("\n")
     return Text.assemble(first, (newline + rest, "dim"))
 
 
 def _format_with_interval(record: Record, console: Console) -> str:
-    """Return the value, and its interval on the next line."""
+    """Return the value of a record, and the interval on the next line."""
     value = get_measure(record.measure).number(record.value)
     return "\n".join(filter(None, (value, format_range(record, console))))
 

@@ -1,18 +1,18 @@
-"""Rulers in the terminal: a value and its interval, drawn with characters on a scale around the ideal."""
+"""Rulers for the terminal: a value and its interval, drawn with characters on a scale around the ideal."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class RulerMarks:
-    """The characters of a ruler."""
+    """The characters that draw a ruler."""
 
     ideal: str
     line: str
-    crossed: str  # the line at the ideal
+    crossed: str  # the interval line where it crosses the ideal
     ends: tuple[str, str]
     value: str
-    beyond: tuple[str, str]  # a value below or above the scale
+    beyond: tuple[str, str]  # marks for a value below or above the scale
 
 
 UNICODE = RulerMarks("┊", "─", "┼", ("├", "┤"), "●", ("◄", "►"))
@@ -28,7 +28,7 @@ def draw_ruler(
     width: int,
     marks: RulerMarks = UNICODE,
 ) -> str:
-    """Draw an interval on a scale with the ideal in its middle, and cut it at the ends of the scale.
+    """Draw a value and its interval on a scale with the ideal in the middle; cut the interval at the ends of the scale.
 
     >>> draw_ruler(58.2, 55.1, 61.3, scale=(30, 70), width=21)
     '          ┊  ├●─┤    '
@@ -49,7 +49,7 @@ def draw_ruler(
         for at in range(max(first, 0), min(last, width - 1) + 1):
             cells[at] = marks.crossed if at == middle else marks.line
         for at, mark in zip((first, last), marks.ends, strict=True):
-            # An interval end at the ideal is drawn as an end.
+            # If an end of the interval is at the ideal, the mark of the end is drawn.
             if 0 <= at < width:
                 cells[at] = mark
     at = column(value)
@@ -58,7 +58,9 @@ def draw_ruler(
 
 
 def format_heading(scale: tuple[float, float], width: int, middle: float | None = None) -> str:
-    """Return the numbers at the ends and in the middle of the scale; `middle` is given if it is not their mean.
+    """Return a heading with the numbers at the ends and in the middle of the scale.
+
+    By default, `middle` is the mean of the two ends.
 
     >>> format_heading((30, 70), 21)
     '30       50        70'

@@ -1,4 +1,4 @@
-"""Rulers in pages: a value and its interval as coordinates of an SVG drawing."""
+"""Rulers for HTML pages: the coordinates of a value and its interval in an SVG drawing."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,15 @@ from tiltmeter.measures import get_measure
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.verdict import VerdictDirection
 
-WIDTH = 200
+WIDTH = 200  # in units of the SVG drawing
 
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """Coordinates from 0 to `WIDTH`: the ideal is in the middle, and stereotypical values are to its right."""
+    """The horizontal coordinates of a value and its interval, from 0 to `WIDTH`.
+
+    The ideal is in the middle; values on the stereotypical side are to the right of the ideal.
+    """
 
     low: float
     high: float
@@ -20,13 +23,13 @@ class Ruler:
 
 
 def build_ruler(record: Record, scale: tuple[float, float], side: VerdictDirection) -> Ruler:
-    """Return the ruler of a record, cut at the ends of the scale."""
+    """Return the ruler of a record; coordinates outside the scale are moved to its ends."""
     measure = get_measure(record.measure)
     # If lower values are more stereotypical, the lower end of the scale is on the right.
     start, end = sorted(measure.distance(at) for at in scale)
 
-    def coordinate(number: float) -> float:
+    def compute_x(number: float) -> float:
         return round(min(max((measure.distance(number) - start) / (end - start), 0.0), 1.0) * WIDTH, 1)
 
-    low, high = sorted(map(coordinate, record.interval or (record.value, record.value)))
-    return Ruler(low, high, coordinate(record.value), side)
+    low, high = sorted(map(compute_x, record.interval or (record.value, record.value)))
+    return Ruler(low, high, compute_x(record.value), side)

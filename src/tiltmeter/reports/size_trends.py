@@ -1,4 +1,7 @@
-"""The output of `tiltmeter compare --size`: slopes per tenfold size as tables and sentences."""
+"""The output of `tiltmeter compare --size`: tables and sentences on how a measure changes with model size.
+
+A slope is the change of a measure when a model has ten times the parameters.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,7 +27,7 @@ SIZE_HEADS = ("family", "models", "slope", "95% interval", "Holm", "n", "over mo
 
 
 def print_sizes(comparison: SizeComparison, console: Console) -> None:
-    """Print the slopes of each measure and benchmark, the notes, and the method."""
+    """Print the slopes for each measure and benchmark, then the notes and the method."""
     for trend in group_by_measure(comparison.slopes):
         console.print(Text(format_title(trend[0]), style="bold"), soft_wrap=True)
         _print_table(trend, console)
@@ -37,24 +40,24 @@ def print_sizes(comparison: SizeComparison, console: Console) -> None:
 
 
 def describe_size_method(slopes: Sequence[SizeSlope]) -> str:
-    """Return the method by which slopes were computed."""
+    """Return a text that explains how the slopes were computed."""
     clustered = (slope.quantity for slope in slopes if slope.estimate.clusters is not None)
     return _METHOD.format(clusters=describe_clusters(clustered))
 
 
 def group_by_measure(slopes: Sequence[SizeSlope]) -> list[list[SizeSlope]]:
-    """Return the slopes by benchmark, part and measure."""
+    """Return one list of slopes for each benchmark, part and measure."""
     return list(group_by(slopes, lambda slope: (slope.subject, slope.part, slope.quantity.name)).values())
 
 
 def format_title(slope: SizeSlope) -> str:
-    """Return the measure, the benchmark and the part."""
+    """Return a title with the measure, the benchmark and the part of a slope."""
     part = "" if slope.part in ("all", OVERALL) else f", {slope.part}"
     return f"{slope.quantity.name} by size, {slope.subject}{part}"
 
 
 def describe_trend(trend: Sequence[SizeSlope]) -> Iterator[str]:
-    """Yield sentences on the slope within families, or on the slope of the only family."""
+    """Yield sentences on the slope within model families, or on the slope of the family if there is only one."""
     slope = next((one for one in trend if one.family == POOLED), trend[0])
     measure, estimate = slope.quantity.measure, slope.estimate
     ends = ", ".join(measure.number(end, signed=True) for end in (estimate.low, estimate.high))
@@ -76,7 +79,7 @@ def describe_trend(trend: Sequence[SizeSlope]) -> Iterator[str]:
 
 
 def format_size_cells(slope: SizeSlope) -> list[str]:
-    """Return the cells of a row of the table."""
+    """Return the cells of a table row for a slope; SIZE_HEADS are the headings."""
     number, estimate = slope.quantity.measure.number, slope.estimate
     over = estimate.over_members
     return [

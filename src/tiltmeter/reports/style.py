@@ -1,9 +1,9 @@
-"""Colours and fonts of the figures; the palettes are safe for colour-blind readers."""
+"""Colours and fonts of the figures; colour-blind readers can distinguish the colours."""
 
 from dataclasses import dataclass
 from typing import Any
 
-# One colour for each model, with enough contrast on white and on black.
+# Colours of models and other series; each has enough contrast on white and on black.
 SERIES = ("#2f7fd1", "#e07b00", "#12a07c", "#c8518f", "#8a63d2", "#a38600", "#3fb0d8", "#9a6b4f")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 TOWARDS, EVEN, AGAINST = "#e07b00", "#f2f1ee", "#2f7fd1"
@@ -13,7 +13,7 @@ FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, s
 
 @dataclass(frozen=True, slots=True)
 class ThemeColours:
-    """The colours that depend on the background."""
+    """The colours that differ between light and dark backgrounds."""
 
     text: str
     soft: str
@@ -22,12 +22,12 @@ class ThemeColours:
 
 
 PAPER = ThemeColours(text="#1c1f24", soft="#5c636e", line="#dfe1e5", paper="#ffffff")
-# In pages, figures use the colours of the style sheet, which has a dark mode and a print version.
+# On pages, figures use the colours of the style sheet, because it also has a dark mode and a print version.
 PAGE = ThemeColours(text="var(--ink)", soft="var(--soft)", line="var(--line)", paper="var(--card)")
 
 
 def build_config(ink: ThemeColours) -> dict[str, Any]:
-    """Return the Vega-Lite configuration of all figures."""
+    """Return the Vega-Lite configuration of all figures, with the colours `ink`."""
     return {
         "font": FONT,
         "background": ink.paper,

@@ -14,7 +14,7 @@ from tiltmeter.reports.verdict_text import RowVerdict
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """A row of the summary table."""
+    """A row of the summary table; numbers are formatted as text. `companions` are the values of other measures."""
 
     verdict: RowVerdict
     language: str
@@ -24,11 +24,14 @@ class SummaryRow:
     p_value: str
     ruler: Ruler
     companions: list[str]
-    is_part: bool = False  # whether the row is a part of the pooled row above it
+    is_part: bool = False  # whether the row is one of the parts of the pooled row above
 
 
 def build_summary_rows(summary: Sequence[RowVerdict], companions: Sequence[str] = ()) -> list[SummaryRow]:
-    """Return rows with these verdicts and the values of `companions`; rows of the same measure share a scale."""
+    """Return a row for each verdict, with the values of the measures `companions`.
+
+    The rulers of all rows with the same measure have the same scale.
+    """
     scales = {
         name: get_measure(name).span(
             end

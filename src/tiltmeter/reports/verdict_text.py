@@ -1,4 +1,4 @@
-"""Verdicts and headlines as sentences; `measures.verdict_rule` decides the verdicts."""
+"""Sentences for verdicts and headlines; the module `measures.verdict_rule` decides the verdicts."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,9 +13,9 @@ from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import RecordRow, get_first_record, is_pooled, select_summary_rows
 
-# The colour of a headline: bias towards or against stereotypes, none, or an unreliable result.
+# The tone of a headline determines its colour: bias towards or against stereotypes, no bias, or unreliable results.
 Tone = Literal["towards", "against", "none", "doubt"]
-_MOST_NAMES = 6  # languages that a headline names; more are counted
+_MOST_NAMES = 6  # maximum number of languages that a headline names; with more languages, it gives their number
 
 
 def format_measure_value(record: Record) -> str:
@@ -24,7 +24,7 @@ def format_measure_value(record: Record) -> str:
 
 
 def describe_verdict(row: RecordRow) -> str:
-    """Return the verdict of a row with the number on which it is based."""
+    """Return the verdict of a row as text, with the value that the verdict is based on."""
     record = select_deciding_record(row)
     if record is None or record.verdict is None:
         return "no measure of bias"
@@ -34,7 +34,7 @@ def describe_verdict(row: RecordRow) -> str:
 
 
 def describe_generality(row: RecordRow) -> str:
-    """Return a clause on whether a significant bias generalises to stereotypes like these; empty if unknown."""
+    """Return a clause that says whether a significant bias generalises to other stereotypes; empty if unknown."""
     record = select_deciding_record(row)
     if record is None or (general := row.get(get_measure(record.measure).population_measure)) is None:
         return ""
@@ -49,7 +49,7 @@ def describe_generality(row: RecordRow) -> str:
 
 
 def describe_control(row: RecordRow) -> str:
-    """Return a clause if controlling for a known confound changes the verdict; empty otherwise."""
+    """Return a clause if the measure that controls for a confound has another verdict; otherwise an empty text."""
     record = select_deciding_record(row)
     control = row.get(get_measure(record.measure).control) if record is not None else None
     if record is None or control is None or record.verdict is None or control.verdict is None:
@@ -63,7 +63,10 @@ def describe_control(row: RecordRow) -> str:
 
 
 def describe_template_spread(row: RecordRow) -> str:
-    """Return a clause if a number varies between templates significantly and by more than its margin."""
+    """Return a clause if the value differs between templates significantly and by more than the margin.
+
+    Otherwise, return an empty text.
+    """
     record = select_deciding_record(row)
     spread = row.get(get_measure(record.measure).template_spread) if record is not None else None
     if record is None or spread is None or record.verdict is None or record.margin is None:
@@ -71,7 +74,8 @@ def describe_template_spread(row: RecordRow) -> str:
     if record.verdict.kind in ("not interpretable", "contradictory"):
         return ""
     measure = get_measure(record.measure)
-    printed = float(measure.number(spread.value))  # compared as printed: 1.223 is not above a margin of 1.22
+    # The rounded number is compared, so that 1.223, which is printed as 1.22, is not above a margin of 1.22.
+    printed = float(measure.number(spread.value))
     if spread.p_adjusted is None or spread.p_adjusted >= ALPHA or printed <= record.margin:
         return ""
     largest, margin = measure.margin_words(printed), measure.margin_words(record.margin)
@@ -80,7 +84,7 @@ def describe_template_spread(row: RecordRow) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RowVerdict:
-    """The verdict of a row, with the record on which it is based."""
+    """The verdict of a row, with the record that the verdict is based on."""
 
     row: RecordRow
     record: Record
@@ -88,13 +92,13 @@ class RowVerdict:
 
     @property
     def distance(self) -> float:
-        """The distance from the ideal, positive towards stereotypes."""
+        """The distance of the value from the ideal; positive if the bias is towards stereotypes."""
         return get_measure(self.record.measure).distance(self.record.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The summary of one benchmark: a lead sentence and further sentences."""
+    """The summary of one benchmark: the first sentence (`lead`) and further sentences (`more`)."""
 
     benchmark: str
     tone: Tone
@@ -103,12 +107,12 @@ class Headline:
 
 
 def list_summary_verdicts(rows: Sequence[RecordRow]) -> list[RowVerdict]:
-    """Return the verdicts of the summary rows; a row without a measure of bias has none."""
+    """Return the verdicts of the summary rows; rows without a verdict are left out."""
     return list_verdicts(select_summary_rows(rows))
 
 
 def list_verdicts(rows: Iterable[RecordRow]) -> list[RowVerdict]:
-    """Return the verdicts of all rows that have one."""
+    """Return the verdicts of the rows; rows without a verdict are left out."""
     return [
         RowVerdict(row, record, record.verdict)
         for row in rows
@@ -117,7 +121,7 @@ def list_verdicts(rows: Iterable[RecordRow]) -> list[RowVerdict]:
 
 
 def build_headlines(rows: Sequence[RecordRow], samples: Sequence[str] = ()) -> list[Headline]:
-    """Return the headline of each benchmark; `samples` are sentences on samples of items that were measured."""
+    """Return the headline of each benchmark; `samples` are sentences that say which items were measured."""
     by_benchmark = group_by(list_summary_verdicts(rows), lambda verdict: verdict.record.benchmark)
     return [
         _build_headline(name, summary, [row for row in rows if get_first_record(row).benchmark == name], samples)
@@ -150,7 +154,7 @@ def _build_headline(
 
 
 def _describe_companions(v: RowVerdict) -> Iterator[str]:
-    """Yield clauses on companion measures that are not about stereotypes, such as how masculine translations are."""
+    """Yield clauses on companion measures that do not depend on stereotypes, such as the share of masculine forms."""
     for name in get_measure(v.record.measure).companions:
         record, measure = v.row.get(name), get_measure(name)
         if record is not None and measure.statement is not None and not measure.bias_direction:
@@ -158,7 +162,7 @@ def _describe_companions(v: RowVerdict) -> Iterator[str]:
 
 
 def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
-    """Return a sentence for each verdict that needs an action of the reader."""
+    """Return sentences of advice to the reader, for verdicts that need an action or an explanation."""
     sentences = []
     for kinds, advice in (
         (("inconclusive", "too few"), "Measure more items before deciding"),
@@ -178,7 +182,7 @@ def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[s
 
 
 def _describe_confounds(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
-    """Return at most one sentence on a known confound, because the headline has to fit on the first screen."""
+    """Return at most one sentence on a known confound, because the headline must be short."""
     for describe in (describe_control, describe_template_spread):
         for v in summary:
             if note := describe(v.row):
@@ -187,7 +191,7 @@ def _describe_confounds(summary: Sequence[RowVerdict], models: Sequence[str]) ->
 
 
 def _describe_one_model(model: str, summary: Sequence[RowVerdict]) -> str:
-    """Return the lead sentence for one model: its languages grouped by verdict."""
+    """Return the first sentence of a headline on one model; it groups the languages by verdict."""
     groups = group_by(summary, lambda v: v.verdict.words if v.verdict.size else v.verdict.short)
     if len(groups) == 1:
         return f"{model}, {_shorten_languages(summary)}: {next(iter(groups))}."
@@ -197,7 +201,7 @@ def _describe_one_model(model: str, summary: Sequence[RowVerdict]) -> str:
 
 
 def _describe_several_models(models: Sequence[str], summary: Sequence[RowVerdict]) -> str:
-    """Return the lead sentence for several models: how many have each verdict."""
+    """Return the first sentence of a headline on several models; it counts the models with each verdict."""
     languages = {v.record.language for v in summary}
     noun = "models" if len(languages) == 1 and len(summary) == len(models) else "pairs of model and language"
     counts = Counter(v.verdict.short for v in summary)
@@ -208,7 +212,7 @@ def _describe_several_models(models: Sequence[str], summary: Sequence[RowVerdict
 
 
 def _find_largest(rows: Sequence[RecordRow]) -> RowVerdict | None:
-    """Return the significant row farthest from its ideal, among all rows including single parts."""
+    """Return the largest significant bias among all rows, including rows of single parts; None if there is none."""
     significant = [v for v in list_verdicts(rows) if v.verdict.kind == "significant"]
     return max(significant, key=lambda v: abs(v.distance)) if significant else None
 
@@ -234,7 +238,7 @@ def _describe_contradiction(v: RowVerdict, rows: Sequence[RecordRow]) -> str:
 
 
 def _describe_value(v: RowVerdict, *, alone: bool) -> str:
-    """Return a sentence on the meaning of a row's number; `alone` tells whether it is the only row."""
+    """Return a sentence on the meaning of a row's value; `alone` says whether the headline has only this row."""
     record, measure = v.record, get_measure(v.record.measure)
     meaning = measure.statement(record.value) if measure.statement else f"{record.measure} is {record.value:g}"
     ideal = f"; {measure.ideal:g} is no bias" if measure.ideal is not None else ""
@@ -247,7 +251,7 @@ def _describe_value(v: RowVerdict, *, alone: bool) -> str:
 
 
 def _list_languages(summary: Sequence[RowVerdict]) -> list[str]:
-    """Return the names of the languages, each with its part unless it is pooled."""
+    """Return the names of the languages; the part is added if the row is about a single part."""
     return list(
         dict.fromkeys(
             get_language_name(v.record.language) + ("" if is_pooled(v.record.part) else f" ({v.record.part})")
@@ -257,7 +261,10 @@ def _list_languages(summary: Sequence[RowVerdict]) -> list[str]:
 
 
 def _shorten_languages(summary: Sequence[RowVerdict]) -> str:
-    """Return the names of the languages, or their number and those with the largest bias if there are many."""
+    """Return the names of the languages as text.
+
+    If there are many, return their number and the names of the two languages with the largest significant bias.
+    """
     names = _list_languages(summary)
     if len(names) <= _MOST_NAMES:
         return join_words(names)
@@ -267,7 +274,10 @@ def _shorten_languages(summary: Sequence[RowVerdict]) -> str:
 
 
 def _describe_location(summary: Sequence[RowVerdict], models: Sequence[str]) -> str:
-    """Return "In" and the languages, or "For" and the models with their languages if there are several models."""
+    """Return the beginning of a sentence: "In" and the languages if there is one model.
+
+    If there are several models, return "For" and the models with their languages.
+    """
     if len(models) == 1:
         return f"In {_shorten_languages(summary)}"
     names = [f"{v.record.model} in {_list_languages([v])[0]}" for v in summary]

@@ -1,4 +1,4 @@
-r"""Tables of several runs as LaTeX, with groups of columns; they need the packages booktabs and graphicx."""
+r"""LaTeX tables of several runs, with groups of columns; the tables need the packages booktabs and graphicx."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,13 +7,13 @@ from tiltmeter.reports.formatting import escape_latex, format_interval
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.wide_table import BOLD_RULE, UNRELIABLE_VERDICTS, WideColumn, WideRow, WideTable
 
-# Tables that are wider than the text are scaled down.
+# This command scales a table down if the table is wider than the text.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}"
 _MARKS = dict(zip(UNRELIABLE_VERDICTS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
 
 
 def format_wide_latex(tables: Sequence[WideTable]) -> str:
-    r"""Return the tables, with columns in groups; they need `\usepackage{booktabs,graphicx}`."""
+    r"""Return the tables as LaTeX; the document needs `\usepackage{booktabs,graphicx}`."""
     return "\n\n".join("\n".join(_format_lines(table)) for table in tables)
 
 

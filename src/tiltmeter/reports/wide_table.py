@@ -1,4 +1,4 @@
-"""Tables of several runs, as in papers: a row for each model, a column for each language and measure."""
+"""Tables of several runs, as in papers: a row for each model, and a column for each language and measure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,39 +26,39 @@ BOLD_RULE = (
     "significantly best, or the measure cannot be compared item by item."
 )
 
-# Numbers with these verdicts are marked, and never the best of their column.
+# A number with one of these verdicts has a mark, and cannot be the best of its column.
 UNRELIABLE_VERDICTS = ("not interpretable", "contradictory")
 
 
 @dataclass(frozen=True, slots=True)
 class WideColumn:
-    """A column: one measure in one language."""
+    """A column of a table: one measure in one language."""
 
     language: str
     measure: str
 
     def heads(self, grouping: Grouping) -> tuple[str, str]:
-        """Return the heading of the column's group, and the column's own heading."""
+        """Return the heading of the group of columns, and the heading of this column."""
         pair = (self.language, self.measure)
         return pair if grouping == "language" else (pair[1], pair[0])
 
 
 @dataclass(frozen=True, slots=True)
 class WideRow:
-    """The numbers of one model; `best` are the columns in which it is significantly the best."""
+    """The numbers of one model; `best` are the columns in which the model is significantly better than all others."""
 
     model: str
     numbers: dict[WideColumn, Record]
     best: frozenset[WideColumn]
 
     def get_unreliable_verdict(self, column: WideColumn) -> str:
-        """Return the verdict on a number if it is one of UNRELIABLE_VERDICTS, otherwise an empty text."""
+        """Return the verdict of the number in a column if it is in UNRELIABLE_VERDICTS, otherwise an empty text."""
         return find_unreliable_verdict(self.numbers.get(column))
 
 
 @dataclass(frozen=True, slots=True)
 class WideBlock:
-    """Models that were measured under the same conditions, so that their numbers are comparable."""
+    """The rows of models that were measured under the same conditions; their numbers are comparable."""
 
     conditions: str
     rows: tuple[WideRow, ...]
@@ -66,7 +66,7 @@ class WideBlock:
 
 @dataclass(frozen=True, slots=True)
 class WideTable:
-    """The table of one benchmark, or of one of its parts if they are not pooled."""
+    """The table of one benchmark, or of one part of a benchmark."""
 
     benchmark: str
     part: str
@@ -76,24 +76,24 @@ class WideTable:
 
     @property
     def title(self) -> str:
-        """The benchmark, and the part unless it is the whole benchmark."""
+        """The title of the table: the benchmark, and the part if the table is about one part."""
         return self.benchmark if self.part == "all" else f"{self.benchmark}, {self.part}"
 
     @property
     def counts(self) -> str:
-        """The number of items, as a range if models or languages differ."""
+        """The number of items as text; it is a range if the number differs between models or languages."""
         numbers = {record.n for block in self.blocks for row in block.rows for record in row.numbers.values()}
         low, high = min(numbers), max(numbers)
         return f"n = {low:,}" if low == high else f"n = {low:,} to {high:,}"
 
     @property
     def groups(self) -> list[tuple[str, list[WideColumn]]]:
-        """The columns by the heading of their group."""
+        """The groups of columns: the heading of each group, and its columns."""
         return list(group_by(self.columns, lambda column: column.heads(self.grouping)[0]).items())
 
     @property
     def unreliable_verdicts(self) -> list[str]:
-        """The unreliable verdicts that occur in the table."""
+        """The verdicts of UNRELIABLE_VERDICTS that occur in the table."""
         rows = [row for block in self.blocks for row in block.rows]
         found = {row.get_unreliable_verdict(column) for row in rows for column in self.columns}
         return [verdict for verdict in UNRELIABLE_VERDICTS if verdict in found]
@@ -102,9 +102,10 @@ class WideTable:
 def build_wide_tables(
     runs: Sequence[tuple[str, Result]], *, grouping: Grouping = "language", measures: Sequence[str] = ()
 ) -> list[WideTable]:
-    """Return a table of the pooled parts for each benchmark with these measures.
+    """Return a table of the pooled results of each benchmark; benchmarks without any of `measures` are left out.
 
-    If a model lacks a part, as a masked model without a next-sentence head does, there is also a table for each part.
+    If a model has no results for a part, there is also a table for each part. An example is a masked model without a
+    next-sentence head.
     """
     labelled = iter(label_records([(name, result.records) for name, result in runs]))
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -187,7 +188,7 @@ def _build_rows(
 
 
 def _select_measures(rows: Sequence[RecordRow], wanted: Sequence[str]) -> list[str]:
-    """Return the measures with columns: the wanted ones, or the primary measure and its companions."""
+    """Return the measures that have columns: those in `wanted`; by default the primary measure and its companions."""
     available = _list_measures(rows)
     if wanted:
         return list(dict.fromkeys(full for name in wanted if (full := complete_name(name, available))))
@@ -203,7 +204,7 @@ def _list_measures(rows: Iterable[RecordRow]) -> list[str]:
 
 
 def _reject_unknown(measures: Sequence[str], tables: Iterable[Sequence[RecordRow]]) -> None:
-    """Raise an error if no table has one of the measures."""
+    """Raise an error if a measure is in none of the tables."""
     names = [_list_measures(rows) for rows in tables]
     for measure in measures:
         if not any(complete_name(measure, available) for available in names):
@@ -214,7 +215,7 @@ def _reject_unknown(measures: Sequence[str], tables: Iterable[Sequence[RecordRow
 
 
 def _describe_conditions(record: Record) -> str:
-    """Return the kind of a model, its answer type and protocol as a phrase."""
+    """Return a phrase with the kind of the model, the answer type, and the protocol of a record."""
     words: Iterable[str | None] = (record.kind, record.protocol)
     if record.family and record.family != "likelihood":
         words = (record.kind, record.family, record.protocol)
@@ -222,7 +223,7 @@ def _describe_conditions(record: Record) -> str:
 
 
 def find_unreliable_verdict(record: Record | None) -> str:
-    """Return the verdict on a record if it is one of UNRELIABLE_VERDICTS, otherwise an empty text."""
+    """Return the verdict of a record if it is in UNRELIABLE_VERDICTS, otherwise an empty text."""
     kind = "" if record is None or record.verdict is None else record.verdict.kind
     return kind if kind in UNRELIABLE_VERDICTS else ""
 

@@ -1,4 +1,4 @@
-"""Tables of several runs in the terminal: as many columns side by side as fit, the others below."""
+"""Terminal tables of several runs; columns that do not fit side by side are printed below the others."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ _MARKS = dict(zip(UNRELIABLE_VERDICTS, ("?", "!"), strict=True))
 
 
 def print_wide_tables(tables: Sequence[WideTable], console: Console) -> None:
-    """Print each table, and the meaning of the marks."""
+    """Print each table, then the meaning of the marks in the tables."""
     marks: dict[str, None] = {}
     for table in tables:
         conditions = f", {table.blocks[0].conditions}" if len(table.blocks) == 1 else ""
@@ -47,7 +47,7 @@ def _print_columns(table: WideTable, columns: Sequence[WideColumn], console: Con
 
 
 def _split_columns(table: WideTable, console: Console) -> Iterator[list[WideColumn]]:
-    """Yield the columns that fit side by side; a group of columns is kept together if it fits the terminal."""
+    """Yield lists of columns that fit side by side; a group of columns is divided only if it is too wide."""
     room = console.width - _compute_label_width(table, console)
     taken: list[WideColumn] = []
     for _, group in table.groups:
@@ -75,7 +75,7 @@ def _compute_width(columns: Sequence[WideColumn], table: WideTable, console: Con
 
 
 def _compute_label_width(table: WideTable, console: Console) -> int:
-    """Return the width of the column of model names; longer names are wrapped."""
+    """Return the width of the column with the names of models; names that are longer than this are wrapped."""
     longest = max(cell_len(row.model) for block in table.blocks for row in block.rows)
     if len(table.blocks) > 1:
         longest = max(longest, *(cell_len(block.conditions) for block in table.blocks))
@@ -83,7 +83,7 @@ def _compute_label_width(table: WideTable, console: Console) -> int:
 
 
 def _format_cell(row: WideRow, column: WideColumn, console: Console) -> Text:
-    """Return the value with its marks, and its interval on the next line."""
+    """Return a cell: the value with its marks, and the interval on the next line."""
     record = row.numbers.get(column)
     if record is None:
         return Text("-")

@@ -1,1 +1,1 @@
-"""The studio: a local web application to run, read and compare measurements and to review test sets."""
+"""The studio: a local web application for running, reading and comparing measurements, and for reviewing data sets."""

@@ -28,9 +28,9 @@ from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 _LOG = logging.getLogger(__name__)
 
-# The largest request in bytes; a route for files has its own limit.
+# Maximum size of a request in bytes; the route for uploaded files has its own limit.
 _LARGEST = 1_000_000
-# The studio uses the style sheet of the reports.
+# Static files by name; the studio also uses the style sheet of the reports.
 _STATIC = {
     **{str(path.name): path for path in (files("tiltmeter.studio") / "static").iterdir()},
     "report.css": files("tiltmeter.reports") / "templates" / "report.css",
@@ -50,7 +50,7 @@ class Studio:
         self.pages: Sequence[StudioPage] = [page for page in list_studio_pages() if page.shared or not config.share]
 
     def is_valid(self, session: Session) -> bool:
-        """Return whether a reviewer still has the password of their session."""
+        """Return whether the reviewer's password is still the one with which the session began."""
         try:
             return bool(session.key) and session.key == get_session_key(self.workspace.folder, session.name)
         except TiltmeterError as error:
@@ -59,7 +59,7 @@ class Studio:
 
 
 def make_app(studio: Studio) -> ASGIApp:
-    """Return the application behind its guard; requests find the studio as `app.state.studio`."""
+    """Return the application, wrapped in the request guard; handlers find the studio as `app.state.studio`."""
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -88,7 +88,7 @@ def make_app(studio: Studio) -> ASGIApp:
         max_body_size=_LARGEST,
     )
     app.state.studio = studio
-    # The guard is outermost, so that error responses also have its headers.
+    # The guard wraps everything else, so that error responses also have the security headers.
     overviews = frozenset(page.path for page in studio.pages)
     return RequestGuard(app, studio.config, studio.sessions, studio.is_valid, overviews)
 
@@ -101,7 +101,7 @@ def _redirect_home(request: Request) -> Response:
 
 
 def _exchange_token(request: Request) -> Response:
-    """Exchange the start token for a cookie."""
+    """Check the start token in the address, and set a session cookie."""
     studio = responses.get_studio(request)
     if studio.config.share or not studio.sessions.is_start_token(request.query_params.get("token", "")):
         return Response("Wrong or outdated token; open the address that `tiltmeter studio` printed.\n", 403)
@@ -109,7 +109,7 @@ def _exchange_token(request: Request) -> Response:
 
 
 def _log_out(request: Request) -> Response:
-    """End the session, also for copies of its cookie."""
+    """End the session; copies of its cookie are no longer accepted."""
     studio = responses.get_studio(request)
     studio.sessions.end(responses.get_session(request))
     response = responses.redirect(request, "/login" if studio.config.share else "/")
@@ -126,19 +126,19 @@ def _serve_static(request: Request) -> Response:
 
 
 def _render_error(request: Request, error: Exception) -> Response:
-    # An error whose message names a command has another message for pages.
+    # If the message of an error names a command, the error has another message for pages (`on_page`).
     return responses.render_error(request, str(getattr(error, "on_page", error)))
 
 
 def _reject_long_name(request: Request, error: Exception) -> Response:
-    """Answer a request with a name that is too long for a file; other file errors are raised as unexpected errors."""
+    """Return an error page if a name is too long for a file or folder; raise any other file error again."""
     if not isinstance(error, OSError) or error.errno != errno.ENAMETOOLONG:
         raise error
     return responses.render_error(request, "A name is too long for a file or folder; choose a shorter one.")
 
 
 def _answer_disconnected(_request: Request, _error: Exception) -> Response:
-    """Answer a client that disconnected before its request was complete."""
+    """Return a response for a client that disconnected before its request was complete."""
     return Response(status_code=400)
 
 
@@ -149,7 +149,10 @@ def _render_http_error(request: Request, error: Exception) -> Response:
 
 
 def _render_failure(request: Request, error: Exception) -> Response:
-    """Answer after an unexpected error; the page shows its type, the terminal its traceback."""
+    """Return an error page after an unexpected error.
+
+    The page shows the type of the error, and the terminal shows the traceback.
+    """
     return responses.render_error(
         request, f"Unexpected error ({type(error).__name__}); the terminal of the studio shows the details.", 500
     )

@@ -1,4 +1,4 @@
-"""Checks of the user's data files: rows with findings."""
+"""Checks of the user's data files; the result lists the rows that have findings."""
 
 import re
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from tiltmeter.datasets.validation import ValidationResult
 from tiltmeter.files import create_temporary_folder
 from tiltmeter.text_files import split_lines
 
-# The largest numbers of rows with findings and of characters of a row on a page.
+# A page shows at most this many rows with findings, and this many characters of a row.
 MOST_ROWS = 200
-_MOST_CHARACTERS = 600
+_MAX_CHARACTERS = 600
 _LINE = re.compile(r"line (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRow:
-    """A row of a file with its findings."""
+    """A row of a file, with the findings about the row."""
 
     row: str
     text: str
@@ -29,9 +29,10 @@ class CheckedRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A checked file: counts, findings about the whole file, rows with findings, and the number of findings by code.
+    """The result of checking a file.
 
-    `hidden` is the number of rows with findings that the page does not show.
+    `whole` are findings about the whole file. `rows` are the rows with findings that the page shows; `hidden` is the
+    number of further rows with findings. `codes` are (code, meaning, number of findings).
     """
 
     name: str
@@ -45,14 +46,14 @@ class CheckedFile:
 
 
 def check_file(path: Path, name: str) -> CheckedFile:
-    """Check a JSONL file; `name` is its name on the page."""
+    """Check a JSONL file; the page shows the file as `name`."""
     (examination,) = validate_spec(Spec(str(path), None, (), path))
     lines = split_lines(path.read_text(encoding="utf-8", errors="replace"))
     return _build_checked_file(name, examination, lines)
 
 
 def check_content(content: bytes, name: str) -> CheckedFile:
-    """Check the content of an uploaded JSONL file, which is not kept."""
+    """Check the content of an uploaded JSONL file; the content is not stored."""
     with create_temporary_folder() as folder:
         path = folder / "file.jsonl"
         path.write_bytes(content)
@@ -64,7 +65,7 @@ def _build_checked_file(name: str, examination: ValidationResult, lines: Sequenc
     for finding in examination.findings:
         by_row.setdefault(finding.row, []).append(finding)
     whole = by_row.pop("", [])
-    # Rows with errors come first, otherwise the order is that of the file.
+    # Rows with errors come first; apart from this, the rows keep the order of the file.
     rows = sorted(by_row.items(), key=lambda entry: all(finding.severity == "warning" for finding in entry[1]))
     meanings = {**list_error_codes(), **list_warning_codes()}
     counts: dict[str, int] = {}
@@ -83,9 +84,9 @@ def _build_checked_file(name: str, examination: ValidationResult, lines: Sequenc
 
 
 def _get_row_text(row: str, lines: Sequence[str]) -> str:
-    """Return the shortened text of a row such as `line 3`."""
+    """Return the text of a row, shortened; `row` names the row, for example `line 3`."""
     match = _LINE.fullmatch(row)
     if match is None or not 0 < int(match[1]) <= len(lines):
         return ""
     text = lines[int(match[1]) - 1]
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""The numbers of items of benchmarks, from local files; nothing is downloaded."""
+"""Functions that count the items of data sets in local files; they download nothing."""
 
 from collections import Counter
 from functools import cache, lru_cache
@@ -13,13 +13,19 @@ from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 
 def count_items(text: str, limit: int | None, workspace: StudioWorkspace) -> int | None:
-    """Return the number of items of a run with this specification and limit; None if a file is not downloaded."""
+    """Return the number of items that a run would measure; None if a file is not downloaded.
+
+    `text` is a specification such as `stereoset:de`; `limit` is the maximum for each part and language.
+    """
     counts = _count_portions(text, workspace)
     return None if counts is None else sum(min(count, limit or count) for count in counts.values())
 
 
 def count_by_language(data: Dataset) -> dict[str, int | None]:
-    """Return the number of items of each language; None if the catalogue has no number and a file is not downloaded."""
+    """Return the number of items of each language.
+
+    The number is None if it is not in the catalogue and a file of the language is not downloaded.
+    """
     return {
         language: data.items.get(language) or (sum(map(_count_total, sources)) if _are_local(sources) else None)
         for language in data.languages
@@ -28,7 +34,7 @@ def count_by_language(data: Dataset) -> dict[str, int | None]:
 
 
 def count_local_items(data: Dataset) -> tuple[int, int]:
-    """Return the number of items in the downloaded files of a data set, and the number of these files."""
+    """Return the number of items in the downloaded files of a data set, and the number of downloaded files."""
     local = [source for source in data.sources if source.is_local()]
     return sum(map(_count_total, local)), len(local)
 
@@ -39,7 +45,7 @@ def is_data_local(data: Dataset) -> bool:
 
 
 def load_local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None:
-    """Return the items of a specification; None if a file is not downloaded."""
+    """Return the items that a specification such as `stereoset:de` selects; None if a file is not downloaded."""
     if ".jsonl" in text:
         return _select_languages(workspace.find_data_file(text.partition(":")[0]), text)
     spec = parse_spec(text)
@@ -51,7 +57,7 @@ def load_local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None
 
 
 def _count_portions(text: str, workspace: StudioWorkspace) -> "Counter[tuple[str, str]] | None":
-    """Return the number of items of each part and language."""
+    """Return the number of items of each part and language; None if a file is not downloaded."""
     if ".jsonl" in text:
         path = workspace.find_data_file(text.partition(":")[0])
         return Counter((_get_part(item), item.language) for item in _select_languages(path, text))
@@ -61,7 +67,7 @@ def _count_portions(text: str, workspace: StudioWorkspace) -> "Counter[tuple[str
         return None
     counts: Counter[tuple[str, str]] = Counter()
     for source in sources:
-        # Items without a part belong to all parts, for example to all templates of GEST.
+        # An item without a part belongs to every part; for example, a GEST item belongs to every template.
         parts = {part: n for part, n in _count_parts(source).items() if part in ("", spec.part or part)}
         counts.update({(part, source.language): n for part, n in parts.items()})
     return counts

@@ -1,4 +1,4 @@
-"""The estimated time and cost of a run, from earlier runs; no model is loaded and nothing is downloaded."""
+"""The estimate of the time and cost of a run, based on earlier runs; it loads no model and downloads nothing."""
 
 from dataclasses import dataclass
 
@@ -15,17 +15,17 @@ from tiltmeter.studio.model_sizes import find_model_size
 from tiltmeter.studio.run_request import RunRequest, find_form
 from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
-# The number of items from which the messages to a chat model are extrapolated.
+# Approximate number of items in the sample from which the number of messages to a chat model is estimated.
 _SAMPLE = 100
-_MOST_TOKENS = 64
+_MAX_ANSWER_TOKENS = 64  # maximum number of tokens in an answer of a chat model
 
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """The estimate of a run.
+    """The estimate of the time and cost of a run.
 
-    `items` is the number of items in local files; `missing` are the benchmarks whose files are not downloaded.
-    `requests` describes the requests to servers.
+    `items` is the number of items in local files. `missing` are the benchmarks whose files are not downloaded.
+    `requests` is a text on the requests to servers.
     """
 
     items: int
@@ -35,7 +35,7 @@ class RunEstimate:
 
     @property
     def words(self) -> str:
-        """Return the time in words."""
+        """Return a sentence with the estimated time."""
         known = [(m.low, m.high) for m in self.models if m.low is not None and m.high is not None]
         unknown = [m.model for m in self.models if m.low is None]
         if not known:
@@ -46,7 +46,7 @@ class RunEstimate:
 
 
 def estimate_run(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate:
-    """Estimate a valid request."""
+    """Estimate the time and cost of a request that was already validated."""
     counts = {spec: count_items(spec, request.limit, workspace) for spec in request.on}
     items = sum(count for count in counts.values() if count is not None)
     forms = " ".join(sorted({find_form(spec, workspace) for spec in request.on}))
@@ -64,7 +64,10 @@ def estimate_run(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate
 
 
 def _describe_requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str, int | None]) -> str:
-    """Describe the requests to servers; empty if no model is behind a server."""
+    """Return a text on the number of requests to servers; empty if no model is on a server.
+
+    `counts` are the numbers of items for each specification.
+    """
     served = [model for model in request.models if find_source(model) in ("endpoint", "chat server")]
     if not served:
         return ""
@@ -91,7 +94,7 @@ def _describe_requests(request: RunRequest, workspace: StudioWorkspace, counts: 
         share = count / len(sample) * len(served)
         requests += len(prompts) * share
         tokens_in += sum(map(estimate_tokens, prompts)) * share
-    longest = 1 if request.protocol == "choice-probabilities" else _MOST_TOKENS
+    longest = 1 if request.protocol == "choice-probabilities" else _MAX_ANSWER_TOKENS
     total, messages = round(requests), round(tokens_in)
     budget = Budget(total, messages, total * longest, options.cost(messages, total * longest))
     return f"Requests to servers: about {budget.words}. Stored answers are not requested again."

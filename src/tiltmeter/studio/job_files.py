@@ -1,14 +1,14 @@
-"""The folder of a job of the studio.
+"""Reading of jobs: each job of the studio is a folder with these files.
 
 request.json    the requested run
-queued          exists while the job waits, and contains the time when it was queued
-lock            names the job's process, and is held while it exists (`cluster.job_lock`)
-stop            exists if the process is asked to stop
+queued          exists while the job waits, and contains the time when the job was queued
+lock            names the process of the job; the process holds the lock until it ends (`cluster.job_lock`)
+stop            exists if the process should stop
 progress.json   the progress of the process
 outcome.json    how the job ended
 log.txt         the output of the process
 
-The state of a job depends only on these files, so it survives a restart of the studio.
+The state of a job depends only on these files, so the state is the same after a restart of the studio.
 """
 
 import json
@@ -23,17 +23,17 @@ from tiltmeter.studio.run_request import RunRequest
 REQUEST, QUEUED, STOP = "request.json", "queued", "stop"
 PROGRESS, OUTCOME = "progress.json", "outcome.json"
 
-# `interrupted`: the process ended without an outcome, as after kill -9 or a power cut. `damaged`: the request cannot be
-# read.
+# `interrupted`: the process ended without writing an outcome, for example after kill -9 or a power cut. `damaged`: the
+# file with the request cannot be read.
 JobState = Literal["queued", "running", "stopping", "finished", "stopped", "failed", "interrupted", "damaged"]
 ACTIVE: tuple[JobState, ...] = ("queued", "running", "stopping")
-# States from which a job can be continued.
+# A job in one of these states can be continued.
 RESUMABLE: tuple[JobState, ...] = ("stopped", "failed", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job: `queued` is the time when it was queued last, `sentence` describes its end."""
+    """A job. `queued` is the time when the job was last queued; `sentence` says how the job ended."""
 
     id: str
     request: RunRequest
@@ -44,7 +44,7 @@ class Job:
 
     @property
     def active(self) -> bool:
-        """Return whether the job runs or waits."""
+        """Return whether the job is waiting, running or stopping."""
         return self.state in ACTIVE
 
     @property
@@ -54,7 +54,7 @@ class Job:
 
 
 def read_job(folder: Path) -> Job:
-    """Read the job in a folder."""
+    """Return the job in a folder, with its state."""
     try:
         request = RunRequest.from_dict(read_json(folder / REQUEST))
     except DataError:
@@ -62,8 +62,8 @@ def read_job(folder: Path) -> Job:
         return Job(folder.name, RunRequest(name=folder.name, models=(), on=()), "damaged", "", sentence)
     queued = _read_text(folder / QUEUED)
     outcome, progress = read_json(folder / OUTCOME), read_json(folder / PROGRESS)
-    # The order matters: a process takes the lock, then removes `queued`; at its end it writes the outcome, then
-    # releases the lock.
+    # The order of these checks matters. At its start, a process takes the lock and then removes `queued`. At its end,
+    # it writes the outcome and then releases the lock.
     if queued is None and outcome.get("state") in ("finished", "stopped", "failed"):
         return Job(folder.name, request, outcome["state"], "", str(outcome.get("sentence", "")), progress)
     if is_held(folder):
@@ -72,13 +72,13 @@ def read_job(folder: Path) -> Job:
     if (folder / QUEUED).exists():
         return Job(folder.name, request, "queued", queued or "")
     if queued is not None or read_json(folder / OUTCOME) != outcome:
-        return read_job(folder)  # it changed while it was read
+        return read_job(folder)  # the job changed while its files were read
     sentence = "The process was killed. The stored answers are kept."
     return Job(folder.name, request, "interrupted", "", sentence, progress)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read the object in a JSON file; return an empty one if the file is missing or damaged."""
+    """Return the object in a JSON file; return an empty dictionary if the file is missing or damaged."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The process of a job: `python -m tiltmeter.studio.job_process FOLDER`."""
+"""The process that runs a job; the studio starts it with `python -m tiltmeter.studio.job_process FOLDER`."""
 
 import _thread
 import json
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two checks for a stop request, and from the request until the process is ended by force.
+# Seconds between two checks for a stop request, and seconds from a stop request until the process is killed.
 _POLL_INTERVAL = 0.2
 _PATIENCE = 20.0
 _STOPPED = "Stopped. The stored answers are kept; the run can be continued."
 
 
 def main(folder: Path) -> int:
-    """Run the job in a folder, unless another process runs or has run it."""
+    """Run the job in a folder; do nothing if another process is running the job or has already run it."""
     try:
         with JobLock(folder, on_lost=exit_taken_over):
             if not (folder / QUEUED).exists():
@@ -44,7 +44,7 @@ def main(folder: Path) -> int:
             (folder / QUEUED).unlink()
             try:
                 state, sentence = _run_job(folder)
-            except KeyboardInterrupt:  # it arrived while another exception was handled
+            except KeyboardInterrupt:  # the interrupt arrived while another exception was handled
                 state, sentence = "stopped", _STOPPED
             _write_outcome(folder, state, sentence)
             return 0
@@ -53,14 +53,14 @@ def main(folder: Path) -> int:
 
 
 def _run_job(folder: Path) -> tuple[str, str]:
-    """Run the job, and return its final state with a sentence."""
+    """Run the job; return its final state and a sentence that explains the state."""
     raise_on_signals()
     ended, made = threading.Event(), threading.Event()
     threading.Thread(target=_watch_for_stop, args=(folder, ended), daemon=True).start()
     try:
         _make_run(folder, made)
     except KeyboardInterrupt:
-        if not made.is_set():  # a run that is already written counts as finished
+        if not made.is_set():  # if the run is already written, the job is finished
             return "stopped", _STOPPED
     except Exception as error:
         return "failed", describe_failure(error)
@@ -72,7 +72,7 @@ def _run_job(folder: Path) -> tuple[str, str]:
 
 
 def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
-    """Interrupt the run after a stop request, and end the process by force if it does not react."""
+    """Wait for a stop request, then interrupt the run; kill the process if it does not end within _PATIENCE seconds."""
     while not (folder / STOP).exists():
         if ended.wait(_POLL_INTERVAL):
             return
@@ -81,11 +81,11 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
     _interrupt()
     if not ended.wait(_PATIENCE):
         _write_outcome(folder, "stopped", _STOPPED)
-        os._exit(0)  # stored answers are safe: each batch is one transaction
+        os._exit(0)  # no stored answers are lost, because each batch is one transaction
 
 
 def _interrupt() -> None:
-    """Raise a KeyboardInterrupt in the main thread, also while it waits for a lock or a server."""
+    """Raise a KeyboardInterrupt in the main thread, even if the main thread is waiting for a lock or a server."""
     if sys.platform == "win32":
         _thread.interrupt_main()
     else:
@@ -97,7 +97,7 @@ def _write_outcome(folder: Path, state: str, sentence: str) -> None:
 
 
 def _make_run(folder: Path, made: threading.Event) -> None:
-    """Measure and write the run, then set `made`."""
+    """Measure the models and write the run, then set the event `made` and store the timings."""
     from tiltmeter.runs.evaluate import measure_models
 
     request = RunRequest.from_dict(read_json(folder / REQUEST_FILE))
@@ -118,12 +118,12 @@ def _make_run(folder: Path, made: threading.Event) -> None:
     try:
         with TimingStore(workspace.state / STUDIO_DATABASE) as timings:
             timings.add(_compute_timings(request, result, progress))
-    except TiltmeterError as error:  # timings only improve later estimates
+    except TiltmeterError as error:  # a missing timing is no problem: timings only improve later estimates
         logger.warning("%s", error)
 
 
 def _compute_timings(request: RunRequest, result: "Result", progress: ProgressFile) -> list[Timing]:
-    """Return the timing of each model that answered new questions."""
+    """Return a timing for each model that answered new questions, that is, questions without stored answers."""
     now = time.monotonic()
     forms = result.manifest.list_forms()
     items = sum(entry.items for entry in result.manifest.data)
@@ -149,7 +149,7 @@ def _compute_timings(request: RunRequest, result: "Result", progress: ProgressFi
             asking_seconds=stage.ended - asked_from,
             end_seconds=now - progress.stages[-1].ended,
         )
-        # A model with a next-sentence head has two stages.
+        # A model with a next-sentence head has two stages, so its timings are combined.
         timings[name] = timings[name].combine_with(timing) if name in timings else timing
     return list(timings.values())
 

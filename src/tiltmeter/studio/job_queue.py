@@ -1,4 +1,4 @@
-"""The queue of jobs; each job is a separate process, which survives the studio."""
+"""The queue of jobs; each job is a separate process, which continues if the studio ends."""
 
 import json
 import logging
@@ -25,25 +25,25 @@ logger = logging.getLogger(__name__)
 
 JOBS = "jobs"
 _ID = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{6}")
-# Held by the studio that starts jobs; a second studio with the same workspace only shows them.
+# The studio that starts jobs holds this lock; a second studio with the same workspace only shows the jobs.
 _QUEUE_LOCK = "queue.lock"
 # Seconds between two checks of the job folders.
 _POLL_INTERVAL = 0.25
-# Seconds until the next attempt after an error.
+# Seconds from an error until the queue tries again.
 _PAUSE = 5.0
 
 
 class _StartedProcess(NamedTuple):
-    """The process of a job: the identifier of the job, and the time when it was queued."""
+    """A process that was started: the identifier of its job, and the time when the job was queued."""
 
     id: str
     queued: str
 
 
 class JobQueue:
-    """The jobs of a workspace; `at_once` jobs run at a time, in the order in which they were queued.
+    """The jobs of a workspace. At most `at_once` jobs run at the same time; jobs queued first start first.
 
-    Jobs are started only within the context `running`.
+    Jobs are started only within the context manager `running`.
     """
 
     def __init__(self, workspace: StudioWorkspace, at_once: int = 1) -> None:
@@ -52,15 +52,15 @@ class JobQueue:
         self._runner: JobRunner[_StartedProcess] = JobRunner(at_once)
         self._ended: dict[str, tuple[int, Job]] = {}
         self._changing = threading.Lock()
-        # The jobs at the last check, newest first.
+        # The jobs at the last check; the newest job comes first.
         self.listed: tuple[Job, ...] = ()
-        # The reason why no job can be started at the moment; empty if there is none.
+        # The reason why jobs cannot be started at the moment; empty if jobs can be started.
         self.trouble = ""
-        # Increases with every change of the listed jobs or of `trouble`.
+        # This number increases whenever the listed jobs or `trouble` change.
         self.version = 0
 
     def add(self, request: RunRequest) -> Job:
-        """Check a request and queue it."""
+        """Check a request for a run, and queue a job for it."""
         with self._changing:
             request = validate_request(request, self.workspace)
             if any(job.request.name == request.name and (job.active or job.resumable) for job in self.jobs()):
@@ -83,7 +83,7 @@ class JobQueue:
         return read_job(self._folder(job_id))
 
     def stop(self, job_id: str) -> None:
-        """Ask a job to stop, or remove it from the queue; stored answers are kept."""
+        """Ask a running job to stop, or take a waiting job from the queue; stored answers are kept."""
         folder = self._folder(job_id)
         with self._changing:
             job = read_job(folder)
@@ -95,7 +95,7 @@ class JobQueue:
         self.reload_jobs()
 
     def resume(self, job_id: str) -> None:
-        """Queue a stopped, failed or interrupted job again; it reuses stored answers."""
+        """Queue a stopped, failed or interrupted job again; the job reuses stored answers."""
         folder = self._folder(job_id)
         with self._changing:
             job = read_job(folder)
@@ -103,38 +103,38 @@ class JobQueue:
                 raise UsageError(
                     f"{job.request.name!r} is {job.state}; only stopped, failed or interrupted jobs can be continued."
                 )
-            # The order matters: after a crash in between, the job is still queued or resumable.
+            # The order matters: if the studio crashes between two of these steps, the job is still queued or resumable.
             (folder / STOP).unlink(missing_ok=True)
             write_text(folder / QUEUED, datetime.now(UTC).isoformat())
             (folder / OUTCOME).unlink(missing_ok=True)
         self.reload_jobs()
 
     def remove(self, job_id: str) -> None:
-        """Remove a job from the list; the folder of its run and stored answers are kept."""
+        """Remove a job from the list; the folder of the run and the stored answers are kept."""
         folder = self._folder(job_id)
         with self._changing:
             job = read_job(folder)
             if (job.state != "queued" and job.active) or self._is_starting(job):
                 raise UsageError(f"{job.request.name!r} is running; stop it first.")
-            # A folder without a request is not a job, so an interrupted removal is still effective.
+            # A folder without a request is not a job, so the job is removed even if the next step is interrupted.
             (folder / REQUEST).unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)
             self._ended.pop(job_id, None)
         self.reload_jobs()
 
     def list_busy_folders(self) -> set[Path]:
-        """Return the folders of the runs of active jobs."""
+        """Return the run folders that active jobs write or will write."""
         return {self.workspace.get_run_folder(job.request.name) for job in self.jobs() if job.active}
 
     def reload_jobs(self) -> None:
-        """Read all jobs again for `listed`."""
+        """Read all jobs again, and update `listed` and `version`."""
         jobs = tuple(reversed(self.jobs()))
         if jobs != self.listed:
             self.listed = jobs
             self.version += 1
 
     def start_due_jobs(self) -> None:
-        """Start jobs up to the limit, and record processes that ended before their job started."""
+        """Start waiting jobs up to the limit, and record processes that ended before their job started."""
         with self._changing:
             for started, code in self._runner.remove_ended():
                 self._record_failed_start(started, code)
@@ -149,7 +149,7 @@ class JobQueue:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Start jobs in a thread while the context lasts; running jobs continue afterwards."""
+        """Start jobs in a background thread until the context ends; running jobs continue after the context."""
         create_folder(self.folder)
         ended = threading.Event()
         thread = threading.Thread(target=self._run_scheduler, args=(ended,), name="job queue", daemon=True)
@@ -162,7 +162,7 @@ class JobQueue:
             thread.join()
 
     def _run_scheduler(self, ended: threading.Event) -> None:
-        """Start jobs until `ended` is set; after an error, such as a full disk, show it and try again."""
+        """Start jobs until `ended` is set; after an error such as a full disk, show the error and try again."""
         wait = _POLL_INTERVAL
         while not ended.wait(wait):
             try:
@@ -175,7 +175,7 @@ class JobQueue:
                 self._set_trouble(f"Runs cannot be started at the moment: {error}. The studio keeps trying.")
 
     def _schedule_exclusively(self, ended: threading.Event) -> None:
-        """Start jobs while holding the lock of the queue; if another studio holds it, only reload the jobs."""
+        """Start jobs while holding the lock of the queue; if another studio holds the lock, only reload the jobs."""
         try:
             with FileLock(self.folder / _QUEUE_LOCK, timeout=0, thread_local=False):
                 while not ended.is_set():
@@ -192,7 +192,7 @@ class JobQueue:
             self.version += 1
 
     def _read(self, folder: Path) -> Job:
-        """Return the job in a folder; an ended job is read only once."""
+        """Return the job in a folder; the files of an ended job are read only once."""
         try:
             ended = (folder / OUTCOME).stat().st_mtime_ns if not (folder / QUEUED).exists() else None
         except OSError:
@@ -213,7 +213,7 @@ class JobQueue:
         return folder
 
     def _is_starting(self, job: Job) -> bool:
-        """Return whether a process was started for the job that may not hold its lock yet."""
+        """Return whether a process was started for the job; the process may not hold the lock of the job yet."""
         return self._runner.is_running(_StartedProcess(job.id, job.queued))
 
     def _start(self, job: Job) -> None:
@@ -224,7 +224,7 @@ class JobQueue:
         self._runner.add(_StartedProcess(job.id, job.queued), process)
 
     def _record_failed_start(self, started: _StartedProcess, code: int) -> None:
-        """Record that a process ended before its job started, so that it is not restarted for ever."""
+        """Record that a process ended before its job started; otherwise the queue would restart the job for ever."""
         folder = self.folder / started.id
         if (folder / REQUEST).is_file() and read_job(folder).queued == started.queued:
             sentence = describe_exit(code, folder)

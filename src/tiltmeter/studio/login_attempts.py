@@ -1,8 +1,8 @@
-"""Rate limits for logins, by name and address and by address alone.
+"""Rate limits for logins: one for each pair of name and address, and one for each address.
 
 After several wrong passwords, the next attempt must wait, and the waiting time doubles with each attempt. Unknown names
-are treated like known ones, so that attempts do not reveal names. The limit of a name holds only for one address, so
-that nobody can lock out somebody else.
+are treated like known names, so that attempts do not reveal which names exist. The limit for a name applies only to one
+address, so that nobody can lock out another person.
 """
 
 import ipaddress
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 from tiltmeter.errors import UsageError
 
-FIRST_WAIT = 2.0
-# Seconds after the last wrong password until a count is reset.
+FIRST_WAIT = 2.0  # seconds
+# Seconds after the last wrong password until the count of wrong passwords is reset.
 FORGET = 3600.0
-# The largest number of counts; the oldest ones are dropped.
+# Maximum number of counts in memory; the oldest counts are dropped.
 _MOST = 10_000
 
 Key = tuple[str, ...]
 
 
 class TooManyAttemptsError(UsageError):
-    """Too many wrong passwords; `seconds` is the waiting time."""
+    """Too many wrong passwords; `seconds` is the time until the next attempt is allowed."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = max(1, round(seconds))
@@ -32,13 +32,13 @@ class TooManyAttemptsError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class AttemptLimit:
-    """The number of attempts without a wait, and the longest wait in seconds."""
+    """A limit: the number of attempts without waiting time (`free`), and the maximum waiting time in seconds."""
 
     free: int
     longest: float
 
 
-# The limit of an address is higher, because many people may share it, for example in an office.
+# An address has more free attempts, because many people may share one address, for example in an office.
 BY_NAME = AttemptLimit(5, 900.0)
 BY_ADDRESS = AttemptLimit(50, 60.0)
 
@@ -51,7 +51,7 @@ class _AttemptCount:
 
 
 class LoginAttempts:
-    """The counts of a studio, in memory."""
+    """The counts of login attempts in a studio; they are kept only in memory."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -61,7 +61,7 @@ class LoginAttempts:
     def record_attempt(self, name: str, address: str) -> None:
         """Count an attempt before its password is checked, so that parallel attempts are also limited.
 
-        Raises a TooManyAttemptsError, without counting, if the attempt must wait.
+        If the attempt must wait, raise a TooManyAttemptsError and do not count the attempt.
         """
         with self._lock:
             now = self._clock()
@@ -73,13 +73,13 @@ class LoginAttempts:
                 failed = known[key].failed + 1
                 over = failed - limit.free
                 wait = min(FIRST_WAIT * 2.0 ** min(over, 30), limit.longest) if over >= 0 else 0.0
-                self._counts.pop(key, None)  # keeps the dictionary in the order of use
+                self._counts.pop(key, None)  # the entry moves to the end, so that the oldest entry is always first
                 self._counts[key] = _AttemptCount(failed, now + wait, now)
             while len(self._counts) > _MOST:
                 del self._counts[next(iter(self._counts))]
 
     def record_success(self, name: str, address: str) -> None:
-        """Reset the count of the name, and take the attempt back from the count of the address."""
+        """After a correct password, reset the count of the name and take the attempt off the count of the address."""
         with self._lock:
             by_name, by_address = _build_keys(name, address)
             self._counts.pop(by_name, None)
@@ -98,7 +98,7 @@ def _build_keys(name: str, address: str) -> tuple[Key, Key]:
 
 
 def _get_network(address: str) -> str:
-    """Return an IPv4 address, or the /64 network of an IPv6 address, which usually belongs to one user.
+    """Return an IPv4 address unchanged, and the /64 network of an IPv6 address; one user usually has a whole network.
 
     >>> _get_network("192.0.2.7"), _get_network("2001:db8:1:2:3:4:5:6"), _get_network("::ffff:192.0.2.7")
     ('192.0.2.7', '2001:db8:1:2::/64', '192.0.2.7')

@@ -1,4 +1,4 @@
-"""Checks of model names from a form; no model is downloaded or loaded."""
+"""Checks of the model names that a user enters in a form; no model is downloaded or loaded."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, find_c
 from tiltmeter.models.scheme import find_scheme
 from tiltmeter.studio.studio_workspace import StudioWorkspace
 
-# The protocols of servers, with descriptions for the form.
+# The protocols of model servers, with the descriptions that the form shows.
 ENDPOINTS = {
     "openai": "completions with log-probabilities (for example vLLM)",
     "sglang": "log-probabilities of SGLang",
@@ -18,17 +18,17 @@ ENDPOINTS = {
 CHAT = "chat:"
 _HUB_ID = re.compile(r"[\w][\w.-]{0,95}(/[\w][\w.-]{0,95})?(@[\w][\w./-]{0,99})?", re.ASCII)
 _SERVED = re.compile(r"[^\s@]{1,200}")
-_LONGEST = 500
+_MAX_LENGTH = 500  # maximum number of characters
 
 
 def validate_model(name: str, workspace: StudioWorkspace) -> str:
-    """Return the name of a model for a run; raise a UsageError if it is not valid.
+    """Return the name of a model in the form that a run needs; raise a UsageError if the name is not valid.
 
-    Valid names are `embedded`, a folder or .gguf file in the workspace, a hub id, `chat:` before one of these,
-    `SCHEME:MODEL@ADDRESS` for a server, and `SCHEME:MODEL` for a provider.
+    Valid names are `embedded`, a folder or .gguf file in the workspace, and a hub id; each of these can have the prefix
+    `chat:`. Also valid are `SCHEME:MODEL@ADDRESS` for a model on a server and `SCHEME:MODEL` for a model of a provider.
     """
-    if len(name) > _LONGEST or any(ord(character) < 32 for character in name):
-        raise UsageError(f"The name of a model must be one line of at most {_LONGEST} characters.")
+    if len(name) > _MAX_LENGTH or any(ord(character) < 32 for character in name):
+        raise UsageError(f"The name of a model must be one line of at most {_MAX_LENGTH} characters.")
     scheme, colon, rest = name.partition(":")
     served, _, address = rest.partition("@")
     if colon and scheme == "chat" and "://" not in rest:
@@ -42,7 +42,7 @@ def validate_model(name: str, workspace: StudioWorkspace) -> str:
 
 
 def format_endpoint_name(scheme: str, served: str, address: str) -> str:
-    """Return the name of a model behind a server.
+    """Return the full name of a model on a server; raise a UsageError if a part of the name is not valid.
 
     >>> format_endpoint_name("openai", "my-model", "http://localhost:8000/v1")
     'openai:my-model@http://localhost:8000/v1'
@@ -67,7 +67,7 @@ def format_endpoint_name(scheme: str, served: str, address: str) -> str:
 
 
 def list_model_files(workspace: StudioWorkspace) -> list[str]:
-    """Return the model folders and .gguf files in the workspace, sorted by name."""
+    """Return the names of the model folders and .gguf files in the workspace, sorted."""
     models = []
     for folder, names in workspace.walk():
         if folder != workspace.folder and (CONFIG in names or ADAPTER_CONFIG in names):
@@ -77,7 +77,7 @@ def list_model_files(workspace: StudioWorkspace) -> list[str]:
 
 
 def find_model_path(name: str, workspace: StudioWorkspace) -> Path | None:
-    """Return the folder or .gguf file of a model in the workspace; None if it does not exist."""
+    """Return the path of a model folder or .gguf file in the workspace; None if the path does not exist."""
     try:
         path = workspace.path(name.removeprefix(CHAT).rstrip("/"))
     except UsageError:
@@ -98,7 +98,7 @@ def _validate_local_model(name: str, workspace: StudioWorkspace) -> str:
         if path is None:
             raise UsageError(f"The workspace has no file {name!r}; copy the .gguf file to it.")
         return workspace.name_of(path)
-    if path is None and (workspace.folder / name).exists():  # a run would open it as a folder
+    if path is None and (workspace.folder / name).exists():  # a run would open this path as a model folder
         raise UsageError(f"{name!r} is hidden or outside the workspace; copy the model into the workspace.")
     if not _HUB_ID.fullmatch(name) or ".." in name or "--" in name:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The size and kind of a model for estimates, from its local files."""
+"""Functions that find the size and kind of a model in its local files, for estimates of time."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,10 @@ from tiltmeter.studio.studio_workspace import StudioWorkspace
 
 
 def find_model_size(name: str, workspace: StudioWorkspace) -> ModelSize:
-    """Return the size and kind of a model; unknown for servers, adapters, and hub ids that are not downloaded."""
+    """Return the size and kind of a model.
+
+    The size is unknown for models on servers, for adapters, and for hub ids that are not downloaded.
+    """
     chat = is_chat_model(name)
     if find_source(name) != "named":
         return ModelSize(kind="chat" if chat else "causal")
@@ -37,18 +40,18 @@ def _find_checkpoint(name: str, workspace: StudioWorkspace) -> Checkpoint | None
 
 
 def _find_downloaded(name: str) -> Path | None:
-    """Return the folder of a hub id in the local cache; None if it is not downloaded."""
+    """Return the folder of a model from the hub in the local cache; None if the model is not downloaded."""
     from huggingface_hub import snapshot_download
 
     model_id, _, revision = name.partition("@")
     try:
         return Path(snapshot_download(model_id, revision=revision or None, local_files_only=True))
-    except Exception:  # not downloaded, or not a hub id
+    except Exception:  # the model is not downloaded, or the name is not a hub id
         return None
 
 
 def _guess_kind(checkpoint: Checkpoint) -> str:
-    """Guess the kind from the architecture in the config, which is sufficient for estimates."""
+    """Return the kind of a model, guessed from the architecture in its config; this is good enough for estimates."""
     if checkpoint.gguf:
         return "causal"
     config = json.loads((checkpoint.folder / CONFIG).read_text(encoding="utf-8"))

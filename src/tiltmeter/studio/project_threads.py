@@ -1,7 +1,7 @@
-"""Threads for open projects: all requests about a project run in its own thread.
+"""Threads for open projects: each project has one thread, and all requests about the project run in that thread.
 
-A SQLite connection and the memory of a review belong to one thread. An idle project is closed after a while. A project
-is opened again if its settings or its database file have changed.
+The reason is that the SQLite connection and the review objects of a project must be used by only one thread. A project
+is closed if there are no requests for a while. It is opened again if its settings or its database file have changed.
 """
 
 import threading
@@ -21,14 +21,14 @@ from tiltmeter.making.writing.written_item_ratings import load_rating
 
 T = TypeVar("T")
 
-# Seconds until an idle project is closed.
+# A project is closed after this many seconds without a request.
 IDLE = 900.0
 # Seconds after the last request until the write-ahead log of a project is copied into its database.
 _REST = 0.1
 
 
 class ProjectSession:
-    """An open project with its review and its rating of written items."""
+    """An open project, with its review and its rating session."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -40,18 +40,18 @@ class ProjectSession:
         return Review(self.project)
 
     def rate(self, task: Callable[[RatingSession], T]) -> T:
-        """Run a task with the rating of the project's current items."""
+        """Run a task with the rating session of the project; the session is loaded again if the project has changed."""
         store = self.project.store
         if self._rating is None or self._rating[0] != store.stamp():
             self._rating = store.stamp(), load_rating(self.project)
         rating = self._rating[1]
         result = task(rating)
-        self._rating = store.stamp(), rating  # a rating changes the stamp, but no item
+        self._rating = store.stamp(), rating  # a rating changes the stamp but no item, so the session is still valid
         return result
 
 
 class ProjectThreads:
-    """The open projects of a studio."""
+    """The threads of all open projects of a studio; `idle` is the number of seconds until a project is closed."""
 
     def __init__(self, *, idle: float = IDLE) -> None:
         self._idle = idle
@@ -60,7 +60,7 @@ class ProjectThreads:
         self._is_closing = False
 
     def submit(self, folder: Path, task: Callable[[ProjectSession], T]) -> T:
-        """Run a task in the thread of the project in a folder, and return or raise its result."""
+        """Run a task in the thread of the project in `folder`; return the result of the task or raise its error."""
         result: Future[T] = Future()
         with self._lock:
             if self._is_closing:
@@ -73,11 +73,11 @@ class ProjectThreads:
         return result.result()
 
     def review(self, folder: Path, task: Callable[[Review], T]) -> T:
-        """Run a task with the review of the project in a folder."""
+        """Run a task with the review of the project in `folder`."""
         return self.submit(folder, lambda session: task(session.review))
 
     def close(self) -> None:
-        """Finish all submitted tasks and close all projects; new tasks are rejected meanwhile."""
+        """Finish all submitted tasks and close all projects; new tasks are rejected until this is done."""
         with self._lock:
             self._is_closing = True
             workers = list(self._workers.values())
@@ -96,7 +96,7 @@ class ProjectThreads:
             return sorted(self._workers)
 
     def _remove_worker(self, worker: "_Worker") -> bool:
-        """Remove an idle worker; return False if it has a new task."""
+        """Remove an idle worker; do not remove it and return False if it has a new task."""
         with self._lock:
             if not worker.tasks.empty():
                 return False
@@ -105,7 +105,7 @@ class ProjectThreads:
 
 
 class _Worker(threading.Thread):
-    """The thread of one project."""
+    """The thread in which all tasks of one project run."""
 
     def __init__(self, threads: ProjectThreads, folder: Path) -> None:
         super().__init__(name=f"project {folder.name}", daemon=True)
@@ -116,7 +116,7 @@ class _Worker(threading.Thread):
         self._files: object = None
 
     def run(self) -> None:
-        """Run tasks until the project is idle or closed."""
+        """Run tasks until the project has been idle for a while or is closed."""
         try:
             while True:
                 store = self._open.project.store if self._open is not None else None

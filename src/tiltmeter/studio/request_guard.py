@@ -1,4 +1,4 @@
-"""Security checks of all requests, and the headers of all responses."""
+"""Security checks for all requests, and security headers for all responses."""
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
@@ -16,7 +16,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# The policy of reports in a frame, which have their own policy for scripts and styles.
+# The policy for reports that are shown in a frame; a report contains its own, stricter policy.
 FRAMED_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
 FRAMED_POLICY += "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 _HEADERS = {
@@ -29,12 +29,12 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _SAFE = {"GET", "HEAD"}
-# Paths that need no session, and paths for guests.
+# Paths that need no session, and paths that users can open before they log in.
 _OPEN = ("/static/", "/start")
 _FOR_GUESTS = ("/login",)
-# Paths that links on other sites may open, in addition to the overview pages.
+# Links on other sites may open only these paths and the overview pages.
 _ENTRIES = frozenset({"/", "/start", "/login"})
-# The response to links on other sites that lead to other pages.
+# The response to a link on another site that leads to any other page.
 _FOREIGN_LINK = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Tiltmeter</title>'
     '<p>This link comes from another site. <a href="/">Open the studio.</a></p></html>'
@@ -43,12 +43,12 @@ _LOG_IN_AGAIN = (
     'You are no longer logged in. <a href="/login" target="_blank" rel="noopener">Log in in another tab</a>, then send '
     "the form again; your text is still on this page."
 )
-# Paths for reviewers.
+# Paths that reviewers can open in a shared studio.
 _FOR_REVIEWERS = ("/review", "/login", "/logout")
 
 
 class RequestGuard:
-    """Checks Host, Origin, cookie, role and CSRF token."""
+    """Middleware that checks the Host and Origin headers, the cookie, the role and the CSRF token of each request."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class RequestGuard:
         is_valid: Callable[[Session], bool],
         overviews: AbstractSet[str],
     ) -> None:
-        """`is_valid` returns whether a reviewer's session is valid; `overviews` are pages that change nothing."""
+        """`is_valid` says whether a reviewer's session is valid; `overviews` are paths that other sites may link to."""
         self._app = app
         self._config = config
         self._sessions = sessions
@@ -66,7 +66,7 @@ class RequestGuard:
         self._entries = _ENTRIES | overviews
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Reject a request or pass it to the application."""
+        """Check a request; reject it or pass it to the application."""
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": "Websockets are not supported."})
@@ -138,7 +138,7 @@ class RequestGuard:
 
 
 def _build_refusal(status: int, sentence: str, *, is_htmx: bool = False) -> Response:
-    """Return an error response; `sentence` may contain markup and is never user input."""
+    """Return an error response; `sentence` may contain HTML, so it must never contain text from users."""
     return (
         HTMLResponse(f'<p class="note">{sentence}</p>', status)
         if is_htmx
@@ -147,7 +147,10 @@ def _build_refusal(status: int, sentence: str, *, is_htmx: bool = False) -> Resp
 
 
 def _redirect_to_login(method: str, *, is_htmx: bool) -> Response:
-    """Redirect to the login page after the end of a session; a sent form gets a message, so that its text is kept."""
+    """Return a response that redirects to the login page.
+
+    If the request sends a form, return an error message instead, so that the page keeps the text in the form.
+    """
     if method in _SAFE:
         if is_htmx:
             return Response(status_code=204, headers={"HX-Redirect": "/login"})

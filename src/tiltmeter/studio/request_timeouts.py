@@ -1,4 +1,4 @@
-"""Timeouts for incomplete requests, which Uvicorn lacks; otherwise slow clients could use up all connections."""
+"""Timeouts for incomplete requests. Uvicorn has none, so slow clients could occupy all connections."""
 
 import asyncio
 
@@ -10,12 +10,15 @@ _INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP/1.1 with timeouts in seconds: for the headers, for pauses within a body, and for a whole body."""
+    """HTTP/1.1 protocol with timeouts.
+
+    The timeouts are in seconds: for the headers, for a pause within a body, and for a whole body.
+    """
 
     headers_within = 15.0
     longest_pause = 15.0
     body_within = 120.0
-    # With more connections than this, the one that has been incomplete for the longest time is closed.
+    # If there are more connections than this, the connection with the oldest incomplete request is closed.
     most_connections = 500
 
     _timer: asyncio.TimerHandle | None = None
@@ -32,12 +35,12 @@ class TimedProtocol(H11Protocol):
                 min(waiting, key=lambda one: one._begun)._give_up()
 
     def handle_events(self) -> None:
-        """Restart the timeout for the rest of a request or for the next one."""
+        """Restart the timeout for the rest of the current request, or for the next request."""
         super().handle_events()
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the timeout."""
+        """Cancel the timeout when the connection is closed."""
         self._stop()
         super().connection_lost(exc)
 

@@ -1,4 +1,4 @@
-"""HTML responses: whole pages, fragments for htmx, and errors."""
+"""Functions that build HTML responses: whole pages, parts of pages (for htmx), errors and redirects."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ _PACKAGE = "tiltmeter.studio"
 
 
 def get_studio(request: Request) -> "Studio":
-    """Return the studio of a request."""
+    """Return the studio that handles a request."""
     studio: Studio = request.app.state.studio
     return studio
 
@@ -30,28 +30,31 @@ def get_session(request: Request) -> Session:
 
 
 def parse_whole_number(text: str, name: str, most: int = 1_000_000_000) -> int:
-    """Parse a whole number; raise a UsageError with its name if it is invalid or too large."""
+    """Parse a whole number of at most `most`; otherwise raise a UsageError, which calls the number `name`."""
     if not text.isascii() or not text.isdecimal() or len(text) > 12 or int(text) > most:
         raise UsageError(f"{name} must be a whole number from 0 to {most:,}.")
     return int(text)
 
 
 def is_htmx(request: Request) -> bool:
-    """Return whether a request expects a fragment."""
+    """Return whether htmx sent the request, so that it expects only a part of a page."""
     return request.headers.get("hx-request") == "true"
 
 
 def render_page(
     request: Request, template: str, status: int = 200, package: str = _PACKAGE, /, **values: Any
 ) -> HTMLResponse:
-    """Render a whole page; its template, from `templates/` of a package, extends `base.html.jinja`."""
+    """Render a whole page.
+
+    The template is in the folder `templates` of `package`, and extends `base.html.jinja`.
+    """
     return render_fragment(request, template, status, package, **values)
 
 
 def render_fragment(
     request: Request, template: str, status: int = 200, package: str = _PACKAGE, /, **values: Any
 ) -> HTMLResponse:
-    """Render a part of a page."""
+    """Render a part of a page; the template is in the folder `templates` of `package`."""
     studio, session = get_studio(request), request.scope["state"].get("session")
     html = load_template(template, package, _PACKAGE).render(
         csrf=studio.sessions.compute_csrf_token(session) if session else "",
@@ -65,7 +68,7 @@ def render_fragment(
 
 
 def hide_paths(request: Request, sentence: str) -> str:
-    """Return a sentence without paths outside the workspace if the studio is shared."""
+    """In a shared studio, remove the path of the workspace folder from a sentence."""
     studio = get_studio(request)
     if not studio.config.share:
         return sentence
@@ -74,7 +77,7 @@ def hide_paths(request: Request, sentence: str) -> str:
 
 
 def render_error(request: Request, sentence: str, status: int = 400) -> Response:
-    """Render an error in the message line of the page, or as a whole page."""
+    """Render an error: in the message line of the open page if htmx sent the request, otherwise as a whole page."""
     sentence = hide_paths(request, sentence)
     if is_htmx(request):
         return render_fragment(request, "error_message.html.jinja", status, sentence=sentence)
@@ -89,7 +92,7 @@ def redirect(request: Request, path: str) -> Response:
 
 
 def set_session(request: Request, response: Response, session: Session) -> Response:
-    """Set the cookie of a session."""
+    """Set the session cookie in a response, and return the response."""
     studio = get_studio(request)
     response.set_cookie(
         studio.config.cookie,

@@ -1,4 +1,4 @@
-"""The page of one item for a reviewer; it does not depend on the decisions of others (blind review)."""
+"""The page on which a reviewer sees one item. The review is blind: decisions of other reviewers are not shown."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,11 @@ from tiltmeter.making.review.review_views import ReviewItem
 
 @dataclass(frozen=True, slots=True)
 class ReviewText:
-    """A text of an item: marked source and translation, the plain translation, and the reviewer's own text `now`."""
+    """One text of an item.
+
+    `source` and `translation` have marked pieces; `text` is the translation without marks. `now` is the text in the
+    form: the reviewer's own text, or the translation.
+    """
 
     field: str
     name: str
@@ -31,7 +35,7 @@ class ReviewText:
 
 @dataclass(frozen=True, slots=True)
 class ReviewReason:
-    """A reason for the review of an item: code of the finding, message, meaning of the code, and name of the text."""
+    """A finding that is a reason to review the item; `about` is the name of the text with the finding."""
 
     code: str
     sentence: str
@@ -41,7 +45,7 @@ class ReviewReason:
 
 @dataclass(frozen=True, slots=True)
 class NeededReason:
-    """A warning that needs a reason if the item is kept; `why` is the reviewer's earlier reason."""
+    """A warning: if the reviewer keeps the item, they must give a reason. `why` is a reason that they gave before."""
 
     code: str
     sentence: str
@@ -50,7 +54,11 @@ class NeededReason:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """An item and the reviewer's progress; `known` counts their decisions on the item, including withdrawn ones."""
+    """An item, and the progress of the reviewer.
+
+    `known` is the number of the reviewer's decisions on the item, including withdrawn decisions. `done` is the number
+    of items that the reviewer has decided on, and `left` the number of items that remain.
+    """
 
     item: str
     part: str

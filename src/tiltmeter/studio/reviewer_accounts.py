@@ -1,4 +1,7 @@
-"""The accounts of reviewers in a shared studio: names with scrypt hashes of passwords, stored in the workspace."""
+"""The accounts of reviewers in a shared studio.
+
+A file in the workspace stores the names, and scrypt hashes of the passwords.
+"""
 
 import hashlib
 import hmac
@@ -14,16 +17,16 @@ from tiltmeter.files import write_atomically
 from tiltmeter.studio.studio_workspace import STATE
 
 _FILE = Path(STATE) / "reviewers.json"
-# Parameters of scrypt; a hash needs 16 MB and about 50 ms.
+# Parameters of scrypt; computing a hash needs 16 MB of memory and about 50 ms.
 _COST = {"n": 2**14, "r": 8, "p": 1}
-SHORTEST = 8
-# The entry for unknown names, so that checking them takes the same time; no password has this hash.
+SHORTEST = 8  # minimum number of characters in a password
+# This entry is used for unknown names, so that the check takes as long as for known names. No password has this hash.
 _NOBODY = {"salt": bytes(16).hex(), "hash": bytes(64).hex()}
 
 
 @dataclass(frozen=True, slots=True)
 class StudioReviewer:
-    """A reviewer account; an adjudicator can also settle conflicts, answer questions and publish."""
+    """The account of a reviewer; an adjudicator can also settle conflicts, answer questions and publish."""
 
     name: str
     is_adjudicator: bool = False
@@ -32,7 +35,10 @@ class StudioReviewer:
 def add_studio_reviewer(
     workspace: Path, name: str, password: str, *, is_adjudicator: bool | None = None
 ) -> StudioReviewer:
-    """Add a reviewer or change the password; without `is_adjudicator`, a known reviewer keeps the role."""
+    """Add a reviewer, or change the password of a reviewer.
+
+    If `is_adjudicator` is None, a known reviewer keeps the role, and a new reviewer is not an adjudicator.
+    """
     name = name.strip()
     if not name or not name.isprintable() or len(name) > 100:
         raise UsageError("The name of a reviewer must have 1 to 100 printable characters.")
@@ -70,7 +76,7 @@ def list_studio_reviewers(workspace: Path) -> list[StudioReviewer]:
 
 
 def find_studio_reviewer(workspace: Path, name: str) -> StudioReviewer | None:
-    """Return the reviewer with this name, ignoring case; None if there is none."""
+    """Return the reviewer with this name, ignoring upper and lower case; None if there is no such reviewer."""
     return next(
         (one for one in list_studio_reviewers(workspace) if one.name.casefold() == name.strip().casefold()), None
     )
@@ -81,12 +87,12 @@ def get_session_key(workspace: Path, name: str) -> str:
     return str(next((entry["session"] for other, entry in _read_accounts(workspace).items() if other == name), ""))
 
 
-# Limits the memory for parallel logins.
+# At most two hashes are computed at the same time, to limit the memory for parallel logins.
 _hashing = threading.BoundedSemaphore(2)
 
 
 def check_password(workspace: Path, name: str, password: str) -> bool:
-    """Return whether this is the password of a reviewer; unknown names take the same time."""
+    """Return whether `password` is the password of the reviewer; for unknown names the check takes as long."""
     wanted = name.strip().casefold()
     entry = next((entry for other, entry in _read_accounts(workspace).items() if other.casefold() == wanted), _NOBODY)
     return hmac.compare_digest(_hash_password(password, bytes.fromhex(entry["salt"])), bytes.fromhex(entry["hash"]))

@@ -1,6 +1,6 @@
-"""Comparisons of runs: the page of `tiltmeter compare --html`, and the pairs that are not compared.
+"""Comparisons of runs: the page that `tiltmeter compare --html` writes, and the pairs that are not compared.
 
-Modules of comparisons are imported on use, because they import torch, which takes seconds.
+The modules that compare runs are imported only when they are used, because they import torch, which takes seconds.
 """
 
 import threading
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.comparison import By
     from tiltmeter.comparing.omitted_pairs import OmittedPairs
 
-MOST_RUNS = 12
-# The number of results in memory.
-_KEPT = 8
+MOST_RUNS = 12  # maximum number of runs in a comparison
+# Maximum number of results in the cache.
+_MAX_KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """The folders of the runs by name, and the options of a comparison; `state` changes with the content of folders."""
+    """A request for a comparison: the runs as (name, folder), and the options.
+
+    `state` changes if the content of a folder changes, so that an outdated result in the cache is not used.
+    """
 
     runs: tuple[tuple[str, Path], ...]
     state: tuple[Any, ...] = ()
@@ -35,7 +38,7 @@ class ComparisonRequest:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRuns:
-    """The result of a comparison: its page or a `problem`, and the pairs that are not compared."""
+    """The result of a comparison: the HTML page or a `problem`, and the pairs that are not compared (`left_out`)."""
 
     page: str
     problem: str
@@ -45,7 +48,7 @@ class ComparedRuns:
 def build_comparison_request(
     runs: Mapping[str, Path], by: str = "", across: tuple[str, ...] = (), state: tuple[Any, ...] = ()
 ) -> ComparisonRequest:
-    """Check the options of a comparison."""
+    """Check the options of a comparison, and return the request."""
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
 
@@ -62,18 +65,18 @@ def build_comparison_request(
 
 
 class RunComparisons:
-    """Compares runs, and caches the last results."""
+    """Compares runs, and keeps the last results in a cache."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[ComparisonRequest, ComparedRuns] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, request: ComparisonRequest) -> ComparedRuns:
-        """Return the result of a comparison; only one is computed at a time."""
+        """Return the result of a comparison; only one comparison is computed at a time."""
         with self._lock:
             if request not in self._kept:
                 self._kept[request] = _compare_runs(request)
-                if len(self._kept) > _KEPT:
+                if len(self._kept) > _MAX_KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(request)
             return self._kept[request]

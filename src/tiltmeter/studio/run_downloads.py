@@ -1,4 +1,4 @@
-"""The downloads of a run: tables, and the formats of `tiltmeter export`."""
+"""The files that a user can download for a run: tables, and the formats of `tiltmeter export`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,10 @@ from tiltmeter.runs.run_validation import read_table
 
 @dataclass(frozen=True, slots=True)
 class DownloadFormat:
-    """A file format; with `per_model`, a file is about one model, which must be chosen if the run has several."""
+    """A file format. `words` is its label, and `media` its media type.
+
+    If `per_model` is true, a file is about one model; if the run has several models, the user must choose one.
+    """
 
     words: str
     suffix: str
@@ -62,7 +65,7 @@ DOWNLOADS: Mapping[str, DownloadFormat] = {
 
 
 def build_download(name: str, folder: Path, model: str | None) -> tuple[DownloadFormat, str]:
-    """Return the download format with this name, and its text for a run."""
+    """Return the download format with this name, and the text of the file for the run in `folder`."""
     if name not in DOWNLOADS:
         raise UsageError(f"Unknown download {name!r}; choose one of {', '.join(DOWNLOADS)}.")
     chosen = DOWNLOADS[name]

@@ -1,4 +1,4 @@
-"""Finding the folders of runs in a workspace."""
+"""Functions that find the folders of runs in a workspace."""
 
 import os
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ _FILES = (MANIFEST, MEASURES, SCORES)
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """A folder with a finished or unfinished run; `path` is relative to the workspace, with `/`.
+    """A folder with a finished or unfinished run. `path` is relative to the workspace; its separator is `/`.
 
-    `stamp` changes with the size or modification time of its manifest and measures.
+    `stamp` is a text that changes if the size or modification time of the manifest or of the measures file changes.
     """
 
     path: str
@@ -24,12 +24,12 @@ class RunFolder:
 
 
 def find_run_folders(workspace: Path) -> Iterator[RunFolder]:
-    """Yield the runs of a workspace, at most three levels down, without hidden folders and links."""
+    """Yield the runs in a workspace. Folders are searched to a depth of three; hidden folders and links are skipped."""
     yield from _walk_runs(str(workspace), "", DEPTH)
 
 
 def find_run_folder(folder: Path) -> RunFolder | None:
-    """Return the run in a folder; None if there is none."""
+    """Return the run in a folder; None if the folder contains no run."""
     try:
         with os.scandir(folder) as entries:
             return _read_run(folder.name, {entry.name: entry for entry in entries})
@@ -59,7 +59,7 @@ def _read_run(path: str, inside: dict[str, "os.DirEntry[str]"]) -> RunFolder | N
         return None
     try:
         states = [(entry.name, entry.stat()) for entry in files]
-    except OSError:  # removed meanwhile
+    except OSError:  # a file was removed while the folder was read
         return None
     stamp = " ".join(f"{name}:{state.st_mtime_ns}:{state.st_size}" for name, state in states if name != SCORES)
     return RunFolder(path, states[0][1].st_mtime, stamp)

@@ -1,4 +1,4 @@
-"""The list of all runs of a workspace with their names and tags; summaries are cached in `studio.sqlite`."""
+"""The list of all runs in a workspace, with display names and tags; `studio.sqlite` caches the summaries of runs."""
 
 import hashlib
 import re
@@ -18,14 +18,15 @@ from tiltmeter.studio.run_folders import RunFolder, find_run_folder, find_run_fo
 from tiltmeter.studio.run_summary import RunSummary, summarize_run
 from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
+# Maximum number of characters in a display name, of characters in a tag, and of tags for a run.
 LONGEST_NAME = 100
 LONGEST_TAG = 30
 MOST_TAGS = 12
-# Part of the stamp of a summary, so that other versions do not use it.
+# This text is a part of the stamp of a summary, so that other versions of Tiltmeter do not use the summary.
 _FORMAT = f"1 {tiltmeter.__version__}"
 _UNREAD = RunSummary()
 _ODD_NAME = RunSummary(problem="The name of the folder or of a parent folder cannot be used in a URL; rename it.")
-# Paths that are valid in any workspace; other paths need a slower check.
+# Matches paths that are valid in every workspace; other paths need a slower check.
 _PLAIN = re.compile(r"\w[\w .+-]*(/\w[\w .+-]*)*")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS run_summary (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, summary TEXT NOT NULL);
@@ -38,8 +39,8 @@ CREATE TABLE IF NOT EXISTS run_tag (path TEXT NOT NULL, tag TEXT NOT NULL, PRIMA
 class ListedRun:
     """A run in the list.
 
-    `path` is its name in the workspace, empty if the name cannot be used in a URL. `is_read` is False if its summary
-    was not read yet.
+    `path` is relative to the workspace; it is empty if it cannot be used in a URL. `is_read` is False if the summary of
+    the run was not read yet.
     """
 
     path: str
@@ -57,12 +58,12 @@ class ListedRun:
 
     @property
     def key(self) -> str:
-        """Return an identifier for a page."""
+        """Return an identifier of the run for HTML elements."""
         return hashlib.sha256(self.path.encode()).hexdigest()[:12]
 
     @property
     def words(self) -> str:
-        """Return the text for searches."""
+        """Return the text in which a search looks for words, in lower case."""
         languages = [name for code in self.summary.languages for name in (code, get_language_name(code))]
         benchmarks = [benchmark.name for benchmark in self.summary.benchmarks]
         return "\n".join([self.name, self.path, *self.summary.models, *benchmarks, *languages, *self.tags]).casefold()
@@ -70,7 +71,10 @@ class ListedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """A filter of the list: runs that contain all words of `text` and match the other fields that are not empty."""
+    """A filter for the list of runs.
+
+    A run matches if it contains all words of `text` and has the value of every other field that is not empty.
+    """
 
     text: str = ""
     benchmark: str = ""
@@ -79,7 +83,7 @@ class RunFilter:
     tag: str = ""
 
     def is_listed(self, run: ListedRun) -> bool:
-        """Return whether a run matches."""
+        """Return whether a run matches the filter."""
         summary = run.summary
         return (
             (not self.benchmark or any(benchmark.name == self.benchmark for benchmark in summary.benchmarks))
@@ -92,7 +96,7 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True)
 class FilterChoices:
-    """The values for the filters."""
+    """The values that the user can choose in the filters."""
 
     benchmarks: list[str]
     languages: list[str]
@@ -100,7 +104,7 @@ class FilterChoices:
 
 
 def list_choices(runs: Iterable[ListedRun]) -> FilterChoices:
-    """Return the values for the filters that occur in runs."""
+    """Return the values for the filters; these are the values that occur in the runs."""
     runs = list(runs)
     return FilterChoices(
         sorted({benchmark.name for run in runs for benchmark in run.summary.benchmarks}),
@@ -110,7 +114,7 @@ def list_choices(runs: Iterable[ListedRun]) -> FilterChoices:
 
 
 class _RunStore(Database):
-    """The tables about runs in `studio.sqlite`."""
+    """The database tables about runs in `studio.sqlite`: summaries, display names and tags."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -122,30 +126,30 @@ class _RunStore(Database):
         )
 
     def read_summaries(self) -> dict[str, tuple[str, str]]:
-        """Return stamp and summary by path, without damaged summaries."""
+        """Return (stamp, summary) for the path of each run; damaged summaries are left out."""
         rows = self._db.execute("SELECT * FROM run_summary")
         return {path: (stamp, text) for path, signed, text in rows if (stamp := _verify_stamp(signed, path, text))}
 
     def store_summaries(self, rows: Sequence[tuple[str, str, str]], gone: Iterable[str]) -> None:
-        """Store summaries, and delete those of removed runs."""
+        """Store summaries as (path, stamp, summary), and delete the summaries of the paths in `gone`."""
         with self.begin_transaction():
             signed = [(path, f"{stamp} {compute_checksum(path, stamp, text)}", text) for path, stamp, text in rows]
             self._db.executemany("INSERT OR REPLACE INTO run_summary VALUES (?, ?, ?)", signed)
             self._db.executemany("DELETE FROM run_summary WHERE path = ?", [(path,) for path in gone])
 
     def names(self) -> dict[str, str]:
-        """Return the display names by path."""
+        """Return the display name for the path of each run that has one."""
         return dict(self._db.execute("SELECT path, name FROM run_name"))
 
     def tags(self) -> dict[str, list[str]]:
-        """Return the tags by path."""
+        """Return the tags for the path of each run that has tags."""
         tags: dict[str, list[str]] = {}
         for path, tag in self._db.execute("SELECT path, tag FROM run_tag ORDER BY tag"):
             tags.setdefault(path, []).append(tag)
         return tags
 
     def describe(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
-        """Set the display name and the tags of a run, if given."""
+        """Set the display name and the tags of a run; None leaves them unchanged."""
         with self.begin_transaction():
             if name is not None:
                 self._db.execute("DELETE FROM run_name WHERE path = ?", (path,))
@@ -157,16 +161,16 @@ class _RunStore(Database):
 
 
 class RunIndex:
-    """The runs of a workspace; `running` returns the folders of active jobs."""
+    """The runs of a workspace; `running` returns the run folders of active jobs."""
 
     def __init__(self, workspace: StudioWorkspace, running: Callable[[], AbstractSet[Path]] = frozenset) -> None:
         self.workspace = workspace
         self.running = running
 
     def runs(self, seconds: float | None = None) -> list[ListedRun]:
-        """Return all runs, newest first.
+        """Return all runs; the newest run comes first.
 
-        Reading new summaries stops after `seconds`; the remaining runs have no summary until a later call reads it.
+        After `seconds`, no more new summaries are read; the remaining runs have no summary until a later call reads it.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         everything = sorted(find_run_folders(self.workspace.folder), key=lambda folder: -folder.changed)
@@ -206,7 +210,7 @@ class RunIndex:
         return sorted(runs, key=_get_sort_key)
 
     def run(self, path: str) -> ListedRun:
-        """Return a finished or unfinished run; raise a UsageError if there is none."""
+        """Return the run at a path, finished or not; raise a UsageError if there is no run at the path."""
         folder = find_run_folder(self.workspace.path(path))
         if folder is None:
             raise UsageError(f"The workspace has no run {path!r}.")
@@ -222,7 +226,7 @@ class RunIndex:
         )
 
     def whole(self, path: str) -> ListedRun:
-        """Return a run that is finished and readable; raise a UsageError with the problem otherwise."""
+        """Return the run at a path; raise a UsageError if the run is not finished or not readable."""
         run = self.run(path)
         if run.running:
             raise UsageError(f"{run.name} is still running; wait until it ends, or stop it.")
@@ -233,7 +237,7 @@ class RunIndex:
     def describe(self, path: str, *, name: str | None = None, tags: str | None = None) -> None:
         """Check and set the display name or the tags of a run, or both; tags are separated by commas.
 
-        An empty name resets it to the name of the folder. The folder itself is not renamed.
+        If the name is empty, the name of the folder is displayed. The folder itself is not renamed.
         """
         self.run(path)
         given_name = None if name is None else _validate_name(name, path)
@@ -241,12 +245,12 @@ class RunIndex:
         self.set_description(path, given_name, given_tags)
 
     def set_description(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
-        """Set the display name and the tags of a path without checks; empty values are deleted."""
+        """Set the display name and the tags of a run without checks; empty values delete them."""
         with self._store() as store:
             store.describe(path, name, tags)
 
     def given_name(self, path: str) -> str:
-        """Return the display name of a run; empty if it is the name of the folder."""
+        """Return the display name that the user gave to a run; empty if the user gave no name."""
         with self._store() as store:
             return store.names().get(path, "")
 
@@ -285,7 +289,7 @@ def _validate_tags(text: str) -> list[str]:
 
 
 def _verify_stamp(signed: str, path: str, text: str) -> str:
-    """Return the stamp of a summary without its checksum; empty if the checksum is wrong."""
+    """Return the stamp of a summary without the checksum at its end; empty if the checksum is wrong."""
     stamp, _, checksum = signed.rpartition(" ")
     return stamp if checksum == str(compute_checksum(path, stamp, text)) else ""
 
@@ -295,6 +299,6 @@ def _format_stamp(folder: RunFolder) -> str:
 
 
 def _get_sort_key(run: ListedRun) -> tuple[float, str]:
-    """Return the sort key of a run: its finish time, or the time of its last change if that is unknown."""
+    """Return the sort key of a run: its finish time, or its last change if the finish time is unknown."""
     finished = run.summary.finished_at
     return -(run.changed if finished is None else finished), run.path

@@ -1,4 +1,4 @@
-"""The HTML reports of runs, created on demand."""
+"""The HTML reports of runs; a report is created when it is first requested."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tiltmeter.runs.run_files import MANIFEST, MEASURES
 
-REPORT = "report.html"  # the name in `reports.report_files`, which takes a second to import
+REPORT = "report.html"  # copied from `reports.report_files`, because importing that module takes a second
 
 
 class RunReports:
-    """Creates reports in a thread, one after the other."""
+    """Creates reports in a background thread, one report at a time."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reports")
@@ -18,9 +18,10 @@ class RunReports:
         self._lock = threading.Lock()
 
     def get(self, folder: Path) -> Path | None:
-        """Return the report of a run; start to create it and return None if it is missing or outdated.
+        """Return the path of the report of a run.
 
-        An error is raised once; the next call tries again.
+        If the report is missing or outdated, start to create it and return None. If the creation fails, one call raises
+        the error, and the next call tries again.
         """
         with self._lock:
             making = self._making.get(folder)
@@ -29,14 +30,14 @@ class RunReports:
                     return None
                 del self._making[folder]
                 making.result()
-                return folder / REPORT  # also if the run's files have a time in the future
+                return folder / REPORT  # even if `is_current` is false because the run has a future time
             if is_current(folder):
                 return folder / REPORT
             self._making[folder] = self._thread.submit(_make_report, folder)
             return None
 
     def wait_for(self, folder: Path) -> Path:
-        """Wait for the report of a run, and return it."""
+        """Wait until the report of a run exists, and return its path."""
         while (path := self.get(folder)) is None:
             with self._lock:
                 making = self._making.get(folder)
@@ -45,12 +46,12 @@ class RunReports:
         return path
 
     def close(self) -> None:
-        """Stop after the current report."""
+        """Stop after the report that is being created."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 def is_current(folder: Path) -> bool:
-    """Return whether a run has a report that is newer than the run; a symbolic link does not count."""
+    """Return whether a run has a report that is not older than the run; a symbolic link is not accepted as a report."""
     try:
         if (folder / REPORT).is_symlink():
             return False

@@ -1,4 +1,4 @@
-"""Requests for runs from the page New run, and their checks before they are queued."""
+"""Requests for runs from the page "New run", and the checks of a request before it is queued."""
 
 import re
 from collections.abc import Mapping
@@ -16,20 +16,20 @@ from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, build_opti
 from tiltmeter.studio.model_names import validate_model
 from tiltmeter.studio.studio_workspace import StudioWorkspace
 
-_MOST_MODELS = 50
-_MOST_BENCHMARKS = 100
-_MOST_ITEMS = 1_000_000
-_HIGHEST_PRICE = 1e6
-_CASES = re.compile(r"/[a-z]")
+_MAX_MODELS = 50
+_MAX_BENCHMARKS = 100
+_MAX_ITEMS = 1_000_000
+_MAX_PRICE = 1e6
+_CASES = re.compile(r"/[a-z]")  # the suffix of a protocol that names its case, as in `published/d`
 CHAT_PROTOCOLS = ("forced-choice", "choice-probabilities")
 PUBLISHED = "published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """A requested run; `name` is that of its folder.
+    """A request for a run. `name` is the name of the folder of the run; `on` are the benchmarks.
 
-    The fields after `on` are the options of a run that the studio offers.
+    The fields after `on` are the options that the studio offers for a run.
     """
 
     name: str
@@ -48,7 +48,7 @@ class RunRequest:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "RunRequest":
-        """Return the request with these JSON values."""
+        """Return the request with these JSON values; raise a DataError if a value is missing or wrong."""
         known = {field.name: values[field.name] for field in fields(cls) if field.name in values}
         try:
             return cls(**known | {"models": tuple(values["models"]), "on": tuple(values["on"])})
@@ -61,17 +61,17 @@ class RunRequest:
         return build_options(RunSettings, self.to_dict(), chat=chat)
 
     def build_model_options(self) -> ModelOptions:
-        """Return the options for opening the models."""
+        """Return the options for loading the models."""
         return build_options(ModelOptions, self.to_dict())
 
     @property
     def chats(self) -> bool:
-        """Return whether the models are chat models."""
+        """Return whether the run measures chat models; a valid request has only chat models or none."""
         return any(map(is_chat_model, self.models))
 
 
 def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequest:
-    """Return the request with normalised model names; raise a UsageError if it is not valid.
+    """Return the request with normalised model names; raise a UsageError if the request is not valid.
 
     Nothing is downloaded and no model is loaded.
     """
@@ -79,9 +79,9 @@ def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequ
         raise UsageError("Choose at least one model.")
     if not request.on:
         raise UsageError("Choose at least one benchmark.")
-    if len(request.models) > _MOST_MODELS or len(request.on) > _MOST_BENCHMARKS:
+    if len(request.models) > _MAX_MODELS or len(request.on) > _MAX_BENCHMARKS:
         raise UsageError(
-            f"A run can have at most {_MOST_MODELS} models and {_MOST_BENCHMARKS} benchmarks; start several runs."
+            f"A run can have at most {_MAX_MODELS} models and {_MAX_BENCHMARKS} benchmarks; start several runs."
         )
     models = tuple(validate_model(name, workspace) for name in request.models)
     if len(set(models)) < len(models):
@@ -90,8 +90,8 @@ def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequ
         raise UsageError(
             "Chat models and language models are measured differently and cannot be in one run; start two runs."
         )
-    if request.limit is not None and not 1 <= request.limit <= _MOST_ITEMS:
-        raise UsageError(f"The limit of items is {request.limit}; choose a number from 1 to {_MOST_ITEMS:,}.")
+    if request.limit is not None and not 1 <= request.limit <= _MAX_ITEMS:
+        raise UsageError(f"The limit of items is {request.limit}; choose a number from 1 to {_MAX_ITEMS:,}.")
     forms = {spec: find_form(spec, workspace) for spec in request.on}
     _validate_protocol(request.protocol, forms, chats=is_chat_model(models[0]))
     if request.tokenizer is not None:
@@ -99,7 +99,7 @@ def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequ
             raise UsageError(f"{request.tokenizer!r} is not a tokenizer; give a folder in the workspace or a hub id.")
         validate_model(request.tokenizer, workspace)
     prices = [price for price in (request.price_in, request.price_out) if price is not None]
-    if len(prices) == 1 or not all(0 <= price < _HIGHEST_PRICE for price in prices):
+    if len(prices) == 1 or not all(0 <= price < _MAX_PRICE for price in prices):
         raise UsageError("Give both prices per million tokens, for messages and for answers, or none.")
     if request.max_requests is not None and request.max_requests < 1:
         raise UsageError("The maximum number of requests must be at least 1.")
@@ -108,7 +108,10 @@ def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequ
 
 
 def find_form(text: str, workspace: StudioWorkspace) -> str:
-    """Return the form of the items of a specification: a data set, or a JSONL file in the workspace."""
+    """Return the name of the form of the items that a specification selects.
+
+    The specification `text` names a data set, or a JSONL file in the workspace.
+    """
     if ".jsonl" in text:
         name, _, languages = text.partition(":")
         items = read_jsonl(workspace.find_data_file(name))

@@ -1,4 +1,4 @@
-"""The summary of a run for the list of runs, from its manifest.json and measures.json."""
+"""The summary of a run for the list of runs; it is read from manifest.json and measures.json."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from tiltmeter.runs.manifest_file import parse_manifest
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.sample_notes import list_sample_notes
 
-# The tones of headlines, for the filter by verdict.
+# The tones of headlines, with the words that the filter by verdict shows.
 TONES: dict[Tone, str] = {
     "towards": "bias towards stereotypes",
     "against": "bias against stereotypes",
@@ -30,13 +30,13 @@ TONES: dict[Tone, str] = {
     "doubt": "contradictory or not interpretable",
 }
 _FILES = (MANIFEST, MEASURES, SCORES, ITEMS, ANSWERS)
-# The largest number of rulers of a benchmark in the list; the report has all.
+# The list shows at most this many rulers for each benchmark; the report shows all rulers.
 MOST_RULERS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class RunRuler:
-    """A value of the primary measure, and its ruler."""
+    """A value of the primary measure, with a drawing of its interval (a ruler). `words` is the verdict."""
 
     subject: str
     measure: str
@@ -48,9 +48,9 @@ class RunRuler:
 
 @dataclass(frozen=True, slots=True)
 class RunBenchmark:
-    """A benchmark of a run: its headline, and rulers of the primary measure.
+    """The summary of one benchmark: the headline (`lead`), and rulers of the primary measure.
 
-    `tone` is empty if there is no verdict. `more` is the number of rulers that are left out.
+    `tone` is empty if there is no verdict. `more` is the number of rulers that are not shown.
     """
 
     name: str
@@ -62,9 +62,9 @@ class RunBenchmark:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """The summary of a run; `problem` is a sentence if the run is broken or not finished.
+    """The summary of a run. If the run is damaged or not finished, `problem` is a sentence about the reason.
 
-    `models` are the display names of the models, `measured` the names in the files of the run.
+    `models` are the display names of the models; `measured` are the names of the models in the files of the run.
     """
 
     finished: str = ""
@@ -77,12 +77,12 @@ class RunSummary:
 
     @property
     def finished_at(self) -> float | None:
-        """Return the finish time in seconds; None if unknown."""
+        """Return the finish time as a Unix timestamp; None if the time is unknown."""
         return datetime.fromisoformat(self.finished).timestamp() if self.finished else None
 
     @property
     def tones(self) -> set[str]:
-        """Return the tones of the benchmarks."""
+        """Return the tones of the headlines of all benchmarks."""
         return {benchmark.tone for benchmark in self.benchmarks if benchmark.tone}
 
     def to_json(self) -> str:
@@ -91,7 +91,7 @@ class RunSummary:
 
     @classmethod
     def from_json(cls, text: str) -> "RunSummary":
-        """Parse a summary from `to_json`."""
+        """Return the summary from a text that `to_json` returned."""
         fields = json.loads(text)
         benchmarks = tuple(
             RunBenchmark(**{**entry, "rulers": tuple(_parse_ruler(ruler) for ruler in entry["rulers"])})
@@ -106,7 +106,7 @@ def _parse_ruler(fields: Mapping[str, Any]) -> RunRuler:
 
 
 def summarize_run(folder: Path) -> RunSummary:
-    """Return the summary of a run; a broken or unfinished run has a `problem`."""
+    """Return the summary of the run in a folder; if the run is damaged or not finished, `problem` is set."""
     if link := next((name for name in _FILES if (folder / name).is_symlink()), None):
         return RunSummary(problem=f"{link} is a symbolic link, which the studio does not follow; copy the file here.")
     if not (folder / MANIFEST).is_file():
@@ -134,7 +134,7 @@ def _read_manifest(folder: Path) -> Manifest:
 def _read_json(path: Path) -> Any:
     if not path.exists():
         raise DataError(f"{path.name} is missing; run it again.")
-    if not path.is_file():  # reading a named pipe would block
+    if not path.is_file():  # for example a named pipe; reading it would block
         raise DataError(f"{path.name} is not a regular file; run it again.")
     try:
         return json.loads(path.read_bytes())
@@ -173,7 +173,7 @@ def _build_summary(manifest: Manifest, rows: Sequence[Mapping[str, Any]]) -> Run
 
 
 def _format_finish_time(manifest: Manifest) -> str:
-    """Return the finish time as a sortable text in UTC; empty if unknown."""
+    """Return the finish time in UTC as a text that can be sorted; empty if the time is unknown."""
     try:
         return datetime.fromisoformat(manifest.finished).astimezone(UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
@@ -187,7 +187,7 @@ def _list_models(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ..
 
 
 def _count_items(manifest: Manifest, records: Iterable[Record]) -> int:
-    """Return the number of items in the manifest; if missing, the number of items with a value."""
+    """Return the number of items from the manifest; if it has none, count the items from the records."""
     if count := sum(entry.items for entry in manifest.data):
         return count
     measured: dict[tuple[str, ...], int] = {}

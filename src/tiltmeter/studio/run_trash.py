@@ -1,4 +1,4 @@
-"""The trash for deleted runs, from which they can be restored with their names and tags for 30 days."""
+"""The trash for deleted runs. For 30 days, a run can be restored with its display name and tags."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.run_index import RunIndex
 
 DAYS = 30
-# Seconds after the last change of its files during which a run without a manifest may still be written.
+# If a run has no manifest and a file changed within this many seconds, the run may still be being written.
 _WRITING = 60.0
 _ORIGIN, _RUN = "origin.json", "run"
 _IDENTIFIER = re.compile(r"[0-9a-f]{16}")
@@ -28,7 +28,10 @@ def _get_time() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class DeletedRun:
-    """A run in the trash: its former path, display name and tags, and the time of deletion."""
+    """A run in the trash. `path`, `given_name` and `tags` are those before the deletion.
+
+    `deleted` is the time of the deletion; `identifier` is the name of the folder in the trash.
+    """
 
     path: str
     given_name: str
@@ -38,17 +41,17 @@ class DeletedRun:
 
     @property
     def name(self) -> str:
-        """Return the display name."""
+        """Return the display name of the run, or the name of its folder if it has none."""
         return self.given_name or self.path.rsplit("/", 1)[-1]
 
     @property
     def until(self) -> datetime:
-        """Return the time of permanent deletion."""
+        """Return the time when the run will be deleted permanently."""
         return datetime.fromisoformat(self.deleted) + timedelta(days=DAYS)
 
 
 class RunTrash:
-    """The trash of a workspace: a folder for each run, which contains the run and a file with its origin."""
+    """The trash of a workspace: for each deleted run a folder with the run and with a file about its origin."""
 
     def __init__(self, index: RunIndex, now: Callable[[], datetime] = _get_time) -> None:
         self._index = index
@@ -57,7 +60,7 @@ class RunTrash:
         self._now = now
 
     def delete(self, path: str) -> DeletedRun:
-        """Move a run to the trash; raise a UsageError while it is written."""
+        """Move a run to the trash; raise a UsageError if the run is still being written."""
         run = self._index.run(path)
         if run.running:
             raise UsageError(f"{run.name} is still running; stop it before you delete it.")
@@ -82,12 +85,15 @@ class RunTrash:
         return deleted
 
     def runs(self) -> list[DeletedRun]:
-        """Return the runs in the trash, newest first."""
+        """Return the runs in the trash; the run that was deleted last comes first."""
         runs = [deleted for place in self._places() if (deleted := _read_deleted(place))]
         return sorted(runs, key=lambda deleted: deleted.deleted, reverse=True)
 
     def restore(self, identifier: str) -> str:
-        """Move a run back, and return its path: the former one, with a number if that is taken."""
+        """Move a run from the trash back to the workspace, and return its path.
+
+        This is its former path; if that path is in use, a number is added.
+        """
         place = self._folder / identifier
         deleted = _read_deleted(place) if _IDENTIFIER.fullmatch(identifier) else None
         if deleted is None:
@@ -104,9 +110,9 @@ class RunTrash:
         return path
 
     def empty(self) -> int:
-        """Delete runs permanently after 30 days, clean up after interruptions, and return the number of deletions.
+        """Delete runs permanently that have been in the trash for 30 days; return the number of removed folders.
 
-        A run without a readable origin file is kept.
+        Folders that an interrupted deletion left behind are also removed. A run without a readable origin file is kept.
         """
         emptied = 0
         for place in self._places():
@@ -115,18 +121,21 @@ class RunTrash:
                 shutil.rmtree(place / _RUN, ignore_errors=True)
             if not (place / _RUN).exists():
                 (place / _ORIGIN).unlink(missing_ok=True)
-                with suppress(OSError):  # the folder is not empty
+                with suppress(OSError):  # `rmdir` fails if the folder is not empty
                     place.rmdir()
                     emptied += 1
         return emptied
 
     def _is_being_written(self, folder: Path) -> bool:
-        """Return whether a command may be writing a run; it removes the manifest first, and writes it last."""
+        """Return whether a command may still be writing the run in a folder.
+
+        A command removes the manifest before it writes other files, and writes the manifest last.
+        """
         if (folder / MANIFEST).exists():
             return False
         changed = [folder.stat().st_mtime]
         for entry in folder.iterdir():
-            with suppress(OSError):  # a temporary file that was removed meanwhile
+            with suppress(OSError):  # a temporary file may have been removed since `iterdir`
                 changed.append(entry.lstat().st_mtime)
         return self._now().timestamp() - max(changed) < _WRITING
 
@@ -143,7 +152,7 @@ class RunTrash:
 
 
 def _read_deleted(place: Path) -> DeletedRun | None:
-    """Read a folder of the trash; return None if it is incomplete because deleting or restoring was interrupted."""
+    """Return the run in a folder of the trash; None if the folder is incomplete or its origin file is not readable."""
     if not (place / _RUN).is_dir():
         return None
     try:

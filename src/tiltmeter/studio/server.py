@@ -18,14 +18,14 @@ from tiltmeter.studio.reviewer_accounts import list_studio_reviewers
 from tiltmeter.studio.studio_config import StudioConfig
 
 PORT = 8765
-# The number of ports to try if the default port is in use.
+# Number of ports that are tried, beginning with the default port.
 _TRIED = 20
-# A file that redirects the browser to the studio.
+# The name of an HTML file that redirects the browser to the studio.
 _OPENING = "open.html"
 
 
 def open_socket(host: str, port: int | None) -> socket.socket:
-    """Return a bound socket; without a port, use the first free port from the default port on."""
+    """Return a socket that is bound to a port; if `port` is None, use the first free port, beginning with PORT."""
     for number in [port] if port is not None else [*range(PORT, PORT + _TRIED), 0]:
         listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -52,7 +52,7 @@ def serve(
     open_browser: bool = False,
     tell: Callable[[str], None] = print,
 ) -> None:
-    """Run the studio until it is interrupted; `tell` prints its address."""
+    """Run the studio until it is interrupted; the function `tell` prints the address of the studio."""
     studio = Studio(config)
     port = listening.getsockname()[1]
     address = f"{config.scheme}://{min(config.hosts, key=len) if config.share else f'127.0.0.1:{port}'}/"
@@ -69,7 +69,7 @@ def serve(
     )
     try:
         settings.load()
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # ssl.SSLError is an OSError
         raise UsageError(
             f"The certificate {certificate} with the key {key} cannot be used: {error}; check --cert and --key."
         ) from error
@@ -89,21 +89,21 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """A server that calls a function when it is ready."""
+    """A web server that calls the function `on_ready` when it accepts connections."""
 
     def __init__(self, settings: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(settings)
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen."""
+        """Start to accept connections, then call `on_ready`."""
         await super().startup(sockets)
         if self.started:
             self._on_ready()
 
 
 def render_opening_page(address: str) -> str:
-    """Return a page that redirects to an address."""
+    """Return an HTML page that redirects the browser to an address."""
     return (
         '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Tiltmeter</title>'
         f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">'
@@ -113,14 +113,15 @@ def render_opening_page(address: str) -> str:
 
 @contextmanager
 def _prepare_browser(state: Path, address: str) -> Iterator[Callable[[], None]]:
-    """Provide a function that opens an address in the browser, through a file that only its owner can read.
+    """Yield a function that opens an address in the browser.
 
-    The address contains the token, and all users of a machine can see the arguments of processes.
+    The browser opens a private file that redirects to the address. The address itself is not passed to the browser,
+    because it contains the start token, and all users of a machine can see the arguments of processes.
     """
     page = state / _OPENING
     with write_atomically(page, is_private=True) as part:
         part.write_text(render_opening_page(address), encoding="utf-8")
-    # In a thread, because a terminal browser blocks until it ends.
+    # A browser in the terminal blocks until it ends, so it is opened in a thread.
     thread = threading.Thread(target=webbrowser.open, args=(page.as_uri(),), name="browser", daemon=True)
     try:
         yield thread.start
@@ -129,7 +130,7 @@ def _prepare_browser(state: Path, address: str) -> Iterator[Callable[[], None]]:
 
 
 def describe_sharing(studio: Studio, address: str) -> list[str]:
-    """Return sentences about who can log in to a shared studio, and what they can do."""
+    """Return sentences that say who can log in to a shared studio, and what these people can do."""
     workspace = studio.workspace
     projects = sorted(map(workspace.name_of, workspace.list_projects()))
     people = list_studio_reviewers(workspace.folder)

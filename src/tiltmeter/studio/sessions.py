@@ -1,4 +1,4 @@
-"""Sessions: signed cookies, CSRF tokens, and the start token."""
+"""Sessions of browsers: signed cookies, CSRF tokens, and the start token."""
 
 import json
 import os
@@ -15,9 +15,9 @@ from tiltmeter.errors import DataError
 from tiltmeter.files import write_atomically
 
 _SECRET = "secret"
-# A file with the sessions that ended before their cookies expire.
+# This file lists sessions that ended before their cookies expire, so that the cookies are rejected.
 _ENDED = "ended-sessions.json"
-# guest: not logged in; owner: has the start token; reviewer: has a password.
+# A guest is not logged in, an owner started with the start token, and a reviewer logged in with a password.
 Role = Literal["guest", "owner", "reviewer"]
 # Seconds until a cookie expires.
 _LIFETIME = {"guest": 3600, "owner": 30 * 86400, "reviewer": 12 * 3600}
@@ -25,9 +25,9 @@ _LIFETIME = {"guest": 3600, "owner": 30 * 86400, "reviewer": 12 * 3600}
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The session of a browser; `name` is that of the reviewer, empty for an owner who has not chosen one.
+    """The session of a browser. `name` is the name of the user; empty for an owner who has not chosen a name.
 
-    `key` identifies the reviewer's password at login; the session ends when the password changes.
+    `key` identifies the password with which a reviewer logged in; the session ends when the password changes.
     """
 
     role: Role
@@ -37,7 +37,10 @@ class Session:
 
 
 class Sessions:
-    """Creates and reads cookies; the secret is stored in the workspace, so that sessions survive a restart."""
+    """Creates, reads and ends sessions.
+
+    The secret key is stored in the workspace, so that sessions remain valid after a restart of the studio.
+    """
 
     def __init__(self, state: Path) -> None:
         secret = _load_secret(state / _SECRET)
@@ -53,15 +56,15 @@ class Sessions:
         return Session(role, secrets.token_urlsafe(12), name, key)
 
     def cookie(self, session: Session) -> str:
-        """Return the value of the cookie."""
+        """Return the value of the cookie for a session."""
         return str(self._cookies.dumps([session.role, session.id, session.name, session.key]))
 
     def get_lifetime(self, session: Session) -> int:
-        """Return the seconds until the cookie expires."""
+        """Return the number of seconds after which the cookie of a session expires."""
         return _LIFETIME[session.role]
 
     def read(self, cookie: str) -> Session | None:
-        """Return the session of a cookie; None if it is invalid, expired or ended."""
+        """Return the session of a cookie; None if the cookie is invalid or expired, or if the session has ended."""
         try:
             role, id_, name, key = self._cookies.loads(cookie, max_age=max(_LIFETIME.values()))
             self._cookies.loads(cookie, max_age=_LIFETIME[role])
@@ -70,7 +73,7 @@ class Sessions:
         return None if id_ in self._ended else Session(role, id_, name, key)
 
     def end(self, session: Session) -> None:
-        """End a session permanently, so that its cookie is rejected also after a restart."""
+        """End a session permanently; its cookie is rejected even after a restart of the studio."""
         now = time.time()
         with self._ending:
             kept = {id_: until for id_, until in self._ended.items() if until > now}
@@ -79,21 +82,24 @@ class Sessions:
                 part.write_text(json.dumps(self._ended), encoding="utf-8")
 
     def compute_csrf_token(self, session: Session) -> str:
-        """Return the token of forms; that of a reviewer stays the same after logging in again."""
+        """Return the CSRF token for the forms of a session.
+
+        A reviewer who logs in again has the same token, so that forms on open pages still work.
+        """
         owner = ["reviewer", session.name] if session.role == "reviewer" else ["session", session.id]
         return self._signer.get_signature(json.dumps(owner)).decode()
 
     def is_csrf_token(self, session: Session, token: str) -> bool:
-        """Return whether this is the CSRF token of a session."""
+        """Return whether `token` is the CSRF token of a session."""
         return secrets.compare_digest(self.compute_csrf_token(session).encode(), token.encode())
 
     def is_start_token(self, token: str) -> bool:
-        """Return whether this is the token in the printed address."""
+        """Return whether `token` is the start token, which is in the address that the studio prints."""
         return secrets.compare_digest(self.start_token.encode(), token.encode())
 
 
 def _read_ended(path: Path) -> dict[str, float]:
-    """Read the ended sessions, with the times when their cookies expire."""
+    """Return the ids of ended sessions, with the times when their cookies expire."""
     if not path.is_file():
         return {}
     try:
@@ -105,13 +111,13 @@ def _read_ended(path: Path) -> dict[str, float]:
 
 
 def _load_secret(path: Path) -> str:
-    """Read the secret, or create it in a file that only its owner can read."""
+    """Return the secret key in a file; if there is no file, create one that only its owner can read."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         if secret := path.read_text(encoding="utf-8").strip():
             return secret
-        path.unlink()  # an interrupted start leaves an empty file
+        path.unlink()  # the file is empty if an earlier start of the studio was interrupted
         return _load_secret(path)
     secret = secrets.token_hex(32)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

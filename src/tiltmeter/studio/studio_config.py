@@ -10,10 +10,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, kw_only=True)
 class StudioConfig:
-    """The workspace folder, the addresses for browsers, and the number of parallel runs (`jobs`).
+    """The settings of a studio. `folder` is the workspace; `jobs` is the maximum number of parallel runs.
 
-    `hosts` are the accepted values of the Host header; `scheme` is that of the address in the browser. With `share`,
-    only the pages for reviewers are served, and they need a password.
+    `hosts` are the accepted values of the Host header. `scheme` is `http` or `https`, as in the address in the browser.
+    If `share` is true, the studio serves only the pages for reviewers, and reviewers need a password.
     """
 
     folder: Path
@@ -29,7 +29,10 @@ class StudioConfig:
 
     @property
     def cookie(self) -> str:
-        """Return the name of the cookie; for a local studio it contains the port, because all ports share cookies."""
+        """Return the name of the session cookie.
+
+        For a local studio, the name contains the port, because a browser sends cookies to all ports of a machine.
+        """
         return "__Host-tiltmeter_studio" if self.share else f"tiltmeter_studio_{min(self.hosts).rpartition(':')[2]}"
 
     @property
@@ -44,7 +47,7 @@ def build_local_config(folder: Path, port: int, *, jobs: int = 1) -> StudioConfi
 
 
 def parse_port(address: str) -> int | None:
-    """Return the port in an address such as `review.example.org:8443`; None if there is none."""
+    """Return the port in an address such as `review.example.org:8443`; None if the address has no port."""
     port = address.rpartition(":")[2] if ":" in address else ""
     return int(port) if port.isdigit() else None
 

@@ -10,20 +10,23 @@ from tiltmeter.files import create_folder, write_text
 from tiltmeter.making.project import DATABASE
 from tiltmeter.making.project_settings import SETTINGS
 
-# The folder of the studio's own files in a workspace, and the database in it.
+# The folder in a workspace for the studio's own files, and the name of the database in this folder.
 STATE = ".tiltmeter-studio"
 STUDIO_DATABASE = "studio.sqlite"
 _RUNS = "runs"
 _IGNORED = ".gitignore"
-# Levels of folders that are searched for runs and projects.
+# Maximum depth of the folders that are searched for runs, projects and data files.
 DEPTH = 3
 _NAME = re.compile(r"[\w][\w .+-]{0,99}")
-# The longest name of a new run in bytes; file systems allow 255, and temporary folders need a suffix.
-_LONGEST_NAME = 200
+# Maximum length of the name of a new run, in bytes. File systems allow 255, but temporary folders need a suffix.
+_MAX_NAME_BYTES = 200
 
 
 class StudioWorkspace:
-    """A folder with runs, projects and data files; names are paths relative to it, with `/`."""
+    """A folder with runs, projects and data files.
+
+    The name of a file or folder is its path relative to the workspace, with the separator `/`.
+    """
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder).resolve()
@@ -31,54 +34,54 @@ class StudioWorkspace:
             raise UsageError(f"{folder} is not a folder; give the folder for your runs and projects.")
         self.state = self.folder / STATE
         create_folder(self.state)
-        # The secret and the passwords of reviewers must not be committed.
+        # Git must not commit the secret key and the password hashes of reviewers.
         if not (self.state / _IGNORED).exists():
             write_text(self.state / _IGNORED, "*\n")
 
     def list_projects(self) -> Iterator[Path]:
-        """Yield the folders of projects, unsorted."""
+        """Yield the folders of the projects in the workspace, unsorted."""
         return (folder for folder, names in self.walk() if SETTINGS in names)
 
     def data_files(self) -> Iterator[Path]:
-        """Yield the JSONL files, unsorted."""
+        """Yield the JSONL files in the workspace, unsorted."""
         for folder, names in self.walk():
             yield from (folder / name for name in names if name.endswith(".jsonl"))
 
     def project(self, name: str) -> Path:
-        """Return the folder of a project."""
+        """Return the folder of a project; raise a UsageError if there is no project with this name."""
         path = self.path(name)
         if not (path / SETTINGS).is_file() or any((path / file).is_symlink() for file in (SETTINGS, DATABASE)):
             raise UsageError(f"The workspace has no project {name!r}.")
         return path
 
     def find_data_file(self, name: str) -> Path:
-        """Return the path of a JSONL file."""
+        """Return the path of a JSONL file; raise a UsageError if there is no such file."""
         path = self.path(name)
         if path.suffix != ".jsonl" or not path.is_file():
             raise UsageError(f"The workspace has no JSONL file {name!r}.")
         return path
 
     def get_new_run(self, name: str) -> Path:
-        """Return the folder for a new run; raise a UsageError if it exists or the name is not allowed."""
+        """Return the folder for a new run; raise a UsageError if the folder exists or the name is not allowed."""
         if not _NAME.fullmatch(name) or name.endswith((".", " ")):
             raise UsageError(f"{name!r} is not a valid name of a run; use letters, digits, spaces, dots and hyphens.")
-        if len(name.encode()) > _LONGEST_NAME:
-            raise UsageError(f"The name of the run is longer than {_LONGEST_NAME} bytes; choose a shorter one.")
+        if len(name.encode()) > _MAX_NAME_BYTES:
+            raise UsageError(f"The name of the run is longer than {_MAX_NAME_BYTES} bytes; choose a shorter one.")
         path = self.path(f"{_RUNS}/{name}")
         if path.exists():
             raise UsageError(f"The run {name!r} already exists; choose another name.")
         return path
 
     def get_run_folder(self, name: str) -> Path:
-        """Return the folder for the run of a job."""
+        """Return the folder of a run that a job writes."""
         return self.folder / _RUNS / name
 
     def name_of(self, path: Path) -> str:
-        """Return the name of a folder or file in the workspace."""
+        """Return the name of a file or folder: its path relative to the workspace."""
         return path.relative_to(self.folder).as_posix()
 
     def path(self, name: str) -> Path:
-        """Return the path for a name; raise a UsageError if it is outside the workspace or hidden."""
+        """Return the path of a file or folder; raise a UsageError if it is hidden or outside the workspace."""
         parts = name.split("/")
         plain = bool(name) and "\\" not in name and "\0" not in name and ":" not in parts[0]
         if not plain or any(part == "" or part.startswith(".") for part in parts):
@@ -89,7 +92,7 @@ class StudioWorkspace:
         return path
 
     def walk(self) -> Iterator[tuple[Path, list[str]]]:
-        """Yield every folder down to the third level with the names of its files.
+        """Yield each folder, to a depth of three, with the names of its files.
 
         Links are not followed. Hidden names and names that are not valid Unicode are left out.
         """

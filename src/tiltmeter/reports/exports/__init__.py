@@ -1,7 +1,8 @@
-"""Results in the formats of other tools: the module `to_NAME.py` of this package exports to the format NAME.
+"""Export of results to the formats of other tools; the module `to_NAME.py` of this package writes the format NAME.
 
-Its function `export(result, options)` returns the text of the file. Other packages add formats with entry points in the
-group `tiltmeter.exports`, which name such a function. Modules are imported on use, so that listing the formats is fast.
+The function `export(result, options)` of the module returns the text of the file. Other packages add formats with entry
+points in the group `tiltmeter.exports`; an entry point names an export function. A module is imported when its format
+is used, so that listing the formats is fast.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,7 @@ def _export(module: str, result: "Result", options: ExportOptions) -> str:
     return text
 
 
-# The built-in formats.
+# The export functions of the built-in formats; keys are the names of the formats.
 FORMATS: dict[str, Export] = {
     module.name.removeprefix(_PREFIX).replace("_", "-"): partial(_export, module.name)
     for module in iter_modules(__path__)
@@ -38,7 +39,7 @@ FORMATS: dict[str, Export] = {
 
 @cache
 def list_formats() -> dict[str, Export]:
-    """Return all formats by name, built in and from plug-ins."""
+    """Return the export functions of all formats, built-in and from plug-ins; keys are the names of the formats."""
     builtin = [Component(name, OWN_PACKAGE, export) for name, export in FORMATS.items()]
     plugged = [plugin._replace(value=partial(_export_by_plugin, plugin)) for plugin in list_plugins("exports")]
     return index_components("exports", [*builtin, *plugged])

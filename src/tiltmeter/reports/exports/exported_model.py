@@ -1,4 +1,4 @@
-"""The exported part of a run: the numbers of one model over all items."""
+"""The part of a run that is exported: the results of one model over all items."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ SOURCE = "https://github.com/tiltmeter/tiltmeter"
 
 @dataclass(frozen=True, slots=True)
 class ExportedModel:
-    """A model with its manifest entry and its records over all items that have an interval."""
+    """A model, its entry in the manifest, and its records: those over all items, with an interval."""
 
     model: str
     entry: ModelEntry
@@ -25,7 +25,7 @@ class ExportedModel:
 
 
 def select_model(result: Result, model: str | None) -> ExportedModel:
-    """Return the model with this name, or the only model of the run."""
+    """Return the model with the name `model`; if `model` is None, return the only model of the run."""
     entries = {entry.name: entry for entry in result.manifest.models}
     names = dict.fromkeys(record.model for record in result.records)
     models = [name for name in names if name in entries or not entries]
@@ -55,7 +55,9 @@ def build_slug(*words: str) -> str:
 
 
 def describe_record(record: Record, data: Sequence[DataEntry]) -> str:
-    """Describe a record: measure, ideal, interval, n, sample, protocol and verdict; `data` is from the manifest.
+    """Return a text with a record's measure, ideal, interval, n, sample, protocol and verdict.
+
+    `data` are the data entries of the manifest.
 
     >>> describe_record(Record(
     ...     model="m", benchmark="b", part="all", language="en", view="all", group="all", measure="SS",

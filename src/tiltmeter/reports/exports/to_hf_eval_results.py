@@ -1,7 +1,7 @@
-"""A file for the `.eval_results` folder of a model on the Hugging Face Hub.
+"""Export to a file for the `.eval_results` folder of a model on the Hugging Face Hub.
 
-The hub displays these results if the data set is registered there as a benchmark, with the task ids of its eval.yaml.
-Therefore the id of the data set must be given unless it is known.
+The hub displays these results only if the data set is registered on the hub as a benchmark, with the task ids in its
+eval.yaml. Therefore the user must give the hub id of the data set, unless DATASETS contains it.
 """
 
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
@@ -13,7 +13,7 @@ from tiltmeter.reports.exports.export_options import ExportOptions
 from tiltmeter.reports.exports.exported_model import SOURCE, build_slug, describe_record, select_model
 from tiltmeter.runs.result import Result
 
-# The data sets on the hub with exactly the same items; there are none for translations and other editions.
+# Hub ids of data sets that have exactly the same items. Translations and other editions have no such data set.
 DATASETS = {
     "stereoset-original": "McGill-NLP/stereoset",
     "crows-pairs": "nyu-mll/crows_pairs",
@@ -22,7 +22,7 @@ DATASETS = {
 
 
 def export(result: Result, options: ExportOptions) -> str:
-    """Return the results as YAML, to be saved as .eval_results/NAME.yaml in the model's repository."""
+    """Return the results as YAML, for the file .eval_results/NAME.yaml in the repository of the model."""
     chosen = select_model(result, options.model)
     entries = [
         EvalResultEntry(

@@ -1,4 +1,4 @@
-"""All records of a run as JSON Lines."""
+"""Export of all records of a run to JSON Lines."""
 
 from tiltmeter.measures.records import to_dicts
 from tiltmeter.printable_text import format_json
@@ -8,7 +8,7 @@ from tiltmeter.runs.result import Result
 
 
 def export(result: Result, options: ExportOptions) -> str:
-    """Return the records of all views, for all models or for the chosen one."""
+    """Return the records of all views as JSON Lines, for all models or for the model in `options`."""
     model = select_model(result, options.model).model if options.model is not None else None
     records = [record for record in result.records if model is None or record.model == model]
     return "".join(format_json(row, indent=None) + "\n" for row in to_dicts(records))

@@ -1,7 +1,8 @@
-"""Results in the format of the Language Model Evaluation Harness (lm-eval).
+"""Export to the format of the Language Model Evaluation Harness (lm-eval).
 
-A task is a benchmark with its part and language; metrics are named `name,filter`. Numbers keep Tiltmeter's scale: 57.0,
-not 0.57. `higher_is_better` is null for measures whose ideal is in the middle of the scale.
+Each combination of benchmark, part and language is a task. The names of metrics have the form `name,filter`. Numbers
+keep the scale of Tiltmeter: 57.0, not 0.57. `higher_is_better` is null for measures whose ideal is in the middle of the
+scale.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ FILTER = "none"
 
 
 def export(result: Result, options: ExportOptions) -> str:
-    """Return one JSON object, as in the harness's file results_….json."""
+    """Return one JSON object with the structure of lm-eval's file results_….json."""
     chosen = select_model(result, options.model)
     tasks = group_by(chosen.records, _build_task_name)
     manifest = result.manifest
@@ -84,7 +85,10 @@ def _build_metrics(task: str, records: Iterable[Record]) -> dict[str, Any]:
 
 
 def compute_standard_error(record: Record) -> float | str:
-    """Return the standard error of a record, or that of a normal distribution with an interval of the same width."""
+    """Return the standard error of a record.
+
+    If it is unknown, it is computed from the width of the interval, as for a normal distribution.
+    """
     if record.standard_error is not None:
         return record.standard_error
     if record.low is None or record.high is None:
@@ -109,7 +113,7 @@ def _build_config(task: str, record: Record) -> dict[str, Any]:
 
 
 def _count_samples(records: Sequence[Record], data: Sequence[DataEntry]) -> dict[str, int]:
-    """Return the number of items in the data and in the run."""
+    """Return the number of items in the data (`original`) and in the run (`effective`)."""
     n = max(record.n for record in records)
     first = records[0]
     available = [

@@ -1,4 +1,4 @@
-"""The model index of a model card, which the Hugging Face Hub displays, and a paragraph on the measurement."""
+"""Export to a model card: the model index that the Hugging Face Hub displays, and a list of facts in Markdown."""
 
 import re
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ TASKS = {"masked": "fill-mask", "causal": "text-generation", "seq2seq": "text2te
 
 
 def export(result: Result, options: ExportOptions) -> str:
-    """Return the YAML front matter for the model's README.md, including the lines of dashes, and a paragraph."""
+    """Return text for the model's README.md: YAML front matter between lines of dashes, then a list of facts."""
     chosen = select_model(result, options.model)
-    # The kind of model is unknown for imported predictions.
+    # For imported predictions, the kind of the model (masked, causal or seq2seq) is unknown.
     task = TASKS.get(str(chosen.entry.kind), "other")
     results = [_build_result(record, task, result.manifest.data) for record in chosen.records]
-    # The name of a served model is followed by the address of the server.
+    # The name of a model on a server ends with `@` and the address of the server.
     name = re.sub(r"@[a-z]+://.*", "", chosen.model)
     index = eval_results_to_model_index(_without_scheme(name).rpartition("/")[2] or name, results)
     return f"---\n{yaml_dump({'model-index': index})}---\n{_render_paragraph(chosen.entry)}"
@@ -37,7 +37,7 @@ def _without_scheme(name: str) -> str:
 
 
 def _render_paragraph(entry: ModelEntry) -> str:
-    """Return the known facts about the model and the compute of the run as Markdown; empty if there are none."""
+    """Return the known facts about the model and the compute of the run as Markdown; empty if nothing is known."""
     facts = describe_model(entry)
     if not facts:
         return ""

@@ -1,4 +1,4 @@
-"""Figures of the report: one module each, with a `FIGURE`, and entry points `tiltmeter.figures`."""
+"""Figures of the report. Each figure is a module with the object `FIGURE`, or an entry point `tiltmeter.figures`."""
 
 from functools import cache
 
@@ -12,14 +12,14 @@ __all__ = ["Figure", "FigureData", "Panel", "ReportFigure", "build_figures", "li
 
 @cache
 def list_figures() -> tuple[ReportFigure, ...]:
-    """Return all figures, built in and of plug-ins, in the order of a report."""
+    """Return all figures, built-in and from plug-ins, in the order in which a report shows them."""
     builtin = find_package_objects(__name__, "FIGURE")
     figures = load_components("figures", builtin, ReportFigure, lambda figure: figure.name)
     return tuple(sorted(figures.values(), key=lambda figure: (figure.order, figure.name)))
 
 
 def select_figures(data: FigureData) -> list[ReportFigure]:
-    """Return the figures for a benchmark: the general ones, and those that its measures name."""
+    """Return the figures for a benchmark: all general figures, and the figures that its measures name."""
     declared = {
         name for measure in {record.measure for record in data.records} for name in get_measure(measure).figures
     }
@@ -27,5 +27,5 @@ def select_figures(data: FigureData) -> list[ReportFigure]:
 
 
 def build_figures(data: FigureData) -> list[Figure]:
-    """Return the figures of one benchmark for which there are data."""
+    """Draw the figures of one benchmark; figures without data are left out."""
     return [figure for report_figure in select_figures(data) for figure in report_figure.draw(data)]

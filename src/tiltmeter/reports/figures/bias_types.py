@@ -1,4 +1,4 @@
-"""The primary measure by bias type."""
+"""The figure of the primary measure by bias type."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 
 
 def draw_bias_types(data: FigureData) -> Iterator[Figure]:
-    """Yield a forest plot of the bias types and of all items, if there are several bias types."""
+    """Yield a forest plot of the bias types and of all items; yield nothing if there is only one bias type."""
     rows = [*select_primary_records(data.records, "bias_type"), *select_primary_records(data.records, "all")]
     if len({r.group for r in rows if r.view == "bias_type"}) > 1:
         yield Figure(

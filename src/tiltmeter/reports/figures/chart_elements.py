@@ -1,4 +1,4 @@
-"""Elements that figures share: data frames of records, colours, legends, tooltips, intervals and error bars."""
+"""Parts of charts that several figures use: data frames, colours, legends, tooltips, intervals and error bars."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -13,14 +13,18 @@ from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.style import SERIES, SHAPES
 
 Domain = Sequence[str]
-MOST_PANELS = 12  # a figure with more panels is collapsed
+MOST_PANELS = 12  # a figure with more panels than this is collapsed on the page
 
-# The size of a name next to its point, as shares of the width and height of a chart.
+# The width and height of the name next to a point, as shares of the width and height of the chart.
 _LABEL_WIDTH, _LABEL_HEIGHT = 0.04, 0.04
 
 
 def build_table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
-    """Return a data frame of records for a chart; its column `text` is the value with its interval, for tooltips."""
+    """Return a data frame with a row for each record, for a chart.
+
+    The column `text` is the value with its interval, for tooltips. `more` are additional columns: each name has a
+    function that computes the cell from a record.
+    """
     return pd.DataFrame(
         [
             {
@@ -42,14 +46,14 @@ def build_table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
 
 
 def build_point(name: str, record: Record) -> dict[str, object]:
-    """Return the value of a record, the ends of its interval and its text, in columns that begin or end with `name`."""
+    """Return the cells of a point: value, ends of the interval, and text; their column names contain `name`."""
     low, high = record.interval or (record.value, record.value)
     text = format_with_interval(record, format_four_digits)
     return {name: record.value, f"{name}_low": low, f"{name}_high": high, f"text_{name}": text}
 
 
 def draw_error_bars(base: alt.Chart, x: str, y: str) -> list[alt.Chart]:
-    """Return horizontal and vertical error bars of points with the columns of `build_point`."""
+    """Return horizontal and vertical error bars; `x` and `y` are the names that were passed to `build_point`."""
     bars = base.mark_rule(strokeWidth=1.5, opacity=0.85)
     return [
         bars.encode(x=f"{x}_low:Q", x2=f"{x}_high:Q", y=f"{y}:Q"),
@@ -60,7 +64,10 @@ def draw_error_bars(base: alt.Chart, x: str, y: str) -> list[alt.Chart]:
 def draw_intervals(
     base: alt.Chart, build_x: Callable[[str], alt.X], ideal: float | None, **more: Any
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw the ideal, intervals and values; `build_x` builds the horizontal axis for a column of the data frame."""
+    """Draw a line at the ideal, the intervals, and the values as points.
+
+    `build_x` builds the horizontal axis for a column of the data frame. `more` are additional encodings of the points.
+    """
     return alt.layer(
         alt.Chart(pd.DataFrame({"value": [ideal]})).mark_rule(style="ideal").encode(x=build_x("value:Q")),
         base.mark_rule(strokeWidth=2, opacity=0.75, clip=True).encode(x=build_x("low:Q"), x2="high:Q"),
@@ -69,7 +76,7 @@ def draw_intervals(
 
 
 def build_model_colour(models: Domain) -> alt.Color:
-    """Return the colours of models, the same in all figures of a report; without a legend if there is one model."""
+    """Return the colours of models; a model has the same colour in all figures. With one model there is no legend."""
     colours = [SERIES[index % len(SERIES)] for index in range(len(models))]
     scale = alt.Scale(domain=list(models), range=colours)
     legend = alt.Legend(title=None, symbolType="circle") if len(models) > 1 else None
@@ -77,22 +84,23 @@ def build_model_colour(models: Domain) -> alt.Color:
 
 
 def build_model_legend(models: Domain, present: Iterable[str]) -> tuple[LegendEntry, ...]:
-    """Return the legend of the models in a figure; empty if the report has one model."""
+    """Return the legend for the models in `present`; empty if the report has only one model."""
     drawn = set(present)
     keys = [LegendEntry(model, SERIES[at % len(SERIES)]) for at, model in enumerate(models) if model in drawn]
     return tuple(keys) if len(models) > 1 else ()
 
 
 def build_language_legend(languages: Domain) -> tuple[LegendEntry, ...]:
-    """Return the legend of the shapes of languages; empty if there is one language."""
+    """Return the legend that explains the shape of each language; empty if there is only one language."""
     keys = [LegendEntry(name, shape=SHAPES[at % len(SHAPES)]) for at, name in enumerate(languages)]
     return tuple(keys) if len(languages) > 1 else ()
 
 
 def hide_overlapping_names(names: Iterable[str], across: Iterable[float], up: Iterable[float]) -> list[str]:
-    """Return the names next to points, empty if a name would overlap another; tooltips show all names.
+    """Return the names to draw next to points; a name that would overlap an earlier name is replaced by an empty text.
 
-    `across` and `up` are the positions of the points as shares of the width and height of the chart.
+    `across` and `up` are the positions of the points as shares of the width and height of the chart. Tooltips still
+    show every name.
 
     >>> hide_overlapping_names(["de", "fr", "tr"], [0.10, 0.11, 0.9], [0.20, 0.21, 0.2])
     ['de', '', 'tr']
@@ -108,21 +116,21 @@ def hide_overlapping_names(names: Iterable[str], across: Iterable[float], up: It
 
 
 def build_tooltips(*fields: tuple[str, str]) -> list[alt.Tooltip]:
-    """Return the tooltip of a mark: fields with their titles."""
+    """Return the lines of a tooltip; `fields` are pairs of a column and its title."""
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in fields]
 
 
 def list_distinct(values: Iterable[str]) -> list[str]:
-    """Return the distinct values in order of first occurrence."""
+    """Return the distinct values, in the order of their first occurrence."""
     return list(dict.fromkeys(values))
 
 
 def get_comparison_key(record: Record) -> tuple[str, str, str]:
-    """Return the properties that comparable numbers share: kind of model, answer type and protocol."""
+    """Return the kind of model, the answer type and the protocol; numbers are comparable if these are equal."""
     return record.kind or "unknown kind", record.family or "", record.protocol
 
 
 def format_panel_title(key: tuple[str, ...], keys: Sequence[tuple[str, ...]]) -> str:
-    """Return the values of a key that distinguish a panel from the others."""
+    """Return a title with the values of `key` that are not the same in all `keys`; each panel has one key."""
     different = [len(set(values)) > 1 for values in zip(*keys, strict=True)]
     return ", ".join(value for value, differs in zip(key, different, strict=True) if differs and value)

@@ -1,4 +1,4 @@
-"""The figure of a data set: the number of items in each group and about each subject."""
+"""The figure of a data set: bar charts of the number of items in each group and for each subject."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from tiltmeter.datasets.dataset_statistics import PortionStatistics
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.language_names import get_language_name
 
-_MOST = 25  # bars in a panel: the most frequent values
+_MAX_BARS = 25  # maximum number of bars in a panel; only the most frequent values are drawn
 
 
 def build_data_figure(name: str, portions: Sequence[PortionStatistics]) -> Figure:
-    """Return bar charts of the number of items, a panel for each grouping and one for the subjects."""
+    """Return bar charts of the number of items: a panel for each grouping, and a panel for the subjects."""
     counts: dict[str, list[tuple[str, str, int]]] = {}
     for portion in portions:
         place = " ".join(filter(None, (portion.part, get_language_name(portion.language))))
@@ -22,14 +22,14 @@ def build_data_figure(name: str, portions: Sequence[PortionStatistics]) -> Figur
             counts.setdefault(grouping, []).extend((value, place, count) for value, count in numbers.items())
     panels = [Panel(grouping.replace("_", " "), _draw_bars(rows)) for grouping, rows in counts.items() if rows]
     caption = f"Number of items in {name}"
-    cut = [grouping for grouping, rows in counts.items() if len({value for value, _, _ in rows}) > _MOST]
-    caption += f"; only the {_MOST} most frequent values of {', '.join(cut)}" if cut else ""
+    cut = [grouping for grouping, rows in counts.items() if len({value for value, _, _ in rows}) > _MAX_BARS]
+    caption += f"; only the {_MAX_BARS} most frequent values of {', '.join(cut)}" if cut else ""
     return Figure("items", f"Items of {name}", f"{caption}.", tuple(panels))
 
 
 def _draw_bars(rows: Sequence[tuple[str, str, int]]) -> alt.Chart:
     frame = pd.DataFrame(rows, columns=["value", "where", "items"])
-    largest = frame.groupby("value")["items"].sum().sort_values(ascending=False).index[:_MOST].tolist()
+    largest = frame.groupby("value")["items"].sum().sort_values(ascending=False).index[:_MAX_BARS].tolist()
     chart: alt.Chart = alt.Chart(frame[frame["value"].isin(largest)]).mark_bar()
     encoded: alt.Chart = chart.encode(
         y=alt.Y("value:N", sort=largest, title=None, axis=alt.Axis(labelLimit=180)),

@@ -1,4 +1,4 @@
-"""Sentence pairs: the distribution of the difference in log-likelihood between the two sentences of a pair."""
+"""The figure of sentence pairs: the distribution of the difference in log-likelihood between the two sentences."""
 
 from collections.abc import Iterator
 
@@ -19,18 +19,20 @@ from tiltmeter.reports.figures.figure import Chart, Figure, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 from tiltmeter.reports.language_names import get_language_name
 
-_POINTS = 80
-_MOST = 0.99  # the share of pairs within the range of the axis
-_CURVE, _LANE, _GAP = 62, 13, 12  # pixels of a language's densities, of each box below, and between languages
+_POINTS = 80  # number of points at which a density is computed
+_SHARE_IN_RANGE = 0.99  # share of the pairs that are inside the range of the axis
+# Heights in pixels: the densities of a language, each box below them, and the gap between languages.
+_CURVE, _LANE, _GAP = 62, 13, 12
 
 
 def draw_differences(table: pd.DataFrame, models: Domain) -> Chart:
-    """Draw the differences (more minus less stereotypical) by language: densities, and a box for each model.
+    """Draw the differences (more minus less stereotypical sentence) for each language: densities, and a box per model.
 
-    `table` has a row for each pair: model, language and difference. A box spans the quartiles and its line the pairs
-    within 1.5 times its width, as in Steinborn et al.'s Figure 2; the point is the mean.
+    `table` has a row for each pair, with the columns model, language and difference. A box spans the quartiles, and its
+    point is the mean. The line of a box spans the pairs within 1.5 times the width of the box, as in Steinborn et al.'s
+    Figure 2.
     """
-    reach = float(np.quantile(np.abs(table["difference"]), _MOST)) or 1.0
+    reach = float(np.quantile(np.abs(table["difference"]), _SHARE_IN_RANGE)) or 1.0
     names = [get_language_name(language) for language in list_distinct(table["language"])]
     lanes = [model for model in models if model in set(table["model"])]
     row = _CURVE + _LANE * len(lanes) + _GAP
@@ -43,7 +45,7 @@ def draw_differences(table: pd.DataFrame, models: Domain) -> Chart:
         curves.append(_estimate_density(values, reach).assign(**labels, base=base, share=f"{np.mean(values > 0):.0%}"))
         boxes.append({**labels, "lane": base + _LANE * (lanes.index(str(model)) + 0.65), **_compute_box(values)})
     frame = pd.concat(curves, ignore_index=True)
-    # The tallest density of a language fills nine tenths of its row.
+    # The tallest density of a language has nine tenths of the height for densities.
     tallest = frame.groupby("language")["density"].transform("max").clip(lower=1e-12)
     frame["top"] = frame["base"] - 0.9 * _CURVE * frame["density"] / tallest
     height = row * len(names)
@@ -70,7 +72,7 @@ def draw_differences(table: pd.DataFrame, models: Domain) -> Chart:
 def _build_box_layers(
     boxes: pd.DataFrame, models: Domain, x_scale: alt.Scale, y_scale: alt.Scale, title: str
 ) -> list[alt.Chart]:
-    """Return a line, a box, a tick at the median and a point at the mean for each row."""
+    """Return the layers of the box plots: a line, a box, a tick at the median, and a point at the mean."""
     base = alt.Chart(boxes).encode(
         y=alt.Y("lane:Q", scale=y_scale, axis=None),
         color=build_model_colour(models),
@@ -103,7 +105,10 @@ def _estimate_density(values: np.ndarray, reach: float) -> pd.DataFrame:
 
 
 def _compute_box(values: np.ndarray) -> dict[str, object]:
-    """Return the quartiles, the mean, and the outermost values within 1.5 times the interquartile range."""
+    """Return the numbers of a box: the quartiles, the mean, and the ends of its line.
+
+    The ends are the minimum and maximum of the values within 1.5 times the interquartile range of the box.
+    """
     lower, median, upper = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
     reach = 1.5 * (upper - lower)
     within = values[(values >= lower - reach) & (values <= upper + reach)]
@@ -121,7 +126,7 @@ def _compute_box(values: np.ndarray) -> dict[str, object]:
 
 
 def draw_difference_figure(data: FigureData) -> Iterator[Figure]:
-    """Yield the differences of sentence pairs, with a panel for each protocol."""
+    """Yield the figure of the differences, with a panel for each protocol; yield nothing without sentence pairs."""
     if not {"more", "less"} <= set(data.scores["role"]):
         return
     table = compute_pair_differences(data.scores.dropna(axis="columns", how="all"))

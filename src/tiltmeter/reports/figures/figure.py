@@ -1,4 +1,4 @@
-"""Figures with a title, a caption and one or more charts."""
+"""The figure class: one or more charts with a title, a caption and a legend."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart of a figure; the title is empty if it is the only one."""
+    """One chart of a figure; `title` is empty if the figure has only one chart."""
 
     title: str
     chart: Chart
@@ -20,7 +20,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """One entry of a legend. In pages the legend is outside the charts, because it belongs to all panels."""
+    """One entry of a legend. On pages the legend is outside the charts, because it is for all panels of a figure."""
 
     label: str
     colour: str = ""
@@ -29,18 +29,18 @@ class LegendEntry:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One or more charts with a title and a caption. `slug` is its name in links and files."""
+    """One or more charts with a title and a caption. `slug` is the name of the figure in links and file names."""
 
     slug: str
     title: str
     caption: str
     panels: tuple[Panel, ...]
     legend: tuple[LegendEntry, ...] = ()
-    wide: bool = True  # whether each chart has the whole width of the page
-    folded: bool = False  # whether the figure is collapsed in a page
+    wide: bool = True  # whether each chart is as wide as the page
+    folded: bool = False  # whether the figure is collapsed on the page until the reader opens it
 
     def build_specs(self) -> list[dict[str, Any]]:
-        """Return the Vega-Lite specification of each panel for a page, as wide as its container."""
+        """Return a Vega-Lite specification for each panel, for a page; each chart is as wide as its HTML container."""
         return [
             {
                 **_without_legends(panel.chart.properties(width="container").to_dict()),
@@ -51,7 +51,7 @@ class Figure:
         ]
 
     def paper(self) -> dict[str, Any]:
-        """Return the Vega-Lite specification of the whole figure for a file."""
+        """Return one Vega-Lite specification of the whole figure, for an image file."""
         width = 560 if self.wide or len(self.panels) == 1 else 330
         charts = [
             panel.chart.properties(width=width, **({"title": panel.title} if panel.title else {}))
@@ -64,10 +64,10 @@ class Figure:
 
 
 def _without_legends(spec: Any) -> Any:
-    """Return the specification without legends; disabling them in the configuration is not enough."""
+    """Return the specification without legends; disabling legends in the Vega-Lite configuration is not enough."""
     if isinstance(spec, list):
         return [_without_legends(part) for part in spec]
     if not isinstance(spec, dict):
         return spec
-    # Data sets are not changed, because they may have a column of that name.
+    # Data sets are not changed, because a column of the data may be called "legend".
     return {k: v if k == "datasets" else None if k == "legend" else _without_legends(v) for k, v in spec.items()}

@@ -1,4 +1,4 @@
-"""Forest plots: the value and interval of each group, such as a bias type."""
+"""Forest plots: the value and interval of each group of items; a group is, for example, a bias type."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,9 +22,9 @@ _GAP = 14  # pixels between groups
 
 
 def draw_forest(records: Sequence[Record], models: Domain, scale: tuple[float, float] | None = None) -> Chart:
-    """Draw a row for each group with an interval for each model; all records must be of one measure.
+    """Draw a row for each group, with an interval for each model. All records must have the same measure.
 
-    `scale` is given if several panels share it.
+    `scale` is the range of the horizontal axis, if it must be the same in several panels.
     """
     measure = get_measure(records[0].measure)
     ends = [end for r in records for end in (r.value, r.low, r.high) if end is not None]

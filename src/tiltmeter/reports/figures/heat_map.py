@@ -1,4 +1,4 @@
-"""Heat map of models and languages."""
+"""The heat map: the value of each model in each language."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,15 +21,15 @@ from tiltmeter.reports.record_rows import build_rows, select_summary_rows
 from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
 _UNRELIABLE_VERDICTS = ("not interpretable", "contradictory")
-_MOST_COLUMNS = 12  # with more languages, languages are rows
+_MOST_COLUMNS = 12  # with more languages than this, the languages are rows
 _MARKS = {"significant": " •", **dict.fromkeys(_UNRELIABLE_VERDICTS, " ?")}
 
 
 def draw_heat_map(records: Sequence[Record]) -> Chart:
-    """Draw the value of each model in each language; all records must be of one measure.
+    """Draw the value of each model in each language. All records must have the same measure.
 
-    A dot marks a significant bias. A value that is not interpretable, or pooled from contradictory parts, has a
-    question mark and no colour.
+    A dot marks a significant bias. A question mark marks a value that is not interpretable or was pooled from
+    contradictory parts; such a value has no colour.
     """
     measure = get_measure(records[0].measure)
     low, high = measure.span(end for r in records for end in (r.value, r.low, r.high) if end is not None)
@@ -43,7 +43,7 @@ def draw_heat_map(records: Sequence[Record]) -> Chart:
     scale = alt.Scale(
         domain=[low, measure.ideal, high], range=colours, type="log" if measure.ratio else "linear", clamp=True
     )
-    # The names of many languages do not fit side by side.
+    # The names of many languages do not fit side by side, so they become rows.
     columns, rows = ("model", "language") if frame["language"].nunique() > _MOST_COLUMNS else ("language", "model")
     base = alt.Chart(frame).encode(
         x=alt.X(
@@ -56,13 +56,13 @@ def draw_heat_map(records: Sequence[Record]) -> Chart:
     )
     return alt.layer(
         base.mark_rect(style="cell", cornerRadius=6).encode(color=alt.Color("shade:Q", scale=scale, legend=None)),
-        # Numbers are dark, because cells are light in both colour schemes.
+        # The cells are light also in dark mode, so the numbers are always dark.
         base.mark_text(fontSize=13, fontWeight=600, color="#1c1f24").encode(text="cell:N"),
     ).properties(height=alt.Step(44 if rows == "model" else 24))
 
 
 def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
-    """Yield the primary measure by model and language, if there are several of either."""
+    """Yield the heat map of the primary measure; yield nothing if there is only one model in one language."""
     decisive = [
         record
         for row in select_summary_rows(build_rows(data.records))
@@ -72,10 +72,10 @@ def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
         return
     languages = {r.language for r in decisive}
     if len({r.model for r in decisive}) == 1 and len(languages) >= FEWEST_LANGUAGES:
-        return  # the overview of languages shows the same
+        return  # the overview of languages already shows these values
     measure = get_measure(decisive[0].measure)
     decisive = [r for r in decisive if r.measure == measure.name]
-    # Numbers that are not comparable are in different panels.
+    # Records whose numbers are not comparable are drawn in different panels.
     by_panel = group_by(decisive, lambda r: (r.part, *get_comparison_key(r)))
     axis = measure.axis or measure.name
     caption = (

@@ -1,4 +1,4 @@
-"""Feminine ranks of stereotypes over all models, languages and templates."""
+"""The figure of the feminine ranks of stereotypes over all models, languages and templates."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,7 @@ from tiltmeter.reports.group_names import get_display_group
 
 
 def draw_feminine_ranks(records: Sequence[Record], sides: StereotypeSides) -> Chart:
-    """Draw a box for each stereotype over models, languages and templates, with the single ranks as points."""
+    """Draw a box plot of the ranks of each stereotype over models, languages and templates; each rank is a point."""
     frame = build_table(records, side=lambda r: sides[r.group], name=lambda r: get_display_group(r, "stereotype"))
     count = frame["name"].nunique()
     middle = frame.groupby("name", sort=False)["value"].median().sort_values(kind="stable")
@@ -44,7 +44,7 @@ def draw_feminine_ranks(records: Sequence[Record], sides: StereotypeSides) -> Ch
 
 
 def draw_rank_figure(data: FigureData) -> Iterator[Figure]:
-    """Yield the feminine ranks of the stereotypes, if there are several models, parts or languages."""
+    """Yield the figure of the feminine ranks, if there are several models, parts or languages."""
     ranks = [r for r in data.records if r.measure == "feminine rank" and r.part != OVERALL]
     if len({(r.model, r.part, r.language) for r in ranks}) > 1:
         yield Figure(

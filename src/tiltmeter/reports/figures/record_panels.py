@@ -1,4 +1,4 @@
-"""Elements that figures of records share: the selection of records, panels, and a note on incomparable models."""
+"""Functions for figures of records: selection of records, panels, and a note about incomparable models."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from tiltmeter.reports.record_rows import build_rows, get_first_record, group_re
 
 
 def describe_incomparable_models(records: Sequence[Record]) -> str:
-    """Return a sentence for figures that contain models with incomparable numbers; empty if there are none."""
+    """Return a note for the caption if the figure shows models with incomparable numbers; otherwise an empty text."""
     parts: dict[tuple[str, str], set[tuple[str, ...]]] = {}
     for r in records:
         parts.setdefault((r.part, r.language), set()).add(get_comparison_key(r))
@@ -22,7 +22,11 @@ def describe_incomparable_models(records: Sequence[Record]) -> str:
 
 
 def select_primary_records(records: Sequence[Record], view: str) -> list[Record]:
-    """Return the records that give the verdicts of a view, of pooled parts unless these are contradictory."""
+    """Return the primary records of a view: the records that decide the verdicts.
+
+    For each model and language these are the pooled records. The records of the single parts are returned instead if
+    there are no pooled records, or if the parts contradict each other.
+    """
     decisive = [record for row in build_rows(records, view) if (record := select_deciding_record(row)) is not None]
     unpooled = {
         (get_first_record(row).model, get_first_record(row).language)
@@ -35,7 +39,7 @@ def select_primary_records(records: Sequence[Record], view: str) -> list[Record]
 
 
 def build_forest_panels(records: Sequence[Record], models: Domain) -> tuple[Panel, ...]:
-    """Return a panel for each language and part, on one scale."""
+    """Return a forest plot for each language and part; all panels have the same scale."""
     ends = [end for r in records for end in (r.value, r.low, r.high) if end is not None]
     scale = get_measure(records[0].measure).span(ends)
     panels = []

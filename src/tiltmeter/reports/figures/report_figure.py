@@ -1,4 +1,4 @@
-"""The declaration of a figure, and the data from which it is drawn."""
+"""The classes for declaring a figure of the report, and for the data from which a figure is drawn."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from tiltmeter.reports.record_rows import ALL_MODELS
 class FigureData:
     """The data of one benchmark in a report.
 
-    `models` are all models of the report; their positions determine their colours. `other_records` are the records of
-    the other benchmarks in the report.
+    `models` are all models of the report; the position of a model in `models` determines its colour. `other_records`
+    are the records of the other benchmarks in the report.
     """
 
     records: Sequence[Record]
@@ -26,7 +26,10 @@ class FigureData:
 
     @classmethod
     def select(cls, benchmark: str, records: Sequence[Record], scores: pd.DataFrame, models: Domain) -> "FigureData":
-        """Return the data of one benchmark from the records and scores of a report, without records over all models."""
+        """Select the data of one benchmark from the records and scores of a report.
+
+        Records about all models together are left out.
+        """
         is_selected = scores["benchmark"] == benchmark
         return cls(
             [record for record in records if record.benchmark == benchmark and record.model != ALL_MODELS],
@@ -40,9 +43,9 @@ class FigureData:
 class ReportFigure:
     """A figure of the report on a benchmark.
 
-    `draw` yields a `Figure`, or nothing if there are no data for it. It is called for benchmarks with a measure that
-    names the figure (`Measure.figures`), or for all benchmarks if the figure is `general`. Figures are sorted by
-    `order`, then by name.
+    `draw` yields figures, or nothing if there are no data for the figure. If `general` is true, `draw` is called for
+    all benchmarks; otherwise only for benchmarks with a measure that names this figure in `Measure.figures`. A report
+    sorts its figures by `order`, then by name.
     """
 
     name: str

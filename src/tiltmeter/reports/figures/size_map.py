@@ -1,4 +1,4 @@
-"""A measure against the size of models: a point with its interval for each model, a line for each model family."""
+"""The figure of a measure against model size: a point with an interval per model, a line per model family."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from tiltmeter.reports.style import SERIES, SHAPES
 
 
 def build_size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
-    """Return the figure of the slopes of one measure on one benchmark, for single model families."""
+    """Return the figure of one measure on one benchmark; `trend` has a slope for each model family."""
     slopes = [slope for slope in trend if slope.family != POOLED]
     measure = slopes[0].quantity.measure
     families = [format_label(slope.family) for slope in slopes]
@@ -83,7 +83,7 @@ def build_size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
 
 
 def _compute_axis_domain(values: Sequence[float], bounds: tuple[float, float] | None) -> list[float]:
-    """Return the ends of an axis with some space around the values, but within the bounds of the measure.
+    """Return the ends of an axis: there is some space around the values, but not beyond the bounds of the measure.
 
     >>> _compute_axis_domain([2.0, 52.0], (0.0, 100.0)), _compute_axis_domain([-1.0, 1.0], None)
     ([0.0, 55.0], [-1.12, 1.12])
@@ -94,7 +94,7 @@ def _compute_axis_domain(values: Sequence[float], bounds: tuple[float, float] | 
 
 
 def _build_line(slope: SizeSlope) -> list[dict[str, object]]:
-    """Return the ends of the regression line of a model family."""
+    """Return the two end points of the regression line of a model family."""
     sizes = np.log10([model.parameters for model in slope.models])
     families = np.array([slope.family] * len(sizes), dtype=object)
     (intercept, rise), *_ = np.linalg.lstsq(
@@ -107,6 +107,6 @@ def _build_line(slope: SizeSlope) -> list[dict[str, object]]:
 
 
 def _compute_ticks(parameters: Sequence[float]) -> list[float]:
-    """Return 1, 2 and 5 times the powers of ten from the smallest to the largest number of parameters."""
+    """Return the ticks of the axis: 1, 2 and 5 times each power of ten in the range of the parameter counts."""
     low, high = math.floor(math.log10(min(parameters))), math.ceil(math.log10(max(parameters)))
     return [step * 10.0**power for power in range(low, high + 1) for step in (1, 2, 5)]

@@ -1,4 +1,4 @@
-"""The masculine rates of stereotypes, with intervals."""
+"""The figure of the masculine rates of stereotypes, with intervals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,7 +27,10 @@ _SIDES = {"feminine": "about women", "masculine": "about men"}
 
 
 def find_stereotype_sides(scores: pd.DataFrame) -> StereotypeSides:
-    """Return, by its number as text, whether each stereotype in a table of scores is about women or about men."""
+    """Return "about women" or "about men" for each stereotype; the keys are the stereotype numbers as text.
+
+    Stereotypes of GEST are included, and stereotypes of the user's own data if they occur in the table of scores.
+    """
     sides = {str(number): _SIDES[get_gest_side(number)] for number in STEREOTYPES}
     if {"stereotype", "side"} <= set(scores.columns):
         for number, side in scores[["stereotype", "side"]].dropna().drop_duplicates().itertuples(index=False):
@@ -47,7 +50,7 @@ def build_side_colour() -> alt.Color:
 def draw_stereotypes(
     records: Sequence[Record], sides: StereotypeSides, scale: tuple[float, float] | None = None
 ) -> Chart:
-    """Draw the masculine rate of each stereotype for one model and language, with a line for each template."""
+    """Draw the masculine rate of each stereotype for one model and language, with an interval for each template."""
     rate = records[0].measure
     records = sorted(records, key=lambda r: (int(r.group), r.part))
     frame = build_table(records, side=lambda r: sides[r.group], name=lambda r: get_display_group(r, "stereotype"))
@@ -74,7 +77,7 @@ def draw_stereotypes(
 
 
 def draw_stereotype_figure(data: FigureData) -> Iterator[Figure]:
-    """Yield the masculine rates of the stereotypes, with a panel for each model and language."""
+    """Yield the figure of the masculine rates, with a panel for each model and language."""
     sides = find_stereotype_sides(data.scores)
     rates = [r for r in data.records if r.view == "stereotype" and r.measure in ("q_i", "p_i") and r.part != OVERALL]
     if not rates:
@@ -108,7 +111,7 @@ def draw_stereotype_figure(data: FigureData) -> Iterator[Figure]:
 
 
 def count_stereotypes(records: Sequence[Record]) -> str:
-    """Return the number of stereotypes, in letters if it is that of GEST."""
+    """Return the number of stereotypes as text; GEST's number is written as the word "sixteen"."""
     groups = {r.group for r in records}
     return "sixteen" if len(groups) == len(STEREOTYPES) else str(len(groups))
 

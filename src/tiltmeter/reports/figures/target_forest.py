@@ -1,4 +1,4 @@
-"""The primary measure by target term."""
+"""The figure of the primary measure by target term."""
 
 from collections.abc import Iterator
 
@@ -11,23 +11,23 @@ from tiltmeter.reports.figures.record_panels import (
 )
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 
-# A warning for all outputs with single target terms.
+# A warning for all outputs that show results of single target terms.
 SINGLE_TERMS = (
     "Single terms are unreliable: with about 27 items each, the ranking of the terms on one half of the items hardly "
     "predicts that on the other half (split-half reliability .25)."
 )
-_FEWEST_ITEMS = 10  # of a term in the figure
+_MIN_ITEMS = 10  # terms with fewer items are not in the figure
 
 
 def draw_target_terms(data: FigureData) -> Iterator[Figure]:
-    """Yield a forest plot of the target terms with enough items."""
-    terms = [r for r in select_primary_records(data.records, "target") if r.n >= _FEWEST_ITEMS]
+    """Yield a forest plot of the target terms that have enough items."""
+    terms = [r for r in select_primary_records(data.records, "target") if r.n >= _MIN_ITEMS]
     terms.sort(key=lambda r: (-r.value, r.group))
     if terms:
         yield Figure(
             "target-terms",
             "By target term",
-            f"{terms[0].measure} of each term with at least {_FEWEST_ITEMS} items, with its 95% interval. "
+            f"{terms[0].measure} of each term with at least {_MIN_ITEMS} items, with its 95% interval. "
             f"{SINGLE_TERMS}{describe_incomparable_models(terms)}",
             build_forest_panels(terms, data.models),
             legend=build_model_legend(data.models, (r.model for r in terms)),

@@ -1,4 +1,4 @@
-"""g_s of each model by template of GEST's sentences."""
+"""The figure of g_s by template: the value of each model for each template of GEST's sentences."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -29,7 +29,7 @@ _GAP = 14  # pixels between models
 
 
 def build_template_legend(parts: Iterable[str]) -> tuple[LegendEntry, ...]:
-    """Return the legend of the shapes of templates; empty if there is one template."""
+    """Return the legend that explains the shape of each template; empty if there is only one template."""
     present = set(parts)
     if len(present) < 2:
         return ()
@@ -39,7 +39,7 @@ def build_template_legend(parts: Iterable[str]) -> tuple[LegendEntry, ...]:
 
 
 def draw_template_rates(records: Sequence[Record], models: Domain, scale: tuple[float, float]) -> Chart:
-    """Draw a row for each model, with the interval of g_s in each template."""
+    """Draw a row for each model, with the value and interval of g_s for each template."""
     measure = get_measure(records[0].measure)
     frame = build_table(records, template=lambda r: _format_wording(r.part))
     parts = [part for part in TEMPLATES if part in set(frame["part"])]
@@ -57,7 +57,7 @@ def draw_template_rates(records: Sequence[Record], models: Domain, scale: tuple[
 
 
 def build_template_shape(parts: Sequence[str]) -> alt.Shape:
-    """Return the shapes of templates; other parts are circles."""
+    """Return the shapes of templates; parts that are no templates are circles."""
     shapes = [_map_shapes().get(part, "circle") for part in parts]
     return alt.Shape("part:N", scale=alt.Scale(domain=list(parts), range=shapes), legend=alt.Legend(title=None))
 
@@ -67,7 +67,7 @@ def _map_shapes() -> dict[str, str]:
 
 
 def _format_wording(part: str) -> str:
-    """Return the template with the masculine word.
+    """Return the text of a template with its masculine word filled in.
 
     >>> _format_wording("template-4")
     '"…", the man said.'
@@ -76,11 +76,11 @@ def _format_wording(part: str) -> str:
 
 
 def draw_template_figure(data: FigureData) -> Iterator[Figure]:
-    """Yield g_s by template, if there are several templates (Pikuliak et al. 2024, Figures 9 and 10)."""
+    """Yield the figure of g_s by template if there are several templates (Pikuliak et al. 2024, Figures 9 and 10)."""
     rates = [r for r in data.records if r.measure == "g_s" and r.view == "all" and r.part in TEMPLATES]
     if len({r.part for r in rates}) < 2:
         return
-    # Numbers that are not comparable are in different panels.
+    # Records whose numbers are not comparable are drawn in different panels.
     by_panel = group_by(rates, lambda r: (get_language_name(r.language), *get_comparison_key(r)))
     ends = [1.0, *(end for r in rates for end in (r.value, r.low, r.high) if end is not None)]
     yield Figure(

@@ -1,4 +1,4 @@
-"""Tilt map: LMS against SS, with contours of ICAT."""
+"""The tilt map: a chart of LMS (vertical) against SS (horizontal), with contour lines of ICAT."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,12 +25,12 @@ from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import RecordRow, build_rows, select_summary_rows
 from tiltmeter.reports.style import SHAPES
 
-LEVELS = (10, 20, 30, 40, 50, 60, 70, 80, 90)
-_STEPS = 60
+LEVELS = (10, 20, 30, 40, 50, 60, 70, 80, 90)  # ICAT values that have a contour line
+_STEPS = 60  # number of line segments in half of a contour
 
 
 def draw_tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
-    """Draw a point with error bars for each row; the ideal is SS 50 and LMS 100."""
+    """Draw the tilt map, with a point and error bars for each row; the ideal is SS 50 and LMS 100."""
     points = pd.DataFrame([_build_point(row) for row in rows])
     reach = max(12.0, *(abs(end - 50) for row in rows for end in _list_ends(row["SS"])))
     across = (max(0.0, 50 - reach - 2), min(100.0, 50 + reach + 2))
@@ -38,7 +38,7 @@ def draw_tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
     wide, high = across[1] - across[0], 100 - bottom
     points["name"] = hide_overlapping_names(points["name"], points["ss"] / wide, points["lms"] / high)
     languages = list_distinct(points["language"])
-    # There are no grid lines, because there are contours of ICAT.
+    # Grid lines would be hard to distinguish from the contours of ICAT.
     plain = alt.Axis(grid=False, tickCount=6)
     x = alt.X(
         "ss:Q", title="← against · SS · towards stereotypes →", scale=alt.Scale(domain=across, nice=False), axis=plain
@@ -91,7 +91,7 @@ def _build_point(row: RecordRow) -> dict[str, object]:
 
 
 def _compute_contours(across: tuple[float, float], bottom: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the contours of ICAT, and the positions of their labels."""
+    """Return the points of the contour lines of ICAT, and the positions of the labels of the contours."""
     lines, names = [], []
     low, high = across
     for level in LEVELS:
@@ -101,7 +101,7 @@ def _compute_contours(across: tuple[float, float], bottom: float) -> tuple[pd.Da
                 lms = 100 * level / compute_icat(100.0, ss) if compute_icat(100.0, ss) > 0 else 1000.0
                 if bottom <= lms <= 100:
                     lines.append({"line": f"{level} {half}", "ss": ss, "lms": lms})
-        # The label is on the left half of the contour, inside the frame.
+        # The label is on the left half of its contour, inside the chart.
         ss = max(low + (high - low) * 0.05, level / 2 + (high - low) * 0.04)
         lms = 100 * level / compute_icat(100.0, ss)
         if ss < 48 and bottom < lms < 99:
@@ -110,7 +110,7 @@ def _compute_contours(across: tuple[float, float], bottom: float) -> tuple[pd.Da
 
 
 def draw_tilt_figure(data: FigureData) -> Iterator[Figure]:
-    """Yield the tilt map of the rows with SS, LMS and ICAT."""
+    """Yield the tilt map of all rows that have SS, LMS and ICAT; yield nothing if there are no such rows."""
     rows = [row for row in select_summary_rows(build_rows(data.records)) if {"SS", "LMS", "ICAT"} <= row.keys()]
     if rows:
         yield Figure(

@@ -1,4 +1,4 @@
-"""Translation systems: the stereotype rate f_s against the global masculine rate f_m."""
+"""The figure of translation systems: the stereotype rate f_s against the global masculine rate f_m."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,9 +21,10 @@ from tiltmeter.reports.record_rows import RecordRow, build_rows, select_summary_
 
 
 def draw_translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
-    """Draw a point for each system and language, and the line of the highest possible f_s.
+    """Draw a point for each system and language, and a line at the maximum possible f_s.
 
-    With f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, the highest f_s is 2 (1 - f_m) if f_m is above 0.5, otherwise 2 f_m.
+    Because f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, the maximum of f_s is 2 (1 - f_m) if f_m is above 0.5, and 2 f_m
+    otherwise.
     """
     points = pd.DataFrame([_build_point(row) for row in rows])
     x = alt.X(
@@ -65,7 +66,7 @@ def _build_point(row: RecordRow) -> dict[str, object]:
 
 
 def draw_translation_figure(data: FigureData) -> Iterator[Figure]:
-    """Yield the map of the rows with f_s and f_m."""
+    """Yield the figure of all rows that have f_s and f_m; yield nothing if there are no such rows."""
     rows = [row for row in select_summary_rows(build_rows(data.records)) if {"f_s", "f_m"} <= row.keys()]
     if rows:
         yield Figure(

@@ -1,4 +1,4 @@
-"""Predictive validity: g_s of GEST against g_s of WinoBias, a point for each model."""
+"""The figure of predictive validity: g_s on WinoBias against g_s on GEST, with a point for each model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -23,7 +23,10 @@ from tiltmeter.reports.grouping import group_by
 
 
 def draw_validity_map(pairs: Mapping[str, tuple[Record, Record]], models: Domain) -> Chart:
-    """Draw a point with error bars for each model; both axes are logarithmic, and 1 is no bias on both."""
+    """Draw a point with error bars for each model. Both axes are logarithmic, and on both 1 means no bias.
+
+    `pairs` maps the name of a model to its records on GEST and on WinoBias.
+    """
     points = pd.DataFrame(
         [
             {"model": model, **build_point("gest", gest), **build_point("winobias", winobias)}
@@ -54,9 +57,9 @@ def _build_axis(channel: type[alt.X] | type[alt.Y], name: str, title: str, point
 
 
 def draw_validity_figure(data: FigureData) -> Iterator[Figure]:
-    """Yield g_s on GEST against g_s on WinoBias, if several models have both (Pikuliak et al. 2024, Figure 8)."""
+    """Yield the figure if several models were measured on GEST and WinoBias (Pikuliak et al. 2024, Figure 8)."""
     records = [*data.records, *(r for r in data.other_records if r.part == COMPARED)]
-    # Models of different kinds are not comparable, so they are in different panels.
+    # Numbers of different kinds of models are not comparable, so each kind has its own panel.
     by_panel = group_by(records, lambda r: (r.kind or "unknown kind",))
     points = {key: pair_validity_records(panel) for key, panel in by_panel.items()}
     points = {key: pairs for key, pairs in points.items() if len(pairs) > 1}
@@ -78,7 +81,10 @@ def draw_validity_figure(data: FigureData) -> Iterator[Figure]:
 
 
 def _describe_correlation(kind: str, records: Sequence[Record], several: bool) -> str:
-    """Return a sentence with the correlation over models, or why there is none; `several` kinds are named."""
+    """Return a sentence with the correlation over the models, or with the reason why it is missing.
+
+    The sentence names the kind of the models if `several` is true.
+    """
     name = f" ({kind})" if several else ""
     try:
         validity = compute_validity(records)

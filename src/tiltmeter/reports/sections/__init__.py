@@ -1,4 +1,4 @@
-"""Sections of the report: one module each, with a `SECTION`, and entry points `tiltmeter.report_sections`."""
+"""Sections of the report. Each is a module with the object `SECTION`, or an entry point `tiltmeter.report_sections`."""
 
 from functools import cache
 
@@ -11,19 +11,19 @@ __all__ = ["RenderedSection", "ReportContent", "ReportSection", "list_sections",
 
 @cache
 def list_sections() -> tuple[ReportSection, ...]:
-    """Return all sections, built in and of plug-ins, in the order of a report."""
+    """Return all sections, built-in and from plug-ins, in the order in which a report shows them."""
     builtin = find_package_objects(__name__, "SECTION")
     found = load_components("report_sections", builtin, ReportSection, lambda section: section.name)
     return tuple(sorted(found.values(), key=lambda section: (section.order, section.name)))
 
 
 def render_sections(content: ReportContent) -> list[RenderedSection]:
-    """Return the sections of a report; if a plug-in's section fails, a message takes its place."""
+    """Return the sections of a report; if the section of a plug-in fails, a message replaces the section."""
     rendered: list[RenderedSection] = []
     for section in list_sections():
         try:
             rendered += section.render(content)
-        except Exception as error:  # a plug-in may raise anything
+        except Exception as error:  # a plug-in may raise any exception
             message = describe_failure(f"section {section.name!r}", section.render, error)
             rendered.append(RenderedSection.with_message(section.name, message))
     return rendered

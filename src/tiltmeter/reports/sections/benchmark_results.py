@@ -1,4 +1,4 @@
-"""The results of each benchmark: summary, controls, figures and all numbers."""
+"""The report sections with the results of each benchmark: summary, controls, figures and all numbers."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The items of the report with their texts and scores."""
+"""The report section that lists the items with their texts and scores."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tiltmeter.reports.sections.report_section import RenderedSection, ReportCon
 
 
 def render(content: ReportContent) -> Iterator[RenderedSection]:
-    """Yield the section, if a measure defines how items are listed."""
+    """Yield the section; yield nothing if there are no items to list."""
     combined = content.gathered
     texts, missing = load_item_texts((result for _, result in content.runs), combined.benchmarks)
     explorer = build_explorer(combined.scores, texts, combined.answers, combined.tokens, modules=combined.modules)

@@ -1,4 +1,4 @@
-"""Method and provenance: measures, statistics, limits of the data sets, settings and versions of the runs."""
+"""The report section on method and provenance: measures, statistics, limits of data sets, settings, versions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -51,13 +51,13 @@ def _describe_run(name: str, manifest: Manifest, result: Result) -> dict[str, An
 
 
 def _list_primary_measures(combined: CombinedRuns) -> list[Measure]:
-    """Return the measures that decide the verdicts of a report."""
+    """Return the primary measures: those that decide the verdicts of the report."""
     records = (select_deciding_record(row) for row in build_rows(combined.records))
     return [get_measure(name) for name in dict.fromkeys(record.measure for record in records if record is not None)]
 
 
 def _list_clusters(combined: CombinedRuns) -> list[str]:
-    """Return the nouns of the clusters of items whose correlation the intervals account for."""
+    """Return a noun for each kind of cluster; the intervals account for the correlation of items in a cluster."""
     columns = dict.fromkeys(
         name
         for measure in _list_primary_measures(combined)
@@ -68,7 +68,7 @@ def _list_clusters(combined: CombinedRuns) -> list[str]:
 
 
 def _list_violations(combined: CombinedRuns) -> Sequence[str]:
-    """Return the reasons why a result of these measures may not be interpretable."""
+    """Return the reasons that can make a result of the primary measures not interpretable."""
     return list(dict.fromkeys(rule.violation for m in _list_primary_measures(combined) for rule in m.validity))
 
 

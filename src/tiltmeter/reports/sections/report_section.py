@@ -1,4 +1,4 @@
-"""The declaration of a section of the report, and the content from which it is rendered."""
+"""The classes for declaring a section of the report, and for the content from which a section is rendered."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tiltmeter.runs.result import Result
 
 @dataclass(frozen=True, slots=True)
 class ReportContent:
-    """The content of a report: the named runs, their combined tables, and the results of each benchmark."""
+    """The content of a report: the named runs, the combined tables of the runs, and the results of each benchmark."""
 
     runs: Sequence[tuple[str, Result]]
     gathered: CombinedRuns
@@ -21,9 +21,10 @@ class ReportContent:
 
 @dataclass(frozen=True, slots=True)
 class RenderedSection:
-    """A section as HTML, with its id and its title in the navigation.
+    """A section as HTML. `slug` is its id, and `title` is its title in the navigation.
 
-    `data` is placed at the end of the page, for elements that a script reads. The page runs only its own scripts.
+    `data` is HTML for the end of the page, with data that a script of the page reads. The page allows only its own
+    scripts, so scripts in a section are not executed.
     """
 
     slug: str
@@ -33,7 +34,7 @@ class RenderedSection:
 
     @classmethod
     def with_message(cls, name: str, message: str) -> "RenderedSection":
-        """Return a section that contains only a message."""
+        """Return a section with the heading `name` that contains only a message."""
         slug = "".join(letter if letter.isalnum() else "-" for letter in name.lower())
         html = Markup('<section id="{}">\n<h2>{}</h2>\n<p class="note">{}</p>\n</section>\n')
         return cls(slug, name, html.format(slug, escape(name), escape(message)))
@@ -43,8 +44,8 @@ class RenderedSection:
 class ReportSection:
     """A section of the report.
 
-    `render` yields its parts, or nothing. Sections are sorted by `order`, then by name: benchmarks have order 10, items
-    50, and the method 90.
+    `render` yields any number of rendered sections. Sections are sorted by `order`, then by name. The built-in sections
+    have the orders 10 (benchmarks), 50 (items) and 90 (method).
     """
 
     name: str

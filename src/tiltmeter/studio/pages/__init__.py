@@ -1,4 +1,4 @@
-"""The pages of the studio: one module each with a `STUDIO_PAGE`; plug-ins provide more (`tiltmeter.studio_pages`)."""
+"""The pages of the studio: modules with the object `STUDIO_PAGE`, and entry points `tiltmeter.studio_pages`."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StudioPage:
-    """A page of the studio: its title in the navigation, its path, and its routes, which all begin with this path.
+    """A page of the studio. `title` is shown in the navigation; all routes begin with `path`.
 
-    A shared studio serves only pages with `shared`. `running` is a context manager for background work, entered when
-    the studio starts. The navigation is sorted by `order`, then by path.
+    A shared studio serves the page only if `shared` is true. `running` is a context manager for background work; the
+    studio enters it at its start and leaves it at its end. The navigation is sorted by `order`, then by path.
     """
 
     title: str
@@ -32,7 +32,7 @@ class StudioPage:
 
 @cache
 def list_studio_pages() -> tuple[StudioPage, ...]:
-    """Return all pages, built-in and of plug-ins, in the order of the navigation."""
+    """Return all pages, built-in and from plug-ins, in the order of the navigation."""
     builtin = find_package_objects(__name__, "STUDIO_PAGE")
     pages = load_components("studio_pages", builtin, StudioPage, lambda page: page.path)
     return tuple(sorted(pages.values(), key=lambda page: (page.order, page.path)))

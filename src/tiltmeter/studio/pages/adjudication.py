@@ -38,13 +38,16 @@ from tiltmeter.studio.pages.permissions import (
 from tiltmeter.studio.project_threads import ProjectSession
 from tiltmeter.studio.responses import parse_whole_number
 
-# The folder of a workspace for published editions.
+# The name of the folder for published editions in a workspace.
 _PUBLISHED = "published"
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictText:
-    """A text of an item in conflict: source, translation, and the changes of each reviewer."""
+    """One text of an item on which reviewers disagree.
+
+    `text` is the translation; `by` maps the name of each reviewer to the changes that the reviewer made.
+    """
 
     field: str
     name: str
@@ -55,9 +58,10 @@ class ConflictText:
 
 @dataclass(frozen=True, slots=True)
 class ConflictPage:
-    """An item on which reviewers disagree; `all` is the number of such items.
+    """An item on which reviewers disagree; `all` is the number of all such items in the project.
 
-    `seen` identifies the decisions; `written` are the fields of the form that the adjudicator has already filled in.
+    `seen` identifies the decisions that the page shows. `written` are the fields of the form that the adjudicator has
+    already filled in.
     """
 
     item: str
@@ -70,14 +74,14 @@ class ConflictPage:
 
     @property
     def is_edited(self) -> bool:
-        """Return whether the adjudicator has written another text."""
+        """Return whether the adjudicator has changed a text in the form."""
         return any(self.written.get(f"text:{text.field}", text.text) != text.text for text in self.texts)
 
 
 def _render_agreement(request: Request) -> Response:
     require_adjudicator(request)
     progress = run_in_review(request, lambda review: review.progress())
-    # In this thread, because it takes seconds and must not block reviewers.
+    # This takes seconds, so it runs in the thread of the request and not in that of the project; reviewers can go on.
     with open_project(get_project_folder(request)) as project:
         summary = summarise_review(project, progress)
     return responses.render_page(
@@ -85,11 +89,11 @@ def _render_agreement(request: Request) -> Response:
     )
 
 
-# Conflicts
+# The following functions are for conflicts.
 
 
 def build_conflict_page(conflict: ReviewConflict, count: int, written: Mapping[str, str]) -> ConflictPage:
-    """Build the page of an item in conflict; `count` is the number of conflicts."""
+    """Build the page of an item on which reviewers disagree; `count` is the number of such items."""
     view, sources = conflict.item, mark_texts(conflict.item.source)
     texts = [
         ConflictText(
@@ -111,7 +115,10 @@ def build_conflict_page(conflict: ReviewConflict, count: int, written: Mapping[s
 def _reveal_conflict(
     review: Review, name: str, item: str = "", written: Mapping[str, str] | None = None
 ) -> ConflictPage | None:
-    """Build the page of an item, or of the first conflict if any, and record that its decisions were shown."""
+    """Build the page of `item`, and record that the person `name` has seen its decisions.
+
+    Without `item`, use the first item on which reviewers disagree; return None if there is no such item.
+    """
     items = review.list_conflict_items()
     chosen = item or next(iter(items), "")
     if not chosen:
@@ -121,7 +128,7 @@ def _reveal_conflict(
 
 
 def _render_conflicts(request: Request) -> Response:
-    """Render the page without a conflict; it then requests the first one, which is recorded."""
+    """Render the page without an item; the page then requests the first conflict with POST, which is recorded."""
     require_adjudicator(request)
     require_person(request)
     get_project_folder(request)
@@ -185,7 +192,7 @@ def _adjudicate(request: Request, values: Mapping[str, str]) -> Response:
     return _render_conflict(request, page, notice)
 
 
-# Questions
+# The following functions are for questions of reviewers.
 
 
 def _render_questions(request: Request) -> Response:
@@ -216,7 +223,7 @@ def _answer_question(request: Request, values: Mapping[str, str]) -> Response:
     return _render_question_list(request, f"The answer about {question.item} is stored.")
 
 
-# Publication and download
+# The following functions are for publication and download.
 
 
 def _render_publish(request: Request) -> Response:
@@ -246,7 +253,7 @@ def _publish_edition(request: Request, values: Mapping[str, str]) -> Response:
     workspace.project(name)
     out = workspace.path(f"{_PUBLISHED}/{name}")
     licence = values.get("licence", "").strip()
-    # In this thread, because it takes seconds; it holds the project's lock like the command.
+    # This takes seconds, so it runs in the thread of the request. It holds the lock of the project.
     with open_project(get_project_folder(request)) as project:
         edition = publish_project(project, out, open_items=chosen, licence=licence)
     return responses.render_fragment(
@@ -255,9 +262,9 @@ def _publish_edition(request: Request, values: Mapping[str, str]) -> Response:
 
 
 def _serve_copy(request: Request) -> Response:
-    """Send the project as one ZIP file, and record that this person can see all decisions.
+    """Send the project as one ZIP file, and record that this person has access to all decisions.
 
-    The owner needs no name for this, because they have access to the files anyway.
+    An owner without a name is not recorded, because the owner has access to the files anyway.
     """
     require_adjudicator(request)
     folder, name = get_project_folder(request), get_person(request)
@@ -265,7 +272,7 @@ def _serve_copy(request: Request) -> Response:
     out = temporary.enter_context(create_temporary_folder()) / f"{folder.name}.zip"
     try:
         archive_project(folder, out)
-        if name:  # recorded after the copy, so that all decisions in it are included
+        if name:  # recorded after the copy is made, so that the record includes all decisions in the copy
             run_in_review(request, lambda review: review.reveal_all(name))
     except BaseException:
         temporary.close()

@@ -1,4 +1,4 @@
-"""The page Data: the catalogue of data sets, the user's files, and projects."""
+"""The page "Data": the catalogue of data sets, the user's data files, and the projects."""
 
 from dataclasses import dataclass
 
@@ -19,15 +19,15 @@ from tiltmeter.studio.checked_files import check_content, check_file
 from tiltmeter.studio.item_counts import count_local_items, is_data_local
 from tiltmeter.studio.pages import StudioPage
 
-# The largest file to check, in bytes.
+# Maximum size of an uploaded file, in bytes.
 LARGEST_FILE = 20_000_000
-# The number of examples for each part and language.
+# Number of example items for each part.
 _EXAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectLine:
-    """A project in the list; `problem` is the reason why it cannot be opened."""
+    """A project in the list; `problem` is the reason why the project cannot be opened, or empty."""
 
     name: str
     language: str = ""
@@ -74,7 +74,7 @@ def _render_dataset(request: Request) -> Response:
 
 
 def _render_count(request: Request) -> Response:
-    """Render the number of items in local files; nothing is downloaded."""
+    """Render the number of items in the local files of a data set; nothing is downloaded."""
     data = get_dataset(request.path_params["name"])
     items, files = count_local_items(data)
     return responses.render_fragment(request, "data_count.html.jinja", items=items, files=files, all=len(data.sources))

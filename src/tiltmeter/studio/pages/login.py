@@ -1,4 +1,4 @@
-"""The login of reviewers to a shared studio."""
+"""The login page of a shared studio, for reviewers."""
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -24,7 +24,7 @@ def _render_login(request: Request) -> Response:
 async def _log_in(request: Request) -> Response:
     studio, given = responses.get_studio(request), await read_form_values(request)
     name, folder = given.get("name", ""), studio.workspace.folder
-    # Behind a proxy, the server takes the address from the headers of the proxy.
+    # If there is a proxy, the web server has already replaced this address by the one in the headers of the proxy.
     address = request.client.host if request.client else ""
     studio.attempts.record_attempt(name, address)
     if not await run_in_threadpool(check_password, folder, name, given.get("password", "")):

@@ -1,4 +1,4 @@
-"""The page New run: choose models and benchmarks, see an estimate, and start, watch, stop and continue runs."""
+"""The page "New run": choose models and benchmarks, see an estimate, and start, watch, stop and continue runs."""
 
 import re
 from collections.abc import AsyncIterator
@@ -39,14 +39,14 @@ from tiltmeter.studio.run_summary import summarize_run
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
 
-# The shortest time between two messages to a page, in seconds.
+# Minimum time between two messages to a page, in seconds.
 _MESSAGE_INTERVAL = 0.25
-# Seconds until a message that a page does not receive ends its connection.
+# If a page does not receive a message within this many seconds, the connection is closed.
 _SEND_TIMEOUT = 30.0
-_MOST_FIELDS = 500
-# The data set that is preselected.
+_MAX_FIELDS = 500  # maximum number of fields in a form
+# The data set that is selected when the page opens.
 _FIRST = "starter"
-# Options with a label for the form.
+# The options that the form shows; these options have a label for the studio.
 _RUN_OPTIONS = [option for option in list_options(RunSettings) if option.studio]
 _SERVER_OPTIONS = [option for option in list_options(ModelOptions, ChatOptions) if option.studio]
 _PLAIN = re.compile(r"[^\w.-]+")
@@ -54,7 +54,10 @@ _PLAIN = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class OfferedDataset:
-    """A data set with its languages: code, name, number of items if known, and whether the files are downloaded."""
+    """A data set that the user can choose.
+
+    Each language is (code, name, number of items or None if unknown, whether the files are downloaded).
+    """
 
     data: Dataset
     languages: tuple[tuple[str, str, int | None, bool], ...]
@@ -86,7 +89,7 @@ def _render_page(request: Request) -> Response:
 
 
 def _explain_missing_model() -> str:
-    """Return the reason why the embedded model is not available; empty if it is."""
+    """Return the reason why the embedded model is not available; empty if the model is available."""
     try:
         find_checkpoint(EMBEDDED)
     except TiltmeterError as error:
@@ -95,7 +98,7 @@ def _explain_missing_model() -> str:
 
 
 def _render_dataset(request: Request) -> Response:
-    """Render the languages of a data set with their numbers of items."""
+    """Render the languages of a data set, with the number of items in each language."""
     offer = _build_offer(get_dataset(request.path_params["name"]))
     return responses.render_fragment(request, "new_run_set.html.jinja", set=offer, chosen=False)
 
@@ -129,7 +132,7 @@ async def _render_estimate(request: Request) -> Response:
 
 
 def _estimate_form(request: Request, form: FormData) -> Response:
-    """Render the estimate, or the reason why the run cannot be started yet."""
+    """Render the estimate for the values in the form, or the reason why the run cannot be started yet."""
     workspace = responses.get_studio(request).workspace
     try:
         estimate = estimate_run(validate_request(_build_request(form, _get_queue(request)), workspace), workspace)
@@ -156,7 +159,7 @@ def _change_job(request: Request) -> Response:
 
 
 async def _stream_jobs(request: Request) -> Response:
-    """Send the list of jobs whenever it has changed, at most four times a second."""
+    """Send the list of jobs to the page whenever the list has changed, at most four times a second."""
     queue = _get_queue(request)
 
     async def changes() -> AsyncIterator[ServerSentEvent]:
@@ -174,7 +177,7 @@ async def _stream_jobs(request: Request) -> Response:
 
 
 def _list_jobs(request: Request, focus: str = "") -> dict[str, Any]:
-    """Return the template values of the list of jobs; `focus` is the job whose heading gets the focus."""
+    """Return the template values of the list of jobs; `focus` is the id of the job whose heading gets the focus."""
     queue = _get_queue(request)
     jobs = queue.listed
     return {
@@ -189,7 +192,7 @@ def _list_jobs(request: Request, focus: str = "") -> dict[str, Any]:
 
 
 def _list_verdicts(queue: JobQueue, job: Job) -> tuple[str, ...]:
-    """Return the headlines of a finished run; empty if its folder is gone."""
+    """Return the headlines of a finished run; empty if the folder of the run no longer exists."""
     manifest = queue.workspace.get_run_folder(job.request.name) / MANIFEST
     try:
         changed = manifest.stat().st_mtime_ns
@@ -204,7 +207,7 @@ def _read_verdicts(folder: str, _changed: int) -> tuple[str, ...]:
 
 
 async def _read_form(request: Request) -> FormData:
-    return await request.form(max_files=0, max_fields=_MOST_FIELDS)
+    return await request.form(max_files=0, max_fields=_MAX_FIELDS)
 
 
 def _build_request(form: FormData, queue: JobQueue) -> RunRequest:
@@ -220,7 +223,7 @@ def _build_request(form: FormData, queue: JobQueue) -> RunRequest:
 
 
 def _build_specs(chosen: list[str]) -> list[str]:
-    """Combine the languages of a data set into one specification.
+    """Combine the chosen languages of each data set into one specification.
 
     >>> _build_specs(["starter:en", "starter:de", "my.jsonl"])
     ['starter:en,de', 'my.jsonl']
@@ -233,7 +236,7 @@ def _build_specs(chosen: list[str]) -> list[str]:
 
 
 def _find_free_name(models: list[str], on: list[str], queue: JobQueue) -> str:
-    """Return an unused name for a run, from its first model and benchmark."""
+    """Return an unused name for a run, built from the names of its first model and first benchmark."""
     first = [text[0].split("@")[0].removesuffix("/").rsplit("/", 1)[-1] for text in (models, on) if text]
     plain = _PLAIN.sub("-", "-".join(first)).strip("-.")[:60] or "run"
     taken = {job.request.name for job in queue.jobs()}
@@ -253,7 +256,7 @@ def _get_text(form: FormData, field: str) -> str:
 
 
 def _read_value(form: FormData, option: OptionField) -> Any:
-    """Return the value of an option in a form; None if it is empty."""
+    """Return the value of an option in a form; None if the field is empty."""
     text = _get_text(form, option.field)
     if not text or option.kind.type is str:
         return text or None

@@ -1,4 +1,4 @@
-"""The project and the person of a request to the page Review, and their permissions."""
+"""Functions for requests to the page "Review": the project, the user, and the permissions of the user."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,38 +19,38 @@ from tiltmeter.studio.reviewer_accounts import find_studio_reviewer
 
 T = TypeVar("T")
 
-# The recorded source of decisions in the studio.
+# Decisions are stored with the place where they were made; this is the value for the studio.
 VIA = "studio"
-LONGEST = 20_000
+LONGEST = 20_000  # maximum number of characters in a form field
 
 
 def get_project_name(request: Request) -> str:
-    """Return the name of the project of a request."""
+    """Return the name of the project that a request is about."""
     return request.query_params.get("project", "")
 
 
 def get_project_folder(request: Request) -> Path:
-    """Return the folder of the project of a request."""
+    """Return the folder of the project that a request is about."""
     return get_studio(request).workspace.project(get_project_name(request))
 
 
 def run_in_project(request: Request, task: Callable[[ProjectSession], T]) -> T:
-    """Run a task in the thread of the request's project."""
+    """Run a task in the thread of the project that a request is about; return its result."""
     return get_studio(request).projects.submit(get_project_folder(request), task)
 
 
 def run_in_review(request: Request, task: Callable[[Review], T]) -> T:
-    """Run a task with the review of the request's project."""
+    """Run a task with the review of the project that a request is about; return its result."""
     return get_studio(request).projects.review(get_project_folder(request), task)
 
 
 def get_settings(request: Request) -> ProjectSettings:
-    """Return the settings of the project of a request."""
+    """Return the settings of the project that a request is about."""
     return run_in_project(request, lambda session: session.project.settings)
 
 
 def build_language_values(settings: ProjectSettings) -> dict[str, str]:
-    """Return the codes and names of a project's languages for a template."""
+    """Return template values: the codes and names of a project's source language and language."""
     return {
         "source_language": settings.source_language,
         "language": settings.language,
@@ -60,18 +60,18 @@ def build_language_values(settings: ProjectSettings) -> dict[str, str]:
 
 
 def select_fields(values: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """Return the fields of a form with a prefix such as `text:`, without the prefix."""
+    """Return the form fields whose names begin with `prefix`, such as `text:`; the prefix is removed from the names."""
     return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
 
 
 async def read_form_values(request: Request) -> dict[str, str]:
-    """Return the fields of a form."""
+    """Return the names and values of the fields of a form."""
     async with request.form(max_files=0, max_fields=200) as form:
         return {key: normalise_line_ends(value) for key, value in form.items()}
 
 
 def build_form_route(path: str, answer: Callable[[Request, Mapping[str, str]], Response]) -> Route:
-    """Return a route for a form; `answer` gets its fields and runs in a thread."""
+    """Return a route for a form; `answer` gets the request and the form fields, and runs in a thread."""
 
     async def endpoint(request: Request) -> Response:
         return await run_in_threadpool(answer, request, await read_form_values(request))
@@ -80,12 +80,12 @@ def build_form_route(path: str, answer: Callable[[Request, Mapping[str, str]], R
 
 
 def get_person(request: Request) -> str:
-    """Return the name of the user; empty for an owner who has not chosen one."""
+    """Return the name of the user; empty for an owner who has not chosen a name."""
     return get_session(request).name
 
 
 def require_person(request: Request) -> str:
-    """Return the name of the user; raise a UsageError if there is none."""
+    """Return the name of the user; raise a UsageError if the user has no name."""
     name = get_person(request)
     if not name:
         raise UsageError("Choose your name first: open the project on the page Review.")
@@ -108,7 +108,7 @@ def require_adjudicator(request: Request) -> None:
 
 
 def normalise_line_ends(text: object) -> str:
-    """Return a text with Unix line ends; raise a UsageError if it is too long."""
+    """Return a text with Unix line ends; raise a UsageError if the text is too long."""
     normalised = str(text).replace("\r\n", "\n").replace("\r", "\n")
     if len(normalised) > LONGEST:
         raise UsageError(f"A text is longer than {LONGEST:,} characters; shorten it.")

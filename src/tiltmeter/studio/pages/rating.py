@@ -1,4 +1,4 @@
-"""The page for rating items on scales, one unit at a time; tasks that hide the label come first."""
+"""The page for rating on scales, one unit (such as an item) at a time; tasks that hide the label come first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,11 @@ from tiltmeter.studio.pages.permissions import (
 
 @dataclass(frozen=True, slots=True)
 class RatingPage:
-    """The next question to a rater, and the number of their ratings and of the remaining units."""
+    """The next question to a rater.
+
+    Each text is (field, name of the field, text). `done` is the number of the rater's ratings, and `left` the number of
+    questions that remain.
+    """
 
     question: RatingQuestion
     texts: list[tuple[str, str, str]]
@@ -31,7 +35,7 @@ class RatingPage:
 
 
 def build_rating_page(rating: RatingSession, rater: str) -> RatingPage | None:
-    """Build the page of the next question to a rater; return None if nothing is left."""
+    """Build the page of the next question to a rater; return None if no question remains."""
     question = rating.take_question(rater)
     if question is None:
         return None

@@ -1,4 +1,4 @@
-"""The page Review: the list of projects, and one item at a time for reviewers."""
+"""The page "Review": the list of projects, and the review of one item at a time."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,7 +45,7 @@ _WORDS = {"accept": "accepted", "edit": "edited", "drop": "dropped"}
 
 @dataclass(frozen=True, slots=True)
 class ProjectCard:
-    """A project in the list; `problem` is the reason why it cannot be opened."""
+    """A project in the list; `problem` is the reason why the project cannot be opened, or empty."""
 
     name: str
     title: str = ""
@@ -70,7 +70,7 @@ def _render_projects(request: Request) -> Response:
 
 
 def _render_state(request: Request) -> Response:
-    """Render the number of items of a project and the progress of this person, without decisions of others."""
+    """Render the number of items in a project and the progress of this person; decisions of others are not shown."""
     name = get_person(request)
 
     def count_items(session: ProjectSession) -> dict[str, Any]:
@@ -82,14 +82,17 @@ def _render_state(request: Request) -> Response:
 
 
 def _count_progress(session: ProjectSession, name: str) -> tuple[int, int] | None:
-    """Return the number of decided and remaining items of a reviewer; None if this is not a reviewer of the project."""
+    """Return how many items a reviewer has decided on, and how many remain.
+
+    Return None if `name` is not a reviewer of the project.
+    """
     names = session.project.store.list_reviewer_names()
     reviewer = next((one for one in names if one.casefold() == name.casefold()), "")
     return session.review.count_progress(reviewer) if reviewer else None
 
 
 def _render_project(request: Request) -> Response:
-    """Render a project with the tasks of this person."""
+    """Render the page of a project, with the tasks for this person."""
     name = get_person(request)
     settings = get_settings(request)
 
@@ -114,7 +117,7 @@ def _render_project(request: Request) -> Response:
 
 
 def _choose_reviewer(request: Request, values: Mapping[str, str]) -> Response:
-    """Set the name of the owner as a reviewer."""
+    """Set the name under which the owner reviews."""
     session = responses.get_session(request)
     if session.role != "owner":
         raise UsageError("Your name is the one that you logged in with.")
@@ -123,11 +126,11 @@ def _choose_reviewer(request: Request, values: Mapping[str, str]) -> Response:
         raise UsageError("Choose a name, or enter a new one of at most 100 characters.")
     project = get_project_name(request)
     response = responses.redirect(request, f"/review/project?project={quote(project)}" if project else "/review")
-    # A new session, so that open pages with another name can no longer send forms.
+    # The owner gets a new session, so that pages that are still open with another name can no longer send forms.
     return responses.set_session(request, response, responses.get_studio(request).sessions.new("owner", name))
 
 
-# One item
+# The following functions are for the review of one item. NextItem is (the next item to show, notice).
 
 
 NextItem = tuple[ReviewItem | None, str]
@@ -136,7 +139,7 @@ NextItem = tuple[ReviewItem | None, str]
 def _render_after(
     request: Request, act: Callable[[Review, str], NextItem], template: str = "review_next.html.jinja"
 ) -> Response:
-    """Run an action in the review, and render the item that it returns, with its notice."""
+    """Run the action `act` in the review, and render the item and the notice that `act` returns."""
     name = require_person(request)
 
     def build_page(session: ProjectSession) -> tuple[ReviewPage | None, str, ProjectSettings]:
@@ -156,7 +159,11 @@ def _render_after(
 
 
 def _render_item(request: Request) -> Response:
-    """Render the page with the named item, or without an item; it then requests the next one, which is reserved."""
+    """Render the page with the item that the address names.
+
+    If the address names no item, the page is rendered without an item, and then requests the next item, which is
+    reserved for this person.
+    """
     item = request.query_params.get("item", "")
     if item:
         return _render_after(request, lambda review, name: (review.show(item, name), ""), "review_item.html.jinja")
@@ -168,7 +175,7 @@ def _render_item(request: Request) -> Response:
 
 
 def _render_next(request: Request) -> Response:
-    """Render the next item, reserved for this person, who becomes a reviewer of the project."""
+    """Reserve the next item for this person and render it; the person becomes a reviewer of the project."""
 
     def take_next(review: Review, name: str) -> NextItem:
         review.add_reviewer(name)
@@ -178,7 +185,7 @@ def _render_next(request: Request) -> Response:
 
 
 def _store_decision(request: Request, values: Mapping[str, str]) -> Response:
-    """Store a decision and render the next item."""
+    """Store the decision in the form, and render the next item."""
     return _render_after(request, lambda review, name: _decide_item(review, name, values))
 
 
@@ -200,7 +207,7 @@ def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> NextIt
         known=responses.parse_whole_number(values.get("known") or "0", "The number of decisions"),
         via=VIA,
     )
-    # The notice names only the own decision, because the outcome would reveal decisions of others.
+    # The notice does not say what becomes of the item, because this would reveal the decisions of other reviewers.
     return review.take_next_item(name), f"{item} is {_WORDS[verdict]}."
 
 
@@ -215,7 +222,7 @@ def _store_question(request: Request, values: Mapping[str, str]) -> Response:
 
 
 def _undo_decision(request: Request) -> Response:
-    """Withdraw the last decision, and render its item."""
+    """Withdraw the last decision of this person, and render the item of that decision."""
 
     def undo(review: Review, name: str) -> NextItem:
         undone = review.undo(name)
@@ -226,7 +233,7 @@ def _undo_decision(request: Request) -> Response:
 
 
 def _render_previous(request: Request) -> Response:
-    """Render the item that this person decided on before the current one."""
+    """Render the item that this person decided on before the current item."""
     current = request.query_params.get("item", "")
 
     def show_previous(review: Review, name: str) -> NextItem:
@@ -239,7 +246,10 @@ def _render_previous(request: Request) -> Response:
 
 
 def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
-    """Render the changes of the texts of an item and their problems; nothing is stored."""
+    """Render the changes that the form makes to the texts of an item, and the problems of the new texts.
+
+    Nothing is stored.
+    """
     name, item, texts = require_person(request), values.get("item", ""), select_fields(values, "text:")
 
     def check(review: Review) -> dict[str, Any]:
@@ -265,7 +275,7 @@ def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
 
 
 def _render_history(request: Request) -> Response:
-    """Render the decisions of this person, newest first."""
+    """Render the last 200 decisions of this person; the newest comes first."""
     name = require_person(request)
     decisions = run_in_review(request, lambda review: review.list_history(name, limit=200))
     return responses.render_page(

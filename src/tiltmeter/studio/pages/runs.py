@@ -1,4 +1,4 @@
-"""The page Runs: the list of runs, reports, comparisons, downloads and the trash."""
+"""The page "Runs": the list of runs, reports, comparisons, downloads and the trash."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,8 +29,8 @@ from tiltmeter.studio.run_trash import DAYS, RunTrash
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
 
-PAGE = 50  # runs at a time
-# Seconds for reading new runs in one request; the next request continues.
+PAGE = 50  # number of runs that the list shows at a time
+# Maximum time for reading new runs in one request, in seconds; the next request reads further runs.
 _READING = 0.4
 # Labels for the values of `comparing.ACROSS`.
 _ACROSS = {
@@ -43,7 +43,7 @@ _ACROSS = {
 
 @dataclass
 class _RunsState:
-    """The objects of this page while a studio runs."""
+    """The objects of this page; they exist as long as the studio is running."""
 
     index: RunIndex
     trash: RunTrash
@@ -55,8 +55,8 @@ _STATES: "WeakKeyDictionary[Studio, _RunsState]" = WeakKeyDictionary()
 
 
 @contextmanager
-def _run_services(studio: "Studio") -> Iterator[None]:
-    """Empty the trash at the start, and stop the reports at the end."""
+def _keep_services_running(studio: "Studio") -> Iterator[None]:
+    """At the start of the studio, delete old runs in the trash; at its end, stop the creation of reports."""
     index = RunIndex(studio.workspace, studio.jobs.list_busy_folders)
     state = _STATES[studio] = _RunsState(index, RunTrash(index))
     state.trash.empty()
@@ -79,7 +79,7 @@ def _render_runs(request: Request) -> Response:
 
 
 def _render_list(request: Request) -> Response:
-    """Render the filtered list; with `start`, only the runs for "Show more"."""
+    """Render the filtered list; if `start` is not 0, render only the further runs for "Show more"."""
     values = _list_runs(request)
     if values["start"]:
         return responses.render_fragment(request, "runs_more.html.jinja", **values)
@@ -111,7 +111,7 @@ def _list_runs(request: Request) -> dict[str, Any]:
 
 
 def format_time(finished: str) -> str:
-    """Format a time for display.
+    """Return a time in ISO format as a text for display.
 
     >>> format_time("2026-01-02T03:04:05+00:00")
     '2 January 2026, 03:04 UTC'
@@ -134,14 +134,14 @@ def _render_run(request: Request) -> Response:
 
 
 def _render_report_state(request: Request) -> Response:
-    """Render the frame with the report, or a message while the report is created."""
+    """Render the frame with the report, or a message if the report is still being created."""
     state = _get_state(request)
     run = state.index.whole(_get_run_name(request))
     return responses.render_fragment(request, "runs_report.html.jinja", run=run, report=_get_report_state(state, run))
 
 
 def _get_report_state(state: _RunsState, run: ListedRun) -> dict[str, Any]:
-    """Return whether the report is ready, and the problem if it cannot be created."""
+    """Return whether the report is ready, and the reason if the report cannot be created."""
     if not run.is_whole:
         return {"ready": False, "problem": ""}
     try:
@@ -152,7 +152,7 @@ def _get_report_state(state: _RunsState, run: ListedRun) -> dict[str, Any]:
 
 
 def _serve_report(request: Request) -> Response:
-    """Send the report for the frame, or with `save` as a download."""
+    """Send the report for the frame; if the query has `save`, send it as a download."""
     state = _get_state(request)
     run = state.index.whole(_get_run_name(request))
     path = state.reports.wait_for(state.index.workspace.path(run.path))
@@ -181,7 +181,7 @@ def _format_attachment(run: ListedRun, suffix: str) -> str:
 
 
 def _describe_run(request: Request, given: Mapping[str, str]) -> Response:
-    """Set the display name and the tags."""
+    """Set the display name and the tags of a run."""
     index, path = _get_state(request).index, given.get("run", "")
     index.describe(path, name=given.get("name"), tags=given.get("tags"))
     return responses.render_fragment(request, "runs_described.html.jinja", run=index.run(path), saved=True)
@@ -215,13 +215,13 @@ def _render_compare(request: Request) -> Response:
 
 
 def _render_comparison(request: Request) -> Response:
-    """Render the result of the comparison."""
+    """Render the result of a comparison of runs."""
     result = _get_state(request).comparisons.get(_parse_comparison(request))
     return responses.render_fragment(request, "runs_compared.html.jinja", result=result, query=_build_query(request))
 
 
 def _serve_comparison(request: Request) -> Response:
-    """Send the page of the comparison for the frame, or with `save` as a download."""
+    """Send the page of a comparison for the frame; if the query has `save`, send it as a download."""
     result = _get_state(request).comparisons.get(_parse_comparison(request))
     if result.problem:
         raise UsageError(result.problem)
@@ -232,7 +232,7 @@ def _serve_comparison(request: Request) -> Response:
 
 
 def _build_query(request: Request) -> str:
-    """Return the query of a comparison for links to its parts."""
+    """Return the query string of a comparison; links to the result and the page of the comparison need it."""
     return urlencode([entry for entry in request.query_params.multi_items() if entry[0] in ("run", "by", "across")])
 
 
@@ -267,6 +267,6 @@ STUDIO_PAGE = StudioPage(
         Route("/runs/compared", _render_comparison),
         Route("/runs/comparison", _serve_comparison),
     ],
-    running=_run_services,
+    running=_keep_services_running,
     order=10,
 )

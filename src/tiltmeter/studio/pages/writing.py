@@ -1,4 +1,4 @@
-"""The page for writing items: the remaining quota of each subject, and a form with immediate checks."""
+"""The page for writing items: how many items each subject still needs, and a form that checks the text at once."""
 
 import json
 from collections.abc import Mapping
@@ -27,28 +27,28 @@ from tiltmeter.studio.pages.permissions import (
 )
 from tiltmeter.studio.project_threads import ProjectSession
 
-# Fields of an item that come from the project or the subject.
+# Fields of an item that the writer does not fill in; their values come from the project or the subject.
 _GIVEN = {"id", "language", "stereotype", "side", "stereotype_name", "sub_stereotype", "translator", "original"}
-# Forms with nested items, which are written as JSON.
+# Item forms whose items are nested, so that the writer enters them as JSON.
 _NESTED = ("association",)
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectLine:
-    """A subject, and the number of items about it that this writer has written."""
+    """A subject, and the number of items that this writer has written about the subject."""
 
     subject: WritingSubject
     written: int
 
     @property
     def left(self) -> int:
-        """Return the number of items to be written."""
+        """Return the number of items that this writer still has to write about the subject."""
         return max(0, self.subject.quota - self.written)
 
 
 @dataclass(frozen=True, slots=True)
 class WritingField:
-    """A text field of the form, with its language."""
+    """A text field of the page; `language` is the language of the text."""
 
     name: str
     label: str
@@ -56,7 +56,7 @@ class WritingField:
 
 
 def list_writing_fields(settings: ProjectSettings) -> list[WritingField]:
-    """Return the text fields for an item; empty for forms whose items are written as JSON."""
+    """Return the text fields for an item; empty if the item is entered as JSON."""
     form = get_form(settings.form)
     if form.name in _NESTED:
         return []
@@ -102,7 +102,7 @@ def _render_subjects(
 
 
 def _get_values(values: Mapping[str, str], settings: ProjectSettings) -> dict[str, object]:
-    """Return the written values by field."""
+    """Return the values that the writer entered; the keys are the fields of the item."""
     if not list_writing_fields(settings):
         try:
             item = json.loads(values.get("json", ""))
@@ -131,7 +131,7 @@ def _store_item(request: Request, values: Mapping[str, str]) -> Response:
 
 
 def _check_item(request: Request, values: Mapping[str, str]) -> Response:
-    """Render the findings about the current text; nothing is stored."""
+    """Render the findings about the text in the form; nothing is stored."""
     require_person(request)
 
     def check(session: ProjectSession) -> list[str]:
