@@ -26,9 +26,8 @@ MaskForm = Literal["full", "local", "by layer type"]
 def build_tree_mask(ends: Tensor) -> Tensor:
     """Return for each (query, key) pair of tokens in prefix trees whether the query attends to the key.
 
-    A token attends to itself and to its ancestors in the tree.
-
-    `ends` are the ends of the tokens' subtrees (see `Row`). Padding attends only to itself.
+    A token attends to itself and to its ancestors in the tree. `ends` are the ends of the tokens' subtrees (see `Row`).
+    Padding attends only to itself.
     """
     indices = torch.arange(ends.shape[1], device=ends.device)
     follows = (indices[:, None] >= indices) & (indices[:, None] < ends[:, None])

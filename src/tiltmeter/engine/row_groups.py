@@ -48,10 +48,9 @@ def group_equal_lengths(shapes: Sequence[tuple[int, ...]], batch_tokens: int) ->
 def _choose_length_groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
     """Return groups of lengths; rows of one group are padded to the same length.
 
-    `counts` are pairs of a length and its number of rows; the longest comes first.
-
-    The groups minimise the number of tokens with padding plus the overhead of batches. They are found by dynamic
-    programming over the prefixes of `counts`.
+    `counts` are pairs of a length and its number of rows; the longest comes first. The groups minimise the number of
+    tokens with padding plus the overhead of batches. They are found by dynamic programming over the prefixes of
+    `counts`.
     """
     overhead = int(batch_tokens * _BATCH_OVERHEAD)
     best: list[tuple[float, int]] = [(0.0, 0)]

@@ -114,7 +114,7 @@ def wrap_loaded_model(
 
 
 def _serialize_weights(module: nn.Module) -> Iterator[bytes]:
-    """Yield the settings of all modules, and all parameters and buffers, as bytes; even those that are not saved.
+    """Yield the settings of all modules, and all parameters and buffers, as bytes, including unsaved buffers.
 
     The settings are needed because only they contain the scale of an unmerged adapter and whether it is active.
     """

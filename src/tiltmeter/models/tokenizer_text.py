@@ -210,9 +210,8 @@ def find_word_indices(
 ) -> tuple[int | None, ...]:
     """Return the word index of each token as the tokenizer reports it.
 
-    If the tokenizer reports the whole text as one word, words are separated at white space instead.
-
-    Tokenizers that replace spaces before splitting, such as Gemma's, report the whole text as one word.
+    If the tokenizer reports the whole text as one word, words are separated at white space instead. Tokenizers that
+    replace spaces before splitting, such as Gemma's, report the whole text as one word.
 
     >>> find_word_indices("a bc", [None, 0, 0, 0, None], [(0, 0), (0, 1), (1, 3), (3, 4), (0, 0)])
     (None, 1, 2, 2, None)
@@ -220,8 +219,7 @@ def find_word_indices(
     starts = [match.start() for match in re.finditer(r"\S+", text)]
     if len(set(reported) - {None}) != 1 or len(starts) < 2:
         return tuple(reported)
-    # A token may begin with the space before its word. Therefore the token's first character other than a space
-    # decides.
+    # A token may begin with the space before its word, so the token's first character that is not a space decides.
     firsts = [start + len(text[start:]) - len(text[start:].lstrip()) for start, _ in offsets]
     return tuple(
         None if word is None else bisect_right(starts, first) for word, first in zip(reported, firsts, strict=True)

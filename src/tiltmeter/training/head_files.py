@@ -38,15 +38,15 @@ def save_head(module: nn.Module, base: Any, head: HeadConfig, out: Path, record:
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     if head.adapter:
-        # Training does not change the vocabulary. Otherwise PEFT would look for the base model's config to find this
-        # out.
+        # The option is set because training does not change the vocabulary. Without the option, PEFT would search for
+        # the base model's config to check this.
         core.save_pretrained(str(part), save_embedding_layers=False)
         config.save_pretrained(str(part))
     else:
         core.save_pretrained(str(part))
     if getattr(base.tokenizer, "is_fast", False):
-        # Truncation and padding are removed. They are set when pairs are tokenised, which a resumed training does not
-        # repeat.
+        # Truncation and padding were set when the pairs were tokenised. A resumed training does not tokenise again, so
+        # they are removed to make the saved tokenizer equal in both cases.
         base.tokenizer.backend_tokenizer.no_truncation()
         base.tokenizer.backend_tokenizer.no_padding()
     base.tokenizer.save_pretrained(str(part))
