@@ -12,20 +12,21 @@ from tiltmeter.database.connection import Connection, StoreError, translate_erro
 from tiltmeter.database.table_columns import list_table_columns
 from tiltmeter.files import create_shared_folder, share_like_folder
 
-# Seconds to wait for a lock held by another process.
+# Maximum number of seconds to wait for a lock that another process has.
 _LOCK_TIMEOUT = 60.0
-# The number of values per query; older versions of SQLite allow 999 variables in a statement.
+# Maximum number of values in one query. Older versions of SQLite allow only 999 variables in a statement.
 _VALUES_PER_QUERY = 500
 
-# The journal mode of SQLite. With a write-ahead log (WAL), other processes can read during a transaction, but it needs
-# shared memory, which network file systems do not have. TRUNCATE works there, for one process at a time.
+# The journal mode of SQLite. With a write-ahead log (WAL), other processes can read during a transaction, but WAL needs
+# shared memory, which network file systems do not have. TRUNCATE works on network file systems, for one process at a
+# time.
 Journal = Literal["WAL", "TRUNCATE"]
 
 
 class Database:
-    """An open SQLite file with explicit transactions; errors are raised as StoreError.
+    """An open SQLite file with explicit transactions; database errors are raised as StoreError.
 
-    A file that cannot be written is opened for reading, and `is_read_only` is True.
+    If the file cannot be written, it is opened for reading, and `is_read_only` is True.
     """
 
     def __init__(
@@ -38,7 +39,11 @@ class Database:
         remedy: str,
         journal: Journal = "WAL",
     ) -> None:
-        """Open the file and create missing tables; error messages contain `contents` and `remedy`."""
+        """Open the file and create missing tables.
+
+        `contents` says what the rows are (for example "answers"), and `remedy` says what the user can do. Both are used
+        in error messages. For `synchronous` see the SQLite pragma of this name.
+        """
         self.is_read_only = self._is_new = False
         self._file, self._schema, self._synchronous = path, schema, synchronous
         self.journal: Journal = journal
@@ -51,7 +56,7 @@ class Database:
             self._open_otherwise(error)
 
     def _open_otherwise(self, error: StoreError) -> None:
-        """Open the file for reading if it cannot be written; otherwise raise the error."""
+        """Open the file for reading if the error says that the file cannot be written; otherwise raise the error."""
         if not (error.is_not_writable and self._open_read_only()):
             raise error
         self._check_rows()
@@ -74,11 +79,12 @@ class Database:
         return db
 
     def _open_read_only(self) -> bool:
-        """Open a file for reading that cannot be written or whose disk is full; return whether that works."""
+        """Open a file that cannot be written, or whose disk is full, for reading; return whether this works."""
         self.close()
         if not Path(self._file).is_file():
             return False
-        # Immutable: in a folder where SQLite cannot create its shared memory, no other process can write either.
+        # `immutable` is for folders where SQLite cannot create its shared memory. No other process can write there
+        # either.
         for mode in ("mode=ro", "mode=ro&immutable=1"):
             with suppress(StoreError):
                 self._db = self._connected(f"file:{quote(str(Path(self._file).resolve()))}?{mode}", uri=True)
@@ -88,18 +94,18 @@ class Database:
         return False
 
     def _check_rows(self) -> None:
-        """Raise a StoreError if rows of the file are damaged; called before any change."""
+        """Raise a StoreError if rows of the file are damaged; called before the file is changed."""
 
     def _try_tables(self) -> None:
-        """Read a row of each table, so that missing pages or columns are detected on opening."""
+        """Read one row of each table, so that missing pages or columns are detected when the file is opened."""
         for table, columns in list_table_columns(self._schema).items():
             self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT 1").fetchall()
 
     def _choose_journal(self) -> None:
         """Set the journal mode.
 
-        It is retried because SQLite's busy timeout does not apply here: the statement fails if another process is
-        changing the mode of the same new file.
+        The statement is retried, because it fails if another process is changing the mode of the same new file. The
+        busy timeout of SQLite does not apply to this statement.
         """
         deadline = time.monotonic() + _LOCK_TIMEOUT
         while True:
@@ -115,7 +121,10 @@ class Database:
     def select_in(
         self, query: str, parameters: Sequence[object], values: Iterable[object]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query that ends in `column IN`, for any number of values; `parameters` precede them."""
+        """Yield the rows of a query that ends in `column IN`, for any number of values.
+
+        `parameters` are the query's other parameters, which come before the values.
+        """
         all_values = list(values)
         for start in range(0, len(all_values), _VALUES_PER_QUERY):
             chunk = all_values[start : start + _VALUES_PER_QUERY]
@@ -123,9 +132,9 @@ class Database:
 
     @contextmanager
     def begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
-        """Commit the statements of the block; roll them back on an exception.
+        """Run the block as one transaction: commit its statements at the end, or roll them back after an exception.
 
-        If not `synced`, the changes survive the end of the process, but maybe not a power failure.
+        If `synced` is False, the changes survive the end of the process, but perhaps not a power failure.
         """
         if not synced:
             self._db.execute("PRAGMA synchronous = NORMAL")
@@ -135,7 +144,7 @@ class Database:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:  # a full disk ends the transaction
+                if self._db.in_transaction:  # if the disk is full, SQLite has already ended the transaction
                     self._db.execute("ROLLBACK")
                 raise
         finally:
@@ -143,7 +152,7 @@ class Database:
                 self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
 
     def reject_read_only(self, missing: int) -> None:
-        """Raise a StoreError if the file cannot be written; `missing` is the number of rows that it lacks."""
+        """Raise a StoreError if the file is read-only; `missing` is the number of rows that cannot be added."""
         if self.is_read_only:
             reason = f"it is read-only, and {missing:,} {self._labels[1]} are missing"
             raise StoreError(reason, self._labels, sqlite3.SQLITE_READONLY)
@@ -155,7 +164,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
-        if hasattr(self, "_db"):  # missing if the file could not be opened
+        if hasattr(self, "_db"):  # the attribute is missing if the file could not be opened
             self._db.close()
 
     def __enter__(self) -> Self:

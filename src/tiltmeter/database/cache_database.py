@@ -1,7 +1,8 @@
-"""SQLite files of caches: a damaged file is renamed and replaced by a new one.
+"""Databases of caches: a damaged file is renamed, and a new file replaces it.
 
-SQLite does not detect a changed byte inside a value. Therefore tables have a column `checksum`, computed by the SQL
-function `checksum_of` from the other columns. A row with a wrong checksum is treated as missing and is replaced later.
+SQLite does not detect a changed byte inside a value. Therefore each table has a column `checksum`, which the SQL
+function `checksum_of` computes from the other columns. A row with a wrong checksum is treated as missing, and is
+replaced later.
 """
 
 import logging
@@ -25,7 +26,7 @@ _Value = TypeVar("_Value")
 
 
 def compute_checksum(*values: bytes | str | int | None) -> int:
-    """Return the CRC-32 of values, which detects every change of a single byte.
+    """Return the CRC-32 checksum of values; it detects every change of a single byte.
 
     >>> compute_checksum("a", b"bc") == compute_checksum("a", b"bd")
     False
@@ -40,12 +41,12 @@ def compute_checksum(*values: bytes | str | int | None) -> int:
 
 
 class CacheDatabase(Database):
-    """A database that can be rebuilt: a file that is damaged or of another program is renamed and replaced.
+    """A database that can be rebuilt. A file that is damaged or belongs to another program is renamed and replaced.
 
-    Pass texts to `checksum_of` as BLOB, because damaged texts may not be valid UTF-8.
+    Pass texts to `checksum_of` as BLOB, because a damaged text may not be valid UTF-8.
     """
 
-    # The identity of the open file, which another process may replace by a new one.
+    # Device and inode number of the open file; another process may have replaced the file since it was opened.
     _opened: tuple[int, int] | None = None
 
     def _open_otherwise(self, error: StoreError) -> None:
@@ -55,7 +56,7 @@ class CacheDatabase(Database):
             super()._open_otherwise(error)
 
     def retry_if_damaged(self, work: Callable[[], _Value]) -> _Value:
-        """Return the result of `work`; if the file is damaged, replace it by an empty one and call `work` again."""
+        """Return the result of `work`; if the file is damaged, replace it with an empty file and call `work` again."""
         try:
             return work()
         except StoreError as error:
@@ -65,7 +66,7 @@ class CacheDatabase(Database):
             return work()
 
     def _merge(self, path: Path | str, statements: Sequence[str]) -> None:
-        """Run statements that copy rows from another file, attached as `other`."""
+        """Run statements that copy rows from another database file; the statements refer to that file as `other`."""
         self._db.execute("ATTACH ? AS other", [str(path)])
         try:
             with self.begin_transaction():
@@ -81,7 +82,7 @@ class CacheDatabase(Database):
         return db
 
     def _check_rows(self) -> None:
-        """Raise a StoreError if the file has tables of another program only."""
+        """Raise a StoreError if all tables in the file belong to another program."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         names = {str(name) for (name,) in self._db.execute(query)}
         if names and not names & set(list_table_columns(self._schema)):
@@ -93,7 +94,7 @@ class CacheDatabase(Database):
             raise StoreError("its tables are damaged", self._labels, sqlite3.SQLITE_CORRUPT)
 
     def _replace(self, error: StoreError) -> None:
-        """Rename the file to `NAME.damaged-N`, unless another process has already replaced it, and open a new one."""
+        """Rename the file to `NAME.damaged-N`, unless another process has already done so, and open a new file."""
         self.close()
         path, contents = Path(self._file), self._labels[1]
         try:
@@ -116,7 +117,7 @@ def _get_identity(path: Path) -> tuple[int, int] | None:
 
 
 def _rename(path: Path) -> Path:
-    """Rename a database and its journals, which SQLite would otherwise apply to the new file."""
+    """Rename a database and its journal files, because SQLite would apply an old journal to the new file."""
     renamed = next(name for number in range(1, 10_000) if not (name := Path(f"{path}.damaged-{number}")).exists())
     for suffix in ("-wal", "-shm", "-journal", ""):
         with suppress(FileNotFoundError):

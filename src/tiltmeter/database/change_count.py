@@ -1,9 +1,10 @@
 """The number of changes to a SQLite file, stored in a second file, so that lost changes are detected.
 
-SQLite silently ignores a write-ahead log after its first damaged place, and an older log overwrites newer pages of the
-database. Therefore each transaction adds 1 to `user_version` in the header of the database, and confirmed changes are
-counted outside the log, in `NAME-count`. The count is written after the change is on disk, so a killed process may
-leave a count that is too small, which is harmless. For the same reason the file is not synced.
+Changes can be lost in two ways: SQLite silently ignores the part of a write-ahead log after the first damaged place,
+and an older log overwrites newer pages of the database. Therefore each transaction adds 1 to `user_version` in the
+header of the database, and the number of confirmed changes is written to the file `NAME-count`. This file is written
+after the change is on disk. If the process is killed in between, the number is too small, which is harmless. For the
+same reason the file is not synced to disk.
 """
 
 import os
@@ -14,23 +15,23 @@ from pathlib import Path
 from tiltmeter.files import share_like_folder
 
 _HEADER = b"SQLite format 3\0"
-# The minimum page size of SQLite in bytes, and the position of `user_version` in the header.
-_SMALLEST_FILE = 512
+# The minimum size of a SQLite page in bytes, and the bytes of `user_version` in the header of a database.
+_MIN_PAGE_SIZE = 512
 _VERSION = slice(60, 64)
-# Two numbers of 12 digits and a checksum of 8, with a space after each of the first two, and a line end.
+# Length of the count file in bytes: two numbers of 12 digits, a checksum of 8 digits, two spaces and a line end.
 _LENGTH = 35
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeCount:
-    """The number of confirmed changes, and of those that are in the database file itself, not only in its log."""
+    """The number of confirmed changes, and the number of changes that are in the database file, not only in its log."""
 
     confirmed: int
     in_file: int
 
 
 def get_count_path(path: Path) -> Path:
-    """Return the path of the change count of a database."""
+    """Return the path of the file with the change count of a database."""
     return path.with_name(f"{path.name}-count")
 
 
@@ -40,19 +41,19 @@ def get_log_path(path: Path) -> Path:
 
 
 def is_database(path: Path) -> bool:
-    """Return whether a file begins like a SQLite database and is not truncated in its first page."""
+    """Return whether a file begins like a SQLite database and is at least as long as the minimum page size."""
     with path.open("rb") as file:
-        return len(head := file.read(_SMALLEST_FILE)) == _SMALLEST_FILE and head.startswith(_HEADER)
+        return len(head := file.read(_MIN_PAGE_SIZE)) == _MIN_PAGE_SIZE and head.startswith(_HEADER)
 
 
 def count_file_changes(path: Path) -> int:
-    """Return the number of changes in a database file, without those in its log."""
+    """Return the number of changes in the database file itself; changes that are only in its log are not counted."""
     with path.open("rb") as file:
         return int.from_bytes(file.read(64)[_VERSION])
 
 
 def read_count(path: Path) -> ChangeCount:
-    """Return the confirmed changes of a database; zero if the count is missing or damaged."""
+    """Return the change count of a database; both numbers are 0 if the count file is missing or damaged."""
     try:
         count = _parse(get_count_path(path).read_bytes())
     except OSError:
@@ -61,13 +62,13 @@ def read_count(path: Path) -> ChangeCount:
 
 
 def confirm_changes(path: Path, count: ChangeCount) -> None:
-    """Increase the count to these numbers; it never decreases."""
+    """Write the change count; a number that is lower than the stored number is not written."""
     old = read_count(path)
     write_count(path, ChangeCount(max(old.confirmed, count.confirmed), max(old.in_file, count.in_file)))
 
 
 def write_count(path: Path, count: ChangeCount) -> None:
-    """Replace the count by one write of fixed length, so that a killed process leaves the old or the new one."""
+    """Write the change count in one operation of fixed length, so that a killed process leaves no partial content."""
     target = get_count_path(path)
     is_new = not target.exists()
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
@@ -85,7 +86,7 @@ def _format(count: ChangeCount) -> bytes:
 
 
 def _parse(content: bytes) -> ChangeCount | None:
-    """Return the count in the content of a file; None if it is damaged.
+    """Return the change count from the content of a count file; None if the content is damaged.
 
     >>> _parse(_format(ChangeCount(155, 118)))
     ChangeCount(confirmed=155, in_file=118)

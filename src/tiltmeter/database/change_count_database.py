@@ -1,9 +1,9 @@
-"""SQLite files with user data: changes are copied from the write-ahead log soon, and lost changes are detected.
+"""Databases with user data: the write-ahead log is soon copied into the file, and lost changes are detected.
 
-After a synced transaction, the log is copied into the database file, so that a later loss of the log does no harm. This
-takes two more disk syncs, so many changes in a short time are copied together: the last ones by `copy_log` or when the
-file is closed. While another process reads an older state, part of the log has to stay. Until it is copied, the change
-count (`change_count.py`) shows whether the log is complete.
+After a synced transaction, the log is copied into the database file, so that no change is lost if the log is lost
+later. Copying needs two more disk syncs. Therefore changes that follow each other quickly are copied together; the last
+of them are copied by `copy_log` or when the file is closed. While another process reads an older state, a part of the
+log cannot be copied. Until then, the change count (`change_count.py`) shows whether the log is complete.
 """
 
 import logging
@@ -39,9 +39,10 @@ _RESTORE = "restore it from a backup"
 class ChangeCountDatabase(Database):
     """A database that counts its changes; opening it raises a StoreError if confirmed changes are missing."""
 
-    # The pause after copying the log, as a multiple of the time that it took: copying takes at most 5% of the time.
+    # The pause after copying the log, as a multiple of the time for copying. With 20, copying takes at most 5% of the
+    # time.
     pause_between_copies = 20.0
-    # Whether the log may contain changes that are not in the file.
+    # Whether the log may contain changes that are not in the database file.
     is_log_ahead = False
     _next_copy = 0.0
 
@@ -63,9 +64,9 @@ class ChangeCountDatabase(Database):
 
     @contextmanager
     def begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
-        """Commit the statements of the block as one change; roll them back on an exception.
+        """Run the block as one transaction and one change: commit its statements, or roll them back after an exception.
 
-        Synced changes are counted. `synced` is as in `Database.begin_transaction`.
+        Only synced changes are counted. For `synced` see `Database.begin_transaction`.
         """
         with super().begin_transaction(synced=synced):
             yield
@@ -78,13 +79,13 @@ class ChangeCountDatabase(Database):
                 self.copy_log()
 
     def copy_log(self) -> None:
-        """Copy the log into the file, without waiting for readers, and count the changes."""
+        """Copy the log into the database file without waiting for readers, and update the change count."""
         began = time.monotonic()
         try:
             changes = self._count_changes()
             busy, in_log, copied = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         except StoreError as error:
-            self.is_log_ahead = False  # not tried again before the next change
+            self.is_log_ahead = False  # so that copying is not tried again before the next change
             logger.warning("The last changes to %s are in its write-ahead log only (%s).", self._file, error)
             return
         self.is_log_ahead = bool(busy) or in_log != copied
@@ -93,7 +94,7 @@ class ChangeCountDatabase(Database):
         self._next_copy = began + took * (1 + self.pause_between_copies)
 
     def _confirm(self, count: ChangeCount) -> None:
-        """Write the count of changes that are already stored."""
+        """Write the number of changes that are already on disk to the count file."""
         try:
             confirm_changes(Path(self._file), count)
         except OSError as error:
@@ -103,11 +104,11 @@ class ChangeCountDatabase(Database):
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def _reject_empty(self) -> None:
-        """Raise a StoreError if the file is empty or truncated in its first page; SQLite would treat it as new."""
+        """Raise a StoreError if the file is empty or shorter than a page; SQLite would treat it as a new file."""
         try:
             is_valid = is_database(Path(self._file))
         except OSError:
-            return  # the error of SQLite is more specific
+            return  # SQLite will raise a more specific error
         if not is_valid:
             raise self._build_error_with_remedy("it is empty, truncated or not a database")
 
@@ -119,13 +120,14 @@ class ChangeCountDatabase(Database):
         super()._check_rows()
 
     def _check_changes(self) -> None:
-        """Compare file, log and count before SQLite writes: closing the file would make the loss of a log permanent.
+        """Compare file, log and count before SQLite writes, because closing the file makes a loss of changes permanent.
 
-        A file with fewer changes than were confirmed in it is an older copy that was put back. A log with fewer changes
-        than the file is an older log. In both cases the log does not belong to the file.
+        If the file has fewer changes than were confirmed to be in the file, it is an older copy that the user restored.
+        If the log has fewer changes than the file, it is an older log. In both cases the log does not belong to the
+        file.
         """
         path = Path(self._file)
-        # The order matters: other processes may be writing, and all numbers only increase.
+        # The order of the three reads matters, because other processes may be writing and the numbers only increase.
         count, in_file, with_log = read_count(path), count_file_changes(path), self._count_changes_with_log()
         if with_log is None:
             return
@@ -136,7 +138,7 @@ class ChangeCountDatabase(Database):
             self._set_log_aside()
 
     def _count_changes_with_log(self) -> int | None:
-        """Return the number of changes in file and log, without changing them; None if it cannot be read."""
+        """Return the number of changes in file and log, without changing the files; None if they cannot be read."""
         path = Path(self._file)
         if not _has_content(get_log_path(path)):
             return count_file_changes(path)
@@ -145,17 +147,17 @@ class ChangeCountDatabase(Database):
             with closing(self._connected(address, uri=True)) as db:
                 return int(db.execute("PRAGMA user_version").fetchone()[0])
         except StoreError as error:
-            if error.is_not_writable:  # no shared memory; the file will be opened for reading
+            if error.is_not_writable:  # there is no shared memory; the file will be opened for reading
                 return None
             raise
 
     def _set_log_aside(self) -> None:
-        """Rename a log that does not belong to the file, and set the count to that of the file."""
+        """Rename a log that does not belong to the database file, and set the count to the changes in the file."""
         path = Path(self._file)
         with FileLock(f"{path}.rescue.lock", mode=get_lock_mode(path)):
             count, in_file, with_log = read_count(path), count_file_changes(path), self._count_changes_with_log()
             if in_file >= count.in_file and (with_log is None or with_log >= in_file):
-                return  # another process has already done it
+                return  # another process has already renamed the log
             if _has_content(log := get_log_path(path)):
                 names = (log.with_name(f"{log.name}.damaged-{number}") for number in range(1, 10_000))
                 renamed = next(name for name in names if not name.exists())

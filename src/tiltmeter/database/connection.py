@@ -1,4 +1,4 @@
-"""SQLite connections that raise errors with the name of the file and a remedy."""
+"""SQLite connections whose errors contain the path of the file and a remedy."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from tiltmeter.errors import TiltmeterError
 
-# The path of the file, its contents, and a remedy, for error messages.
+# For error messages: the path of the file, a word for its rows (such as "answers"), and a remedy.
 StoreLabels = tuple[str, str, str]
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
@@ -18,7 +18,7 @@ _NOT_WRITABLE = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
 )
-# Errors of statements, not of the file.
+# Errors that a wrong statement causes, not a damaged file.
 _STATEMENT_ERRORS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError)
 
 
@@ -27,7 +27,7 @@ class StoreError(TiltmeterError):
 
     def __init__(self, reason: str, labels: StoreLabels, code: int) -> None:
         path, contents, remedy = labels
-        self.reason, self.code = reason, code & 0xFF  # the primary result code of an extended one
+        self.reason, self.code = reason, code & 0xFF  # the lower 8 bits of an extended SQLite code are the primary code
         if self.code == sqlite3.SQLITE_FULL:
             remedy = "free disk space and run the same command again to continue"
         super().__init__(f"{path}, the store of {contents}, cannot be used ({reason}); {remedy}.")
@@ -39,30 +39,30 @@ class StoreError(TiltmeterError):
 
     @property
     def is_not_writable(self) -> bool:
-        """Whether the file or its folder cannot be written, or the disk is full."""
+        """Whether the file or its folder cannot be written, for example because the disk is full."""
         return self.code in _NOT_WRITABLE
 
     @property
     def is_busy(self) -> bool:
-        """Whether another process holds a lock."""
+        """Whether another process has locked the file."""
         return self.code == sqlite3.SQLITE_BUSY
 
     @property
     def is_of_schema(self) -> bool:
-        """Whether the tables differ from those of a statement."""
+        """Whether a statement failed because the file has other tables or columns than the statement."""
         return self.code == sqlite3.SQLITE_ERROR
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TiltmeterError, (str(self),)  # to send it from a worker process
+        return TiltmeterError, (str(self),)  # a worker process sends the error in this form
 
 
 class Connection(sqlite3.Connection):
-    """A connection that raises StoreError for errors of the file; errors of statements are raised unchanged."""
+    """A connection that raises StoreError if the file causes an error; errors of statements are raised unchanged."""
 
     labels: StoreLabels = ("", "", "")
 
     def cursor(self, factory: Any = None) -> Any:
-        """Return a cursor that raises the same errors."""
+        """Return a cursor that raises errors of the file as StoreError too."""
         return super().cursor(factory or _Cursor)
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
@@ -71,7 +71,7 @@ class Connection(sqlite3.Connection):
         return cursor.execute(sql, parameters)
 
     def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
-        """Run a statement for each of the parameters."""
+        """Run a statement once for each element of `parameters`."""
         cursor: sqlite3.Cursor = self.cursor()
         return cursor.executemany(sql, parameters)
 
@@ -117,7 +117,7 @@ class _Cursor(sqlite3.Cursor):
 
 @contextmanager
 def translate_errors(labels: StoreLabels) -> Iterator[None]:
-    """Raise a StoreError for an error in a database file."""
+    """Raise errors of a database file as StoreError within the context; errors of statements are not changed."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -129,6 +129,6 @@ def translate_errors(labels: StoreLabels) -> Iterator[None]:
 
 
 def _build_store_error(error: sqlite3.Error | UnicodeDecodeError, labels: StoreLabels) -> StoreError:
-    if isinstance(error, UnicodeDecodeError):  # SQLite's message quotes a damaged schema
+    if isinstance(error, UnicodeDecodeError):  # SQLite's message quotes the damaged schema
         return StoreError("its tables are damaged", labels, sqlite3.SQLITE_CORRUPT)
     return StoreError(str(error), labels, getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR))

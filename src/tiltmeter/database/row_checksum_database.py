@@ -1,8 +1,8 @@
-"""SQLite files with user data: rows that were not written by Tiltmeter are detected on opening.
+"""Databases with user data: rows that were changed by damage or by another program are detected on opening.
 
-SQLite does not detect a changed byte inside a value, and user data cannot be rebuilt. Therefore triggers maintain the
-sum of the row checksums, by table and item. A file with other sums is rejected with the names of the items. Damaged
-indexes are rebuilt from the rows.
+SQLite does not detect a changed byte inside a value, and user data cannot be rebuilt. Therefore triggers store the sum
+of the row checksums for each table and item. If the rows of a file do not have the stored sums, the file is rejected,
+and the error message names the items. A damaged index is rebuilt from the rows.
 """
 
 import logging
@@ -24,10 +24,10 @@ CREATE TABLE {SUMS} (
     PRIMARY KEY (kind, owner)
 ) STRICT, WITHOUT ROWID
 """
-# The column of the item or unit of a row: the first of these that is a text.
+# Columns that can name the item or unit of a row. The first of them that is a text column is used.
 _OWNERS = ("item", "unit", "id")
 _REMEDY = "restore it from a backup, or see docs/reference/failures.md if there is none"
-# The number of damaged places in an error message.
+# Maximum number of damaged places that an error message names.
 _MAX_PLACES = 3
 
 
@@ -37,7 +37,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
     def _connected(self, path: str, *, uri: bool = False) -> Connection:
         db = super()._connected(path, uri=uri)
         db.create_function("checksum_of", -1, _compute_checksum, deterministic=True)
-        db.execute("PRAGMA recursive_triggers = ON")  # so that REPLACE subtracts deleted rows
+        db.execute("PRAGMA recursive_triggers = ON")  # so that REPLACE subtracts the checksums of deleted rows
         return db
 
     def _open(self) -> None:
@@ -50,7 +50,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
         super()._check_rows()
         if not self._has_checksums():
             return
-        self._db.execute("BEGIN")  # a consistent view of the file
+        self._db.execute("BEGIN")  # so that all queries see the same state of the file
         try:
             self._reject_damaged()
             problem = self._find_problem()
@@ -63,7 +63,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
         return bool(self._list_column_types(SUMS))
 
     def _reject_damaged(self) -> None:
-        """Raise a StoreError with the tables and items whose rows are damaged."""
+        """Raise a StoreError if rows are damaged; its message names their tables and items."""
         damaged = []
         stored: dict[tuple[bytes, bytes], int] = {
             (kind, owner): total
@@ -83,12 +83,12 @@ class RowChecksumDatabase(ChangeCountDatabase):
             raise self._build_damage_error(f"these rows are damaged: {', '.join(damaged[:_MAX_PLACES])}{more}")
 
     def _rebuild_indexes(self, problem: str) -> None:
-        """Rebuild indexes that do not match the intact rows; raise a StoreError for other damage."""
+        """Rebuild the indexes if the rows are intact; raise a StoreError if there is other damage."""
         if self.is_read_only:
             raise self._build_damage_error(f"it is damaged: {problem}")
         with self.begin_transaction():
             self._db.execute("REINDEX")
-            # Rebuilding a damaged index can destroy pages of tables; the transaction is then rolled back.
+            # Rebuilding a damaged index can destroy pages of tables. Then the error rolls back the transaction.
             self._reject_damaged()
             if remaining := self._find_problem():
                 raise self._build_damage_error(f"it is damaged: {remaining}")
@@ -102,7 +102,10 @@ class RowChecksumDatabase(ChangeCountDatabase):
         return self._build_error_with_remedy(reason, _REMEDY)
 
     def _list_column_types(self, table: str) -> list[tuple[str, str]]:
-        """Return columns and types of a table, except REAL, whose digits depend on the version of SQLite."""
+        """Return the columns of a table with their types, without REAL columns.
+
+        The digits of a REAL value as text depend on the version of SQLite.
+        """
         rows = self._db.execute(f"PRAGMA table_info({table})")
         return [(str(row[1]), str(row[2])) for row in rows if row[2] != "REAL"]
 
@@ -118,7 +121,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
         }
 
     def _add_checksums(self) -> None:
-        """Compute the sums of the existing rows, and create the triggers."""
+        """Compute the checksum sums of the existing rows, and create the triggers."""
         triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE ?"
         for (name,) in self._db.execute(triggers, [f"{SUMS}%"]).fetchall():
             self._db.execute(f'DROP TRIGGER "{name}"')
@@ -134,7 +137,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
 
 
 def _compute_checksum(*values: bytes | None) -> int:
-    """Return the CRC-32 of the columns of a row; it has to be fast, because all rows are checked on opening."""
+    """Return the CRC-32 of the columns of a row. It must be fast, because all rows are checked on opening."""
     return zlib.crc32(b"\x1f".join([b"\x00" if value is None else value for value in values]))
 
 
@@ -145,19 +148,19 @@ def _build_owner_sql(types: list[tuple[str, str]], row: str = "") -> str:
 
 
 def _build_checksum_sql(types: list[tuple[str, str]], row: str = "") -> str:
-    # As bytes, because a damaged text may not be valid UTF-8.
+    # Values are converted to bytes, because a damaged text may not be valid UTF-8.
     return f"checksum_of({', '.join(f'CAST({row}{name} AS BLOB)' for name, _ in types)})"
 
 
 def _build_triggers(table: str, types: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the statements that create the triggers of a table."""
+    """Yield the SQL statements that create the checksum triggers of a table."""
 
     def update(sign: str, row: str) -> str:
         where = f"kind = '{table}' AND owner = {_build_owner_sql(types, row)}"
         return f"UPDATE {SUMS} SET total = total {sign} {_build_checksum_sql(types, row)} WHERE {where};"
 
     new = f"SELECT '{table}', {_build_owner_sql(types, 'NEW.')}, 0"
-    # Not ON CONFLICT: the conflict clause of the statement that fires the trigger would override it.
+    # ON CONFLICT cannot be used here: the conflict clause of the statement that fires the trigger would override it.
     known = f"SELECT 1 FROM {SUMS} WHERE kind = '{table}' AND owner = {_build_owner_sql(types, 'NEW.')}"
     insert = f"INSERT INTO {SUMS} {new} WHERE NOT EXISTS ({known});"
     for event, body in {

@@ -1,21 +1,21 @@
-"""The tables and columns of a schema, and a check whether a database has them."""
+"""The tables and columns of a schema, and a check whether a database has these tables and columns."""
 
 import sqlite3
 from contextlib import closing
 
-# Name, type, and position in the primary key.
+# Name, type, and position in the primary key (0 if the column is not part of the key).
 Column = tuple[str, str, int]
 
 
 def list_table_columns(schema: str) -> dict[str, list[str]]:
-    """Return the tables of a schema with the names of their columns."""
+    """Return a dictionary from each table of a schema to the names of its columns."""
     return {table: [name for name, _, _ in columns] for table, columns in _read_schema(schema).items()}
 
 
 def has_columns(db: sqlite3.Connection, schema: str) -> bool:
-    """Return whether a database has the tables of a schema, with the same columns, types and keys.
+    """Return whether a database has the tables of a schema, with equal columns, types and primary keys.
 
-    SQLite does not detect a changed byte in the stored schema if the result is another valid name or type.
+    This check is needed because SQLite accepts a changed byte in the stored schema if the result is still valid.
     """
     return all(set(columns) == set(_list_columns(db, table)) for table, columns in _read_schema(schema).items())
 

@@ -1,4 +1,4 @@
-"""The store of answers on disk, so that no question is computed twice."""
+"""The store of answers on disk, so that the answer to a question is computed only once."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -26,8 +26,9 @@ CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (model, question)
 ) STRICT, WITHOUT ROWID;
 """
-# Inserts many answers of one length in one statement, which is twice as fast as single inserts. An existing undamaged
-# answer is kept: two concurrent runs may differ in the last bit, and a score must not change.
+# Inserts many answers of equal length in one statement, which is twice as fast as single inserts. An undamaged answer
+# that is already stored is not replaced: the answers of two concurrent runs may differ in the last bit, and a score
+# must not change.
 _INSERT = """
 WITH RECURSIVE indices (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM indices WHERE i + 1 < :count),
 new (question, answer) AS (
@@ -61,10 +62,10 @@ _MERGE = (
 
 @dataclass(frozen=True, slots=True)
 class LoadFindings:
-    """Observations from loading a model.
+    """Findings from loading a model.
 
-    `unused_modules` are modules of the checkpoint that are not in the model. `disabled` maps speed-ups and forms of
-    batches that are not used, because they would change numbers, to the reasons.
+    `unused_modules` are modules of the checkpoint that the loaded model does not have. `disabled` contains the
+    speed-ups and batch layouts that are not used, because they would change numbers; each name is mapped to the reason.
     """
 
     unused_modules: list[str] = field(default_factory=list)
@@ -72,9 +73,9 @@ class LoadFindings:
 
 
 class AnswerStore(CacheDatabase):
-    """Answers by model fingerprint and question digest, in one SQLite file that several runs can use at once.
+    """Answers in one SQLite file, which several runs can use at once; the key is model fingerprint and question digest.
 
-    Each `put` is one transaction, so a killed process loses only answers that were not put yet.
+    Each `put` is one transaction, so a killed process loses only the answers that it had not yet stored.
     """
 
     def __init__(self, path: Path | str, *, journal: Journal = "WAL") -> None:
@@ -83,7 +84,7 @@ class AnswerStore(CacheDatabase):
         super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy=remedy, journal=journal)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
-        """Return the answers to those of these questions (digests) that are stored and undamaged."""
+        """Return the stored undamaged answers; `questions` are the digests of the questions."""
         wanted = list(questions)
         return self.retry_if_damaged(lambda: self._get(fingerprint, wanted))
 
@@ -99,7 +100,7 @@ class AnswerStore(CacheDatabase):
         return {question: np.frombuffer(answer, NUMBER) for question, answer in rows}
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
-        """Store answers; if the process is killed, either all or none are stored."""
+        """Store answers; if the process is killed meanwhile, either all or none of them are stored."""
         self.retry_if_damaged(lambda: self._put(fingerprint, answers))
 
     def _put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
@@ -115,18 +116,18 @@ class AnswerStore(CacheDatabase):
                 self._db.execute(_INSERT, {"count": len(digests), **owner, **values})
 
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
-        """Delete the answers of a model to these questions."""
+        """Delete a model's answers to these questions (digests)."""
         query = "DELETE FROM answers WHERE model = (SELECT id FROM models WHERE fingerprint = ?) AND question = ?"
         with self.begin_transaction():
             for question in questions:
                 self._db.execute(query, [fingerprint, question])
 
     def merge(self, path: Path | str) -> None:
-        """Add the answers of another store; existing answers are kept unless they are damaged."""
+        """Add the answers of another store; an existing answer is replaced only if it is damaged."""
         self._merge(path, _MERGE)
 
     def put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
-        """Store the observations from loading a model, for runs that do not load it."""
+        """Store the findings from loading a model, for later runs that do not load the model."""
         self.retry_if_damaged(lambda: self._put_loading(fingerprint, loading))
 
     def _put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
@@ -135,7 +136,7 @@ class AnswerStore(CacheDatabase):
             self._db.execute("UPDATE models SET loading = ? WHERE id = ?", values)
 
     def get_loading(self, fingerprint: str) -> LoadFindings:
-        """Return the observations from loading a model; empty if they are unknown or damaged."""
+        """Return the findings from loading a model; they are empty if no undamaged findings are stored."""
         query = "SELECT CAST(loading AS BLOB) FROM models WHERE fingerprint = ? AND loading IS NOT NULL"
         for (content,) in self.retry_if_damaged(lambda: self._db.execute(query, [fingerprint]).fetchall()):
             with suppress(ValueError, TypeError, AttributeError, KeyError):

@@ -1,4 +1,4 @@
-"""Base classes of answerers, which compute the requested numbers of a batch of rows."""
+"""Base classes of answerers: loaded models that compute the requested numbers of a batch of rows."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -23,24 +23,25 @@ from tiltmeter.engine.speedups import apply_speedups
 from tiltmeter.engine.vocabulary_head import RestrictPositions, VocabularyHead
 from tiltmeter.questions import Kind, WantedQuantity
 
-# The width of packed rows on a GPU. Wider rows have less padding, but attention costs more; with this width, padding
-# is at most 3% (docs/evidence/performance.md).
+# Width of packed rows on a GPU in tokens. Wider rows need less padding, but more time for attention. With this width,
+# padding is at most 3% of the tokens (docs/evidence/performance.md).
 _PACK_WIDTH_ON_GPU = 128
-# Number of batches that are prepared while a GPU computes; on a CPU this would slow down the computation.
+# Number of batches that are prepared while a GPU computes. On a CPU, preparing batches would slow down the computation.
 _BATCHES_AHEAD = 2
 
 
 class Answerer(ABC):
     """A loaded model that answers batches.
 
-    The constructor determines the batches in which each input gets the same numbers as alone, and then applies the
-    speed-ups, except those in `without`. `speedups` are the names of those in use; `disabled` has the reason for each
-    one that was tried and is not used.
+    The constructor determines the batch layouts in which each input gets the same numbers as alone in a batch. Then it
+    applies the speed-ups, except the ones in `without`. `speedups` are the names of the speed-ups in use. `disabled`
+    maps each speed-up that was tried but is not used to the reason.
     """
 
     kind: Kind
-    # Narrower than on a GPU, because attention to the whole row takes a larger part of the time on a CPU. With this
-    # width and larger batches, T5 took 7 to 12% less time than with unpacked rows (docs/evidence/performance.md).
+    # Width of packed rows on a CPU in tokens. It is lower than on a GPU, because attention takes a larger part of the
+    # time on a CPU. With this width and larger batches, T5 took 7 to 12% less time than with unpacked rows
+    # (docs/evidence/performance.md).
     pack_width_on_cpu = 64
 
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
@@ -48,12 +49,12 @@ class Answerer(ABC):
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
         self.batches_ahead = 0 if device.type == "cpu" else _BATCHES_AHEAD
-        # Any id can be the padding, because it is masked or comes after all positions that are read.
+        # Any token id can be the padding, because padding is masked or comes after all positions that are read.
         self.pad = 0
-        # A context in which the last layer is needed only at the given positions.
+        # Returns a context in which the last layer is computed only at the given positions.
         self.restrict_to_positions: RestrictPositions = lambda _rows: nullcontext()
         self.batch_tokens = estimate_batch_tokens(model, self.kind, device)
-        # Maximum length of an input in tokens; None if there is no limit.
+        # Maximum length of an input in tokens; None means no limit.
         self.positions = find_max_positions(model)
         self.masks = AttentionMasks.from_config(model.config, causal=self.kind in ("causal", "seq2seq"))
         self.layout = BatchLayout(batches=False)
@@ -63,23 +64,23 @@ class Answerer(ABC):
         self.check_and_speed_up(without)
 
     def prepare(self) -> None:
-        """Initialise attributes of a subclass, before speed-ups are applied."""
+        """Initialise the attributes of a subclass; called before speed-ups are applied."""
         return
 
     @torch.inference_mode()
     def check_and_speed_up(self, without: Collection[str]) -> None:
-        """Determine the batches that do not change numbers, then apply the speed-ups that do not."""
+        """Find the batch layouts that do not change numbers, then apply the speed-ups that do not change numbers."""
         effects = BatchEffects(self)
         self.layout, self.disabled = effects.find_layout()
         self.speedups = apply_speedups(self, effects, without)
 
     @abstractmethod
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows with the first and second numbers of all requests, in the order of `NumberRequests`."""
+        """Return a tensor with two rows: the first and the second number of each request, in `NumberRequests` order."""
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        """Start the computation of a batch; the returned function waits for the numbers."""
+        """Start the computation of a batch; return a function that waits for the numbers and returns them."""
         numbers = self.numbers(batch)
         if self.device.type == "cpu":
             return numbers.numpy
@@ -92,47 +93,51 @@ class Answerer(ABC):
 
         def wait() -> NDArray[np.float32]:
             copied.synchronize()
-            array: NDArray[np.float32] = host.numpy().copy()  # frees the pinned memory, which is scarce
+            array: NDArray[np.float32] = host.numpy().copy()  # the copy frees the pinned memory, which is scarce
             return array
 
         return wait
 
     def answer(self, batch: Batch) -> NDArray[np.float32]:
-        """Return the numbers of a batch."""
+        """Return the numbers of a batch, in the format of `numbers`."""
         return self.start(batch)()
 
     def compute_pack_width(self) -> int:
-        """Return the width of packed rows for the device, at most the number of positions of the model."""
+        """Return the width of packed rows on this device in tokens, at most the model's maximum input length."""
         width = self.pack_width_on_cpu if self.device.type == "cpu" else _PACK_WIDTH_ON_GPU
         return min(width, self.positions or width)
 
     def accepts_positions(self) -> bool:
-        """Return whether the model accepts the positions of tokens as an argument."""
+        """Return whether the model accepts the argument `position_ids`."""
         return "position_ids" in inspect.signature(self.model.forward).parameters
 
     def pad_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return token ids as one tensor, padded on the right."""
+        """Return rows of token ids as one tensor, padded on the right."""
         lengths = np.array([len(row) for row in rows])
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
         return self._pad_to_rectangle(flat, lengths, self.pad)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
-        """Return 1 for tokens and 0 for padding; None without padding, which allows faster attention kernels."""
+        """Return a mask with 1 for tokens and 0 for padding.
+
+        Returns None if there is no padding, because attention without a mask can use faster kernels.
+        """
         lengths = np.array([len(row) for row in rows])
         if lengths.min() == lengths.max():
             return None
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
     def compute_depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the position of each token in its own input, and the end of its subtree (see `Row`)."""
+        """Return two tensors: the position of each token in its own input, and the end of its subtree (see `Row`)."""
         depths = [row.depths or range(len(row.ids)) for row in batch]
         ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
         return self.pad_rows(depths), self.pad_rows(ends)
 
     def locate_packed_tokens(self, lengths: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Return for each token of packed rows its position in its input, and the number of the input.
+        """Return two tensors for packed rows: each token's position in its input, and the index of this input.
 
-        `lengths` are those of the inputs of each row. Inputs are numbered across all rows; padding has the number -1.
+        `lengths` are the lengths of the inputs in each row. Inputs are numbered across all rows; padding has the index
+        -1.
         """
         of_inputs = np.fromiter(chain.from_iterable(lengths), dtype=np.int64)
         of_rows = np.array([sum(row) for row in lengths])
@@ -141,24 +146,24 @@ class Answerer(ABC):
         return self._pad_to_rectangle(positions, of_rows, 0), self._pad_to_rectangle(numbers, of_rows, -1)
 
     def _pad_to_rectangle(self, flat: NDArray[np.int64], lengths: NDArray[np.int64], padding: int) -> Tensor:
-        """Split a flat array into rows of these lengths, padded to one tensor."""
+        """Split a flat array into rows of these lengths, and pad the rows to one tensor."""
         table = np.full((len(lengths), lengths.max()), padding, dtype=np.int64)
         table[np.arange(table.shape[1]) < lengths[:, None]] = flat
         return self.to_device(table)
 
     def to_device(self, array: NDArray[np.int64]) -> Tensor:
-        """Copy an array to the model's device, asynchronously on a GPU."""
+        """Copy an array to the model's device; on a GPU, do not wait for the end of the copy."""
         if self.device.type != "cuda":
             return torch.from_numpy(array).to(self.device)
         pinned = torch.empty(array.shape, dtype=torch.int64, pin_memory=True)
-        # numpy copies with one thread; on a busy host, waking all threads of torch took up to 80 of 150 ms
+        # numpy copies with one thread. On a busy host, waking all threads of torch took up to 80 of 150 ms
         # (docs/evidence/performance.md).
         pinned.numpy()[...] = array
         return pinned.to(self.device, non_blocking=True)
 
 
 class VocabularyAnswerer(Answerer):
-    """Base class for models with distributions over the vocabulary: masked, causal and encoder-decoder models."""
+    """Base class for models that predict a distribution over the vocabulary: masked, causal, encoder-decoder."""
 
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
         self.head = VocabularyHead(model)
@@ -168,10 +173,10 @@ class VocabularyAnswerer(Answerer):
 
     @abstractmethod
     def build_example_inputs(self) -> dict[str, Any]:
-        """Return the keyword arguments of the model's forward call for a small input."""
+        """Return the keyword arguments of the model's `forward` for a small input."""
 
     def read(self, inputs: dict[str, Any], width: int, requests: NumberRequests) -> Tensor:
-        """Return the requested numbers from one forward pass; `width` is the padded length of the (decoder's) rows."""
+        """Return the requested numbers from one forward pass; `width` is the padded length of the (decoder) rows."""
         positions = requests.lines * width + requests.positions
         rows, which = np.unique(positions, return_inverse=True)
         states = self.head.read(inputs, self.to_device(rows), self.restrict_to_positions)
@@ -201,12 +206,12 @@ class OneStackAnswerer(VocabularyAnswerer):
 
     @abstractmethod
     def inputs(self, batch: Batch) -> dict[str, Any]:
-        """Return the keyword arguments of the model's forward call."""
+        """Return the keyword arguments of the model's `forward` for a batch."""
 
     def build_example_inputs(self) -> dict[str, Any]:
-        """Return the keyword arguments of the model's forward call for a small input."""
+        """Return the keyword arguments of the model's `forward` for a small input."""
         return self.inputs([Row(ids=(1, 2, 3))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows with the first and second numbers of all requests, in the order of `NumberRequests`."""
+        """Return a tensor with two rows: the first and the second number of each request, in `NumberRequests` order."""
         return self.read(self.inputs(batch), max(len(row.ids) for row in batch), NumberRequests.of(batch))

@@ -1,4 +1,4 @@
-"""Mean attention to each position of an input."""
+"""Computation of the mean attention to each position of an input."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,9 +12,9 @@ from tiltmeter.errors import ModelError
 
 @torch.inference_mode()
 def compute_mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
-    """Return the mean attention to each position (inputs × positions) over layers, heads and attending positions.
+    """Return the mean attention to each position over layers, heads and attending positions (inputs × positions).
 
-    This is the weight of a token in AULA (Kaneko and Bollegala 2022). Padding does not count as an attending position.
+    AULA uses this number as the weight of a token (Kaneko and Bollegala 2022). Padding is not an attending position.
     """
     with _use_eager_attention(model):
         layers = model.base_model(**inputs, output_attentions=True).attentions  # type: ignore[operator]
@@ -30,7 +30,7 @@ def compute_mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tenso
 
 @contextmanager
 def _use_eager_attention(model: Any) -> Iterator[None]:
-    """Use eager attention within the context, since fused kernels return no attention weights."""
+    """Use eager attention within the context, because fused kernels return no attention weights."""
     before = model.config._attn_implementation
     model.set_attn_implementation("eager")
     try:

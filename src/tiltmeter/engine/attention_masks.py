@@ -1,7 +1,7 @@
 """Attention masks of rows with several inputs, including the windows and chunks of local attention.
 
-transformers builds the masks of rows with one input, but uses a four-dimensional mask as it is. Masks of rows with
-several inputs must therefore include the windows of the model's config.
+transformers builds the attention masks of rows with one input. It uses a four-dimensional mask without changes;
+therefore such a mask of a row with several inputs must already include the windows from the model's config.
 """
 
 from collections.abc import Mapping
@@ -12,19 +12,22 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-# Names in transformers' configs. For a causal model, a window is the number of tokens that a token attends to (with
-# itself); for a bidirectional model, it is the largest distance. Tokens of a chunk attend only to the same chunk.
+# Names of window and chunk sizes in the configs of transformers. In a causal model, the window is the number of tokens
+# that a token attends to, including itself. In a bidirectional model, the window is the maximum distance between two
+# tokens. With chunks, a token attends only to tokens of its own chunk.
 _WINDOW_NAMES = ("sliding_window", "sliding_window_size")
 _CHUNK_NAMES = ("attention_chunk_size",)
 
-# "full" ignores windows, "local" restricts all layers, "by layer type" gives the model a mask for each type of layer.
+# "full" ignores windows, "local" applies them to all layers, and "by layer type" builds one mask for each type of
+# layer.
 MaskForm = Literal["full", "local", "by layer type"]
 
 
 def build_tree_mask(ends: Tensor) -> Tensor:
-    """Return which (query, key) pairs of tokens of prefix trees attend: a token attends to itself and its ancestors.
+    """Return for each (query, key) pair of tokens in prefix trees whether the query attends to the key.
 
-    `ends` are the ends of the tokens' subtrees (see `Row`). Padding attends to itself.
+    A token attends to itself and to its ancestors in the tree. `ends` are the ends of the tokens' subtrees (see `Row`).
+    Padding attends only to itself.
     """
     indices = torch.arange(ends.shape[1], device=ends.device)
     follows = (indices[:, None] >= indices) & (indices[:, None] < ends[:, None])
@@ -32,7 +35,7 @@ def build_tree_mask(ends: Tensor) -> Tensor:
 
 
 def to_additive_mask(seen: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return an additive attention mask (batch, 1, query, key), which all implementations of attention accept."""
+    """Return a boolean mask as an additive mask (batch, 1, query, key), which every attention function accepts."""
     mask = torch.zeros(seen.shape, dtype=dtype, device=seen.device)
     return mask.masked_fill_(~seen, torch.finfo(dtype).min)[:, None]
 
@@ -41,8 +44,8 @@ def to_additive_mask(seen: Tensor, dtype: torch.dtype) -> Tensor:
 class AttentionMasks:
     """The attention masks of one model for rows with several inputs.
 
-    `window` and `chunk` are sizes from the config, or 0. `layer_types` are the types of the model's layers, such as
-    `full_attention` and `sliding_attention`.
+    `window` and `chunk` are sizes from the config; 0 means that there is none. `layer_types` are the types of the
+    model's layers, such as `full_attention` and `sliding_attention`. For `form` see `MaskForm`.
     """
 
     causal: bool
@@ -53,7 +56,7 @@ class AttentionMasks:
 
     @classmethod
     def from_config(cls, config: Any, *, causal: bool) -> "AttentionMasks":
-        """Return the masks of a model with this config, in the form "full"."""
+        """Return the masks for a model with this config; their form is "full"."""
         text = config.get_text_config()
         return cls(
             causal=causal,
@@ -63,16 +66,16 @@ class AttentionMasks:
         )
 
     def forms(self, longest_row: int) -> list[MaskForm]:
-        """Return the forms of mask to try for rows of up to `longest_row` tokens, the most likely one first."""
+        """Return the mask forms to try for rows of up to `longest_row` tokens; the most probable form comes first."""
         sizes = [size for size in (self.window, self.chunk) if size]
         if not sizes or min(sizes) > longest_row:
             return ["full"]
         return ["by layer type", "local", "full"] if self.layer_types else ["local", "full"]
 
     def build(self, seen: Tensor, positions: Tensor, dtype: torch.dtype) -> Tensor | Mapping[str, Tensor]:
-        """Return the mask for the pairs of `seen` that are within the model's windows.
+        """Return the attention mask for the (query, key) pairs in `seen`, restricted to the model's windows.
 
-        `positions` are those of the tokens in their own inputs.
+        `positions` are the positions of the tokens in their own inputs.
         """
         if self.form == "full":
             return to_additive_mask(seen, dtype)
@@ -82,7 +85,7 @@ class AttentionMasks:
         return {name: local if "slid" in name or "chunk" in name else full for name in self.layer_types}
 
     def _find_near_pairs(self, positions: Tensor) -> Tensor:
-        """Return which (query, key) pairs of positions are within the window and in the same chunk."""
+        """Return for each (query, key) pair of positions whether it is within the window and in one chunk."""
         distances = positions[:, :, None] - positions[:, None]
         near = torch.ones_like(distances, dtype=torch.bool)
         if self.window:
@@ -94,7 +97,7 @@ class AttentionMasks:
 
 def _read_first_size(config: Any, names: tuple[str, ...]) -> int:
     for name in names:
-        # Some configs raise an error here; the equivalence check detects wrong masks.
+        # Reading an attribute raises an error in some configs. The equivalence check will detect a wrong mask.
         with suppress(Exception):
             size = getattr(config, name, None)
             if isinstance(size, int) and size > 0:

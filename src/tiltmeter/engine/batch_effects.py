@@ -1,9 +1,9 @@
-"""Check whether a loaded model's numbers for an input depend on padding or on the other inputs of a batch.
+"""Check whether a loaded model's numbers for an input depend on padding or on the other inputs of the batch.
 
-For most models they differ only by rounding. But models that mix positions without the attention mask depend on
-padding, and models with experts of limited capacity, or with position encodings that depend on the longest input of a
-batch, depend on the other inputs. Such models get batches without padding, or one input at a time, with or without
-speed-ups.
+For most models, the numbers differ only by rounding. But if a model mixes positions without using the attention mask,
+its numbers depend on padding. If a model has experts of limited capacity, or position encodings that depend on the
+longest input of a batch, its numbers depend on the other inputs. Such a model gets batches without padding, or one
+input at a time, even if speed-ups are disabled.
 """
 
 import re
@@ -26,34 +26,36 @@ from tiltmeter.questions import Answer, Question
 if TYPE_CHECKING:
     from tiltmeter.engine.answerer import Answerer
 
-# Maximum difference between log-probabilities that counts as rounding. The values for half precision are slightly above
-# the largest differences from float32 that were measured on a GPU (0.012 and 0.095, docs/evidence/performance.md).
+# Maximum difference between two log-probabilities that counts as rounding. The values for half precision are slightly
+# above the largest differences from float32 that were measured on a GPU (0.012 and 0.095,
+# docs/evidence/performance.md).
 _TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 _TOLERANCE_OTHERWISE = 1e-4
-# Deep models differ more, even between two batches of equal length. Up to three times that difference is tolerated,
-# with a maximum that a wrong mask or position exceeds.
+# In deep models the rounding is larger, even between two batches of inputs of equal length. Differences up to three
+# times this rounding are tolerated, but not above `_MAX_TOLERANCE`, which a wrong mask or position exceeds.
 _TIMES_ROUNDING = 3
 _MAX_TOLERANCE = {torch.float16: 0.5, torch.bfloat16: 0.5}
 _MAX_TOLERANCE_OTHERWISE = 1e-3
-# Maximum length of the checked inputs; longer inputs are sent alone. On a CPU, a batch with this many tokens is about
-# as fast per token as a larger one.
+# Maximum length in tokens of the inputs in the checks; longer inputs are computed alone. On a CPU, a batch with this
+# number of tokens is about as fast per token as a larger batch.
 _LONGEST_ON_CPU = LARGEST_TREE
 _LONGEST_ON_GPU = 1024
-# About how often the tokens of the short inputs may be repeated, since models that shorten inputs need some length.
-_MAX_STRETCH = 10
-# Number of short inputs that are compared in one batch.
+# Each token of a short input is repeated up to about this number of times, because models that downsample their inputs
+# need a minimum length.
+_MAX_REPETITIONS = 10
+# Number of short inputs in a batch whose numbers are compared with the numbers of the inputs alone.
 _NEIGHBOURS = 16
-# Config entries of a mixture of experts, whose checks need batches of full size.
+# Config entries that show a mixture of experts. The checks of such a model need batches of full size.
 _EXPERTS = re.compile("expert|capacity|router|moe")
 
-# Maps "padding" or "batches", if it is not used, to the reason.
+# Maps "padding" or "batches" to the reason why it is not used.
 Reasons = dict[str, str]
 
 
 class BatchEffects:
-    """Compares the numbers for inputs alone with those in batches, for a model without speed-ups.
+    """Compares the numbers of inputs alone with the numbers of these inputs in batches, without speed-ups.
 
-    `longest` is the length of the longest input that is checked.
+    `longest` is the length in tokens of the longest input in the checks.
     """
 
     def __init__(self, answerer: "Answerer") -> None:
@@ -64,26 +66,26 @@ class BatchEffects:
         self._has_measured_rounding = False
         longest = _LONGEST_ON_CPU if answerer.device.type == "cpu" else _LONGEST_ON_GPU
         self.longest = min(longest, answerer.positions or longest)
-        # Short inputs come first, because some models change their attention permanently at a short input.
+        # Short inputs are asked first, because a short input permanently changes the attention of some models.
         self.inputs, self._short, self._alone = self._ask_short_inputs()
 
     def _ask_short_inputs(self) -> tuple[SyntheticInputs, list[Question], dict[bytes, Answer]]:
-        """Return the inputs of the checks, the questions about the short inputs, and their numbers alone.
+        """Return the inputs of the checks, the questions about short inputs, and the answers for each input alone.
 
-        If the model fails on short inputs, longer inputs are tried.
+        If the model raises an error for short inputs, longer inputs are tried.
         """
         for stretch in count(1, 5):
             inputs = SyntheticInputs(self._answerer.model, self._answerer.kind, stretch)
             short = inputs.questions(inputs.short())
             try:
                 return inputs, short, self._numbers(short, BatchLayout(batches=False))
-            except Exception:  # models raise various classes for an input that is too short
-                if stretch > _MAX_STRETCH:
+            except Exception:  # models raise various classes of errors for an input that is too short
+                if stretch > _MAX_REPETITIONS:
                     raise
         raise AssertionError("unreachable")
 
     def find_layout(self) -> tuple[BatchLayout, Reasons]:
-        """Return the layout that does not change numbers, and the reasons if it is not the fastest layout."""
+        """Return the fastest layout that does not change numbers, and why it has no padding or no batches."""
         long = self.inputs.questions([self.inputs.build_mixed_input(self.longest)], self._build_long_sources(0))
         self._alone |= self._numbers(long, BatchLayout(batches=False))
         self._reject_random_numbers()
@@ -103,7 +105,7 @@ class BatchEffects:
 
     def _reject_random_numbers(self) -> None:
         again = self._numbers(self._short, BatchLayout(batches=False))
-        # Numbers that are not finite are reported later, with the name of an item.
+        # Answers that are not finite are rejected later, with the name of the item.
         if self._max_tolerance < find_largest_difference(self._alone, again) < float("inf"):
             raise ModelError(
                 f"{type(self._answerer.model).__name__} gives different numbers for the same input, so its scores "
@@ -111,7 +113,7 @@ class BatchEffects:
             )
 
     def _measure_truncation(self) -> float:
-        """Return the largest difference that the tokens after the last read position make for a causal model.
+        """Return the largest difference that the tokens after the last read position make in a causal model.
 
         Attention ignores these tokens, but some position encodings depend on the length of the input.
         """
@@ -135,7 +137,7 @@ class BatchEffects:
             )
 
     def allows(self, difference: float, tolerance: float = 0.0) -> bool:
-        """Return whether a difference is at most rounding, or at most the given tolerance."""
+        """Return whether a difference is not larger than rounding or than the given tolerance."""
         is_uncertain = max(self._tolerance, tolerance) < difference <= self._max_tolerance
         if is_uncertain and not self._has_measured_rounding:
             self._has_measured_rounding = True
@@ -144,7 +146,7 @@ class BatchEffects:
         return difference <= max(self._tolerance, tolerance)
 
     def _measure_neighbours(self) -> float:
-        """Return the largest difference between inputs alone and in batches of equal length."""
+        """Return the largest difference between inputs alone and inputs in batches of inputs of equal length."""
         short = [self.inputs.build_mixed_input(len(self._short[1].ids), start) for start in range(_NEIGHBOURS)]
         long = [self.inputs.build_mixed_input(self.longest, start) for start in (0, 90)]
         questions = self.inputs.questions(short, self.inputs.sources()[:1])
@@ -155,16 +157,16 @@ class BatchEffects:
         return self._difference(questions, BatchLayout(pads=False))
 
     def _measure_much_padding(self, long: Sequence[Question]) -> float:
-        """Return the largest difference between inputs alone and in one batch with a much longer input."""
+        """Return the largest difference between inputs alone and in a batch with a much longer input."""
         lengths = [max(1, self.longest // 6), max(1, self.longest // 16)]
         others = self.inputs.questions([self.inputs.build_mixed_input(length, 80) for length in lengths])
         self._alone |= self._numbers(others, BatchLayout(batches=False))
         return self._difference([*long, *others], BatchLayout(longest=self.longest))
 
     def _measure_some_padding(self) -> float:
-        """Return the largest difference between short inputs alone and in one padded batch.
+        """Return the largest difference between short inputs alone and the same inputs in one padded batch.
 
-        An input for a next-sentence head has only one output, so more inputs are compared.
+        For a next-sentence head, more inputs are compared, because each input has only one output.
         """
         questions = self._short
         if self._answerer.kind == "next-sentence":
@@ -174,7 +176,7 @@ class BatchEffects:
         return self._difference(questions, BatchLayout())
 
     def _measure_full_batches(self) -> float:
-        """Return the largest difference between inputs of one repeated token alone and in a batch of full size."""
+        """Return the largest difference between inputs of one repeated token alone and in a batch of maximum size."""
         length = min(self.longest, LARGEST_TREE)
         rows = max(2, self._answerer.batch_tokens // length)
         inputs = [self.inputs.repeated(length, start) for start in range(rows)]
@@ -183,20 +185,20 @@ class BatchEffects:
         return self._difference(questions, BatchLayout(pads=False))
 
     def _build_long_sources(self, start: int) -> list[tuple[int, ...]]:
-        """Return a long source for an encoder-decoder; none for other models."""
+        """Return a list with one long source for an encoder-decoder; an empty list for other models."""
         return [self.inputs.build_mixed_input(self.longest, start + 50)] if self._answerer.kind == "seq2seq" else []
 
     def _difference(self, questions: Sequence[Question], layout: BatchLayout) -> float:
-        """Return the largest difference between the numbers in batches of this layout and those of the inputs alone."""
+        """Return the largest difference between the numbers of inputs alone and in batches of this layout."""
         try:
             return find_largest_difference(self._alone, self._numbers(questions, layout))
-        except Exception:  # models raise various classes for a shape that they do not support
+        except Exception:  # models raise various classes of errors for a shape that they do not support
             return float("inf")
 
     def _numbers(self, questions: Sequence[Question], layout: BatchLayout) -> dict[bytes, Answer]:
         answerer = self._answerer
         before = answerer.layout, answerer.batch_tokens
-        # Large enough that inputs of very different lengths share a batch.
+        # The batch must be large enough for inputs of very different lengths.
         tokens = max(2 * answerer.batch_tokens, 64 * self.longest)
         answerer.layout, answerer.batch_tokens = layout, tokens
         try:
@@ -209,7 +211,7 @@ class BatchEffects:
 
 
 def find_largest_difference(alone: Mapping[bytes, Answer], others: Mapping[bytes, Answer]) -> float:
-    """Return the largest difference between numbers for the same questions; infinity if a number is not finite."""
+    """Return the largest difference between two answers to one question; infinity if a number is not finite."""
     differences = [np.abs(alone[digest] - numbers).max() for digest, numbers in others.items() if digest in alone]
     largest = float(np.max(differences))
     return largest if np.isfinite(largest) else float("inf")

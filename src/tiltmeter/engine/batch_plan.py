@@ -1,7 +1,7 @@
-"""Planning of batches: each distinct input once, shared prefixes once, little padding.
+"""Planning of batches: each distinct input and each shared prefix is computed once, with little padding.
 
-A plan depends only on the questions, not on their order or on which ones are already answered. Therefore a resumed run
-uses the same batches as an uninterrupted run and gets the same bytes.
+A plan depends only on the set of questions, not on their order or on the stored answers. Therefore a resumed run uses
+the same batches as an uninterrupted run, and its answers are equal bit by bit.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,35 +12,38 @@ from tiltmeter.engine.batch_rows import Batch, Row, RowQuestion
 from tiltmeter.engine.row_groups import group_similar_lengths, pack_lengths, split_evenly, split_in_order
 from tiltmeter.questions import Ids, Kind, Question, WantedQuantity, count_common_prefix
 
-# Change these constants only with a measurement: `perf.speed` on a CPU, `perf.answering` on a GPU.
+# Change these constants only after a measurement: `perf.speed` on a CPU, `perf.answering` on a GPU.
 
-# Maximum tokens of a tree, since the cost of attention grows with the square of a row's length.
+# Maximum number of tokens in a prefix tree. A tree is one row of a batch, and the time for attention grows with the
+# square of the row's length.
 LARGEST_TREE = 192
-# Minimum length of a shared prefix; a shorter prefix saves less than the longer row costs.
+# Minimum length of a shared prefix in tokens. A shorter prefix saves less time than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
-# Minimum shared part of an input in a tree that is wider than packed rows. There are few such trees, and they make
-# small batches. Without them, the padding of GPT-2 between sentences (GPU settings) was 1.6% instead of 2.3%, but long
-# prefixes were computed several times.
+# Minimum share of an input's tokens that must be shared in a tree that is wider than packed rows. There are few such
+# trees, and they are in small batches. Without such trees, padding of GPT-2 between sentences (GPU settings) was 1.6%
+# instead of 2.3%, but long prefixes were computed several times.
 _SHARED_IN_WIDE_TREES = 0.5
-# Size of an encoder-decoder's batch, as a multiple of `batch_tokens`: a larger batch has more sources and targets of
-# equal length, which the model batches separately. The maximum avoids that a GPU waits for the next batch.
+# Batch size of an encoder-decoder as a multiple of `batch_tokens`. A larger batch has more sources and more targets of
+# equal length; the model divides both into smaller batches. `_MOST_TOKENS` is the maximum batch size in tokens, so that
+# a GPU does not wait for the next batch.
 _ENCODER_BATCHES = 4
 _MOST_TOKENS = 131_072
-# Maximum tokens of sources per token of a packed row's width, since cross-attention is over all sources of the row.
+# Maximum number of source tokens in a packed row, per token of the row's width. Cross-attention is computed over all
+# sources of the row.
 _SOURCES_PER_TOKEN = 8
 
 
 def plan_batches(questions: Iterable[Question], kind: Kind, batch_tokens: int, layout: BatchLayout) -> list[Batch]:
-    """Return batches of at most `batch_tokens` tokens each (with padding) that answer all questions.
+    """Return batches of at most `batch_tokens` tokens each, including padding, that answer all questions.
 
-    The batches of encoder-decoders are several times as large; the model divides them again, separately for encoder and
-    decoder.
+    The batches of an encoder-decoder are several times as large; the model divides their sources and their targets into
+    smaller batches.
     """
     causal = kind in ("causal", "seq2seq")
     rows = _build_unique_rows(questions, truncates=causal and layout.truncates, has_sources=kind == "seq2seq")
     if causal and layout.shares_prefixes:
         rows = list(_merge_into_trees(rows, layout.pack or LARGEST_TREE))
-    # Attention weights are measured only in rows with one input.
+    # Attention weights can be measured only in rows with one input.
     if layout.pack and not any(
         read.question.want is WantedQuantity.LOG_PROB_AND_ATTENTION for row in rows for read in row.reads
     ):
@@ -51,10 +54,10 @@ def plan_batches(questions: Iterable[Question], kind: Kind, batch_tokens: int, l
 
 
 def compute_padding_share(batches: Iterable[Batch], batch_tokens: int, layout: BatchLayout) -> float:
-    """Return the share of padding among all tokens; `batch_tokens` and `layout` are those of the plan."""
+    """Return the share of padding in all tokens; `batch_tokens` and `layout` must be those of the plan."""
     sent = useful = 0
     for batch in batches:
-        # An encoder-decoder divides a batch again, separately for sources and targets.
+        # An encoder-decoder divides the sources and the targets of a batch into smaller batches.
         sides = [[len(row.ids) for row in batch]]
         if sources := {source for row in batch for source in row.sources}:
             lengths = [len(source) for source in sources]
@@ -67,7 +70,7 @@ def compute_padding_share(batches: Iterable[Batch], batch_tokens: int, layout: B
 
 
 def _build_unique_rows(questions: Iterable[Question], *, truncates: bool, has_sources: bool) -> list[Row]:
-    """Return one row per distinct input; with `truncates`, inputs end at the last position that is read."""
+    """Return one row for each distinct input; with `truncates`, inputs end at the last position that is read."""
     rows: dict[tuple[Ids, ...], tuple[Row, range]] = {}
     for question in {question.digest: question for question in questions}.values():
         ids = question.ids
@@ -85,9 +88,9 @@ def _build_unique_rows(questions: Iterable[Question], *, truncates: bool, has_so
 
 
 def _merge_into_trees(rows: Iterable[Row], width: int) -> Iterator[Row]:
-    """Merge rows with a common prefix (and the same source, if any) into trees of up to about `width` tokens."""
+    """Merge rows with a common prefix (and the same source, if there is one) into trees of about `width` tokens."""
     tree: _PrefixTree | None = None
-    # Sorting makes rows with a long common prefix neighbours.
+    # After sorting, rows with a long common prefix are neighbours.
     for row in sorted(rows, key=lambda row: (row.sources, row.ids)):
         if tree is not None and tree.can_take(row, width):
             tree.add(row)
@@ -101,7 +104,7 @@ def _merge_into_trees(rows: Iterable[Row], width: int) -> Iterator[Row]:
 
 
 class _PrefixTree:
-    """Builds a row from a prefix tree; inputs are added in the order of their ids."""
+    """Builds one row from a prefix tree; inputs must be added in sorted order."""
 
     def __init__(self, sources: tuple[Ids, ...]) -> None:
         self._sources = sources
@@ -110,10 +113,10 @@ class _PrefixTree:
         self._ends: list[int] = []
         self._reads: list[RowQuestion] = []
         self._last: Ids = ()  # the ids of the input added last
-        self._path: list[int] = []  # the indices of its tokens in the row
+        self._path: list[int] = []  # the indices in the row of this input's tokens
 
     def can_take(self, row: Row, width: int) -> bool:
-        """Return whether another input shares enough with the last one to be added."""
+        """Return whether a row fits into the tree and shares a long enough prefix with the input added last."""
         shared = count_common_prefix(self._last, row.ids)
         tokens = len(self._ids) + len(row.ids) - shared
         fits = tokens <= width or (tokens <= LARGEST_TREE and shared >= _SHARED_IN_WIDE_TREES * len(row.ids))
@@ -132,7 +135,7 @@ class _PrefixTree:
         self._reads += [RowQuestion(question, indices) for question, _ in row.reads]
 
     def row(self) -> Row:
-        """Return the complete row, without depths and ends if it has only one input."""
+        """Return the finished row; it has no `depths` and `ends` if it contains only one input."""
         if len(self._ids) == len(self._path):
             return Row(tuple(self._ids), self._sources, reads=self._reads)
         self._close(0)
@@ -141,7 +144,7 @@ class _PrefixTree:
         )
 
     def _close(self, depth: int) -> None:
-        """Set the end of the subtrees of the last input's tokens from this depth on."""
+        """Set the end of the subtrees for the last input's tokens from this depth on."""
         for index in self._path[depth:]:
             self._ends[index] = len(self._ids)
         del self._path[depth:]
@@ -158,10 +161,10 @@ def _pack_rows(rows: Iterable[Row], width: int, *, causal: bool) -> list[Row]:
 
 
 def _compute_row_size(row: Row) -> int:
-    """Return the tokens that a row takes in a packed row: its own, or the room for its source if that is larger."""
+    """Return the number of tokens that a row needs in a packed row: its length, or the room for a longer source."""
     if not row.sources:
         return len(row.ids)
-    (source,) = row.sources  # all inputs of a tree have the same one
+    (source,) = row.sources  # all inputs of a tree have the same source
     return max(len(row.ids), -(-len(source) // _SOURCES_PER_TOKEN))
 
 
@@ -202,10 +205,10 @@ def _build_batches(rows: Sequence[Row], batch_tokens: int, layout: BatchLayout) 
 
 
 def _build_source_batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
-    """Yield batches for an encoder-decoder: rows with sources of similar length, and all rows of a source in one batch.
+    """Yield batches for an encoder-decoder, of rows whose sources have similar lengths.
 
-    Thus each source is encoded only once, except that a source of packed rows may occur in two batches. The model
-    divides the sources and the rows of a batch again by length.
+    All rows with the same source are in one batch, so that the source is encoded once. Only a source of packed rows may
+    be in two batches. The model divides the sources and the rows of a batch by length into smaller batches.
     """
     by_sources: dict[tuple[Ids, ...], Batch] = {}
     for row in sorted(rows, key=lambda row: (-sum(map(len, row.sources)), row.sources, row.ids)):
@@ -216,9 +219,9 @@ def _build_source_batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
     limit = min(batch_tokens * _ENCODER_BATCHES, _MOST_TOKENS)
     divided: Iterable[list[int]]
     if any(row.lengths for row in rows):
-        # Packed rows have similar lengths; the larger side determines their size.
+        # Packed rows have similar lengths; the larger one of source and target determines their size.
         divided = split_evenly(list(map(max, lengths, tokens)), limit)
-    # Cross-attention to the sources costs more than short targets, so sources should have equal lengths.
+    # Cross-attention to the sources takes more time than short targets, so the sources should have equal lengths.
     elif sum(lengths) > sum(tokens):
         divided = group_similar_lengths(lengths, limit)
     else:

@@ -1,4 +1,4 @@
-"""The rows of tokens in a batch, and the numbers that are requested from them."""
+"""The rows of tokens in a batch, and the numbers that are requested from the rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from tiltmeter.questions import NUMBER, Answer, Ids, Question
 
 
 class RowQuestion(NamedTuple):
-    """A question that a row answers, and the indices of its tokens in the row."""
+    """A question that a row answers, and the indices in the row of the question's tokens."""
 
     question: Question
     indices: Sequence[int]
@@ -19,14 +19,14 @@ class RowQuestion(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """One row of a batch, with one input or with several inputs that an attention mask separates.
+    """One row of a batch. It contains one input, or several inputs that an attention mask separates.
 
-    For packed rows, `lengths` are the lengths of the concatenated inputs. For causal models, inputs with a common
-    prefix form a prefix tree in depth-first order, which counts as one input. Then `depths` are the positions of the
-    tokens in their own inputs, and `ends` are the indices after the last token of each token's subtree; a token is
-    visible to the tokens from its own index up to its end.
+    In packed rows, `lengths` are the lengths of the concatenated inputs. In a causal model, inputs with a common prefix
+    form a prefix tree in depth-first order, and the tree counts as one input. Then `depths` are the positions of the
+    tokens in their own inputs, and `ends` are the indices after the last token of each token's subtree. The tokens of
+    its subtree attend to a token; their indices begin at the index of the token and end before its end.
 
-    For encoder-decoders, `sources` has one source for each input, and `ids` are the decoder's.
+    In an encoder-decoder, `sources` has one source for each input, and `ids` are the token ids of the decoder.
     """
 
     ids: Ids
@@ -39,7 +39,7 @@ class Row:
 
     @property
     def has_several(self) -> bool:
-        """Whether the row contains several inputs."""
+        """Whether the row contains more than one input."""
         return bool(self.lengths or self.ends)
 
     @property
@@ -53,7 +53,7 @@ Batch = list[Row]
 
 @dataclass(frozen=True, slots=True)
 class NumberRequests:
-    """All requests of a batch as parallel arrays: row, position in the row, token, and `WantedQuantity`."""
+    """All requests of a batch as arrays of equal length: row, position in the row, token id, and `WantedQuantity`."""
 
     lines: NDArray[np.int64]
     positions: NDArray[np.int64]
@@ -62,7 +62,7 @@ class NumberRequests:
 
     @classmethod
     def of(cls, batch: Batch) -> "NumberRequests":
-        """Return the requests of all rows, in order."""
+        """Return the requests of all rows of a batch, in order."""
         reads = [read for row in batch for read in row.reads]
         counts = [len(question.wanted) for question, _ in reads]
         lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])
@@ -77,7 +77,7 @@ class NumberRequests:
         )
 
     def among(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "NumberRequests"]:
-        """Return the indices of the requests of some rows, and these requests for a batch of only these rows."""
+        """Return the indices of the requests for the rows `lines`, and these requests for a batch of these rows."""
         new_lines = np.full(self.lines.max() + 1, -1)
         new_lines[list(lines)] = np.arange(len(lines))
         chosen = np.flatnonzero(new_lines[self.lines] >= 0)
@@ -90,14 +90,14 @@ class NumberRequests:
 
 
 def split_by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes, Answer]:
-    """Split the numbers of a batch, in the order of its `NumberRequests`, into the answers to its questions."""
+    """Split the numbers of a batch, in the order of its `NumberRequests`, into one answer for each question."""
     answers: dict[bytes, Answer] = {}
     first, second = (row.astype(NUMBER).tobytes() for row in numbers)
     start = 0
     for row in batch:
         for question, _ in row.reads:
             end = start + 4 * len(question.wanted)
-            # A copy, since a view would keep the array of the whole batch in memory.
+            # This makes a copy, because a view would keep the array of the whole batch in memory.
             own = first[start:end] if question.want.rows == 1 else first[start:end] + second[start:end]
             answers[question.digest] = np.frombuffer(own, NUMBER)
             start = end

@@ -8,7 +8,7 @@ from tiltmeter.engine.batch_rows import Batch
 
 
 class CausalAnswerer(OneStackAnswerer):
-    """Reads the distribution over the next token.
+    """Reads a causal model's distribution over the next token.
 
     Padding is on the right, where a causal model does not attend to it, so rows with one input need no mask. Rows with
     several inputs need a mask and position ids.
@@ -16,12 +16,12 @@ class CausalAnswerer(OneStackAnswerer):
 
     kind = "causal"
     # Two or three prefix trees fill a row of this width; narrower rows have gaps. With this width and batches of 2,048
-    # tokens, GPT-2 took 2 to 7% less time than with rows of 64 and batches of 1,024 tokens
+    # tokens, GPT-2 took 2 to 7% less time than with rows of 64 tokens and batches of 1,024 tokens
     # (docs/evidence/performance.md).
     pack_width_on_cpu = 96
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
-        """Return the keyword arguments of the model's forward call."""
+        """Return the keyword arguments of the model's `forward` for a batch."""
         inputs: dict[str, Any] = {"input_ids": self.pad_rows([row.ids for row in batch]), "use_cache": False}
         if any(row.has_several for row in batch):
             depths, ends = self.compute_depths_and_ends(batch)

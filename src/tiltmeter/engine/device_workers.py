@@ -1,4 +1,4 @@
-"""Inference on several devices, with one process per device and the same answers as on a single device."""
+"""Inference on several devices with one process per device; the answers are the same as on a single device."""
 
 import multiprocessing
 import signal
@@ -25,7 +25,7 @@ from tiltmeter.safe_output import guard_output
 
 @dataclass(frozen=True, slots=True)
 class _SharedQuestions:
-    """The questions that all workers share."""
+    """The message to all workers: the questions, and where to store the answers."""
 
     questions: Sequence[Question]
     kind: Kind
@@ -37,7 +37,7 @@ class _SharedQuestions:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerReady:
-    """Sent by a worker when its model is loaded."""
+    """The message of a worker whose model is loaded."""
 
     batch_tokens: int
     layout: BatchLayout
@@ -46,7 +46,7 @@ class _WorkerReady:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerError:
-    """Sent by a worker after an unexpected error."""
+    """The message of a worker in which an unexpected error occurred."""
 
     error: str
     details: str
@@ -54,7 +54,7 @@ class _WorkerError:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerShare:
-    """The parameters of the common plan, and the number of the worker."""
+    """The settings of the batch plan, which are equal for all workers, and the index of one worker (`rank`)."""
 
     batch_tokens: int
     layout: BatchLayout
@@ -62,14 +62,15 @@ class _WorkerShare:
     workers: int
 
     def can_take(self, batch: Batch) -> bool:
-        """Return whether a batch belongs to this worker, by the hash of a question, so that all shares are similar."""
+        """Return whether this worker answers a batch; by the hash of a question, all workers get similar shares."""
         return int.from_bytes(batch[0].questions[0]) % self.workers == self.rank
 
 
 class DeviceWorkers:
-    """One process for each function in `loads`, which loads a model; the processes run until `close` or an error.
+    """Processes that answer questions on several devices; each function in `loads` loads the model of one process.
 
-    All workers make the same plan and answer their own batches, so the answers are those of a single device.
+    The processes end with `close` or after an error. All workers make the same batch plan and answer different batches,
+    so the answers are the same as on a single device.
     """
 
     def __init__(self, loads: Sequence[Callable[[], BatchAnswerer]]) -> None:
@@ -88,7 +89,10 @@ class DeviceWorkers:
         names: Mapping[bytes, str] | None = None,
         report: ReportProgress = ignore_progress,
     ) -> Mapping[bytes, Answer]:
-        """Return the answers to all questions by digest. Processes are started only if an answer is not stored."""
+        """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
+
+        Processes are started only if an answer is not stored. For the arguments see `execution.answer_all`.
+        """
         by_digest = {question.digest: question for question in questions}
         answers = store.get(fingerprint, by_digest)
         report(Progress(len(answers), len(by_digest)))
@@ -106,12 +110,13 @@ class DeviceWorkers:
 
     @property
     def disabled(self) -> dict[str, str]:
-        """The speed-ups and forms of batches that are not used on some device, with the reasons."""
+        """The speed-ups and batch layouts that are not used on at least one device, mapped to the reasons."""
         return {name: reason for worker in self._ready for name, reason in worker.disabled.items()}
 
     def close(self) -> None:
-        """End the processes."""
-        # Kill all before waiting, because a second Ctrl-C may interrupt the waiting; stored answers are not lost.
+        """Stop the worker processes."""
+        # All processes are killed before waiting for one, because a second Ctrl-C may interrupt the waiting. Stored
+        # answers are not lost.
         for process in self._processes.values():
             process.kill()
         for connection, process in self._processes.items():
@@ -122,11 +127,11 @@ class DeviceWorkers:
     def _start(self) -> None:
         if self._processes:
             return
-        # CUDA does not work in a forked process if the parent has initialised it.
+        # Processes are not forked, because CUDA does not work in a forked process if the parent has initialised it.
         context = multiprocessing.get_context("spawn")
         for load in self._loads:
             ours, theirs = context.Pipe()
-            # A daemon does not prevent its parent from ending.
+            # A daemon process does not prevent its parent from ending.
             process = context.Process(target=_run_worker, args=(load, theirs), daemon=True)
             with _block_stop_signals():
                 process.start()
@@ -135,14 +140,14 @@ class DeviceWorkers:
         self._ready = [_receive(connection, self._processes) for connection in self._processes]
 
     def _divide(self, work: _SharedQuestions, batch_tokens: int | None, answered: int, report: ReportProgress) -> None:
-        """Send the questions to all workers, and report progress until all have finished."""
+        """Send the questions to all workers, and report progress until all workers have finished."""
         size = batch_tokens or min(worker.batch_tokens for worker in self._ready)
         layout = BatchLayout.combine(worker.layout for worker in self._ready)
         batches = plan_batches(work.questions, work.kind, size, layout)
         padding = compute_padding_share(batches, size, layout)
         del batches
         for rank, connection in enumerate(self._processes):
-            with suppress(BrokenPipeError, ConnectionResetError):  # a dead worker is reported below
+            with suppress(BrokenPipeError, ConnectionResetError):  # a worker that has died is reported below
                 connection.send((work, _WorkerShare(size, layout, rank, len(self._processes))))
         busy = list(self._processes)
         while busy:
@@ -156,7 +161,7 @@ class DeviceWorkers:
 
 
 def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) -> Any:
-    """Return the next message of a worker, or raise the error that it sent."""
+    """Return the next message of a worker; if the message is an error, raise it."""
     try:
         message = connection.recv()
     except EOFError:
@@ -175,17 +180,17 @@ def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) 
 
 @contextmanager
 def _block_stop_signals() -> Iterator[None]:
-    """Block Ctrl-C and SIGTERM within the context, so that a process started in it never receives them.
+    """Block Ctrl-C and SIGTERM within the context, so that a process started in it never receives these signals.
 
-    A terminal or job scheduler sends them to all processes, but workers are ended by their parent. This process
-    receives a blocked signal at the end of the context.
+    A terminal or job scheduler sends the signals to all processes, but only the parent should end the workers. The
+    parent receives a blocked signal at the end of the context.
     """
     if sys.platform == "win32":
         yield
         return
     from multiprocessing.resource_tracker import ensure_running
 
-    ensure_running()  # otherwise the first process starts it, which unblocks the signals
+    ensure_running()  # otherwise the first new process starts the resource tracker, which unblocks the signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
@@ -199,7 +204,7 @@ def _run_worker(load: Callable[[], BatchAnswerer], connection: Connection) -> No
 
 
 def _serve(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
-    """Load the model and answer requests of the parent until it ends."""
+    """Load the model, and answer the parent's requests until the parent ends."""
     try:
         model = load()
         connection.send(_WorkerReady(model.batch_tokens, model.layout, model.disabled))
@@ -211,13 +216,13 @@ def _serve(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
     except TiltmeterError as error:
         _send(connection, error)
     except (BrokenPipeError, EOFError, ConnectionResetError):
-        pass  # the parent has ended
+        pass  # the parent process has ended
     except Exception as error:
         _send(connection, _WorkerError(repr(error), traceback.format_exc()))
 
 
 def _answer_share(model: BatchAnswerer, work: _SharedQuestions, share: _WorkerShare, connection: Connection) -> None:
-    # An encoder-decoder divides batches again by these values, which must be equal on all devices.
+    # An encoder-decoder divides batches by these values, which must be equal on all devices.
     model.batch_tokens, model.layout = share.batch_tokens, share.layout
     batches = plan_batches(work.questions, work.kind, share.batch_tokens, share.layout)
     mine = [batch for batch in batches if share.can_take(batch)]
@@ -229,5 +234,5 @@ def _answer_share(model: BatchAnswerer, work: _SharedQuestions, share: _WorkerSh
 
 
 def _send(connection: Connection, message: object) -> None:
-    with suppress(OSError):  # the parent may have ended
+    with suppress(OSError):  # the parent process may have ended
         connection.send(message)

@@ -1,4 +1,4 @@
-"""The inputs of a bidirectional encoder, for rows with one input and packed rows."""
+"""The inputs of a bidirectional encoder, for packed rows and for rows with one input."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tiltmeter.engine.batch_rows import Batch
 
 
 def build_encoder_inputs(answerer: Answerer, batch: Batch, first_position: int) -> dict[str, Any]:
-    """Return the keyword arguments of the forward call; position ids start at `first_position`."""
+    """Return the keyword arguments of the model's `forward`; position ids start at `first_position`."""
     ids = [row.ids for row in batch]
     inputs: dict[str, Any] = {"input_ids": answerer.pad_rows(ids)}
     if any(row.has_several for row in batch):

@@ -1,7 +1,7 @@
-"""The check whether a loaded model gives the same numbers with a speed-up as without it.
+"""A check whether a loaded model gives the same numbers with a speed-up as without the speed-up.
 
-The inputs cover everything that the planner can build: packed rows as wide as on this device, with one long input, many
-short inputs, or inputs of equal tokens; and prefix trees as large and as deep as `LARGEST_TREE` allows.
+The inputs cover everything that the planner can build: packed rows as wide as on this device, with one long input, with
+many short inputs, or with inputs of one repeated token; and prefix trees as large and as deep as `LARGEST_TREE` allows.
 """
 
 from typing import TYPE_CHECKING, Literal
@@ -19,17 +19,17 @@ from tiltmeter.questions import Answer, Ids, Question, WantedQuantity
 if TYPE_CHECKING:
     from tiltmeter.engine.answerer import Answerer
 
-# The layouts of rows that a speed-up can introduce; each has its own inputs in the check.
+# The row layouts that a speed-up can introduce. For each layout, the check has its own inputs.
 Rows = Literal["packed", "trees"]
 
 
 class EquivalenceCheck:
-    """Compares a model's numbers for synthetic inputs before and after a change.
+    """Compares a model's numbers for synthetic inputs before and after a change of the model.
 
-    Some questions read every position of an input; others read few positions, for changes that compute only these.
-    The reference is the unchanged model, until `accept` replaces it by the numbers of the last check.
+    Some questions read every position of an input. Others read few positions, for changes that compute only these
+    positions. The reference is the unchanged model, until `accept` replaces it with the numbers of the last check.
 
-    Changes of the layout of rows are also checked on long inputs, which cost more than all other inputs together.
+    A change of the row layout is also checked with long inputs, which take more time than all other inputs together.
     """
 
     def __init__(self, answerer: "Answerer", effects: BatchEffects) -> None:
@@ -42,7 +42,7 @@ class EquivalenceCheck:
         self._few = self._inputs.build_end_questions(short) + self._inputs.build_spread_questions()
         self._has_experts = effects.has_experts
         if self._has_experts:
-            # Experts with a capacity skip late tokens, but not if only late tokens are computed.
+            # Experts of limited capacity skip late tokens, but not if only late tokens are computed.
             self._few += self._inputs.build_end_questions([self._inputs.repeated(effects.longest, 5)])
         self._rows: dict[Rows, list[Question]] = {}
         logits = _build_logit_questions(answerer, self._few)
@@ -51,12 +51,13 @@ class EquivalenceCheck:
         self._largest_logit = max(map(self._compute_logit_size, self._few, logits), default=0.0)
         # The largest difference from the reference in the last check.
         self.difference = 0.0
-        # Half precision rounds large logits coarsely, but not log-probabilities, which are differences of logits.
+        # In half precision, logits are not compared, because large logits are rounded coarsely. Log-probabilities are
+        # not, because they are differences of logits.
         if self._compares_logits:
             self._few += logits
 
     def prepare_rows(self, rows: Rows) -> None:
-        """Compute the reference of the long inputs, before a change of the layout of rows."""
+        """Compute the reference numbers of the long inputs; called before a change of the row layout."""
         width, positions = self._answerer.compute_pack_width(), self._answerer.positions
         if rows == "packed":
             inputs = build_packed_inputs(self._inputs, width)
@@ -75,8 +76,9 @@ class EquivalenceCheck:
     def passes(self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False) -> bool:
         """Return whether the model still gives the numbers of the reference.
 
-        With `few`, only questions that read few positions are compared. With `rows`, the long inputs of `prepare_rows`
-        are included. With `rounds_logits_less`, differences up to the rounding of the largest logit are allowed.
+        With `few`, only the questions that read few positions are compared. With `rows`, the long inputs of
+        `prepare_rows` are compared too. With `rounds_logits_less`, differences up to the rounding of the largest logit
+        are allowed.
         """
         tolerance = torch.finfo(self._answerer.dtype).eps * self._largest_logit if rounds_logits_less else 0.0
         everywhere = [] if few else [*(self._rows[rows] if rows else []), *self._everywhere]
@@ -84,7 +86,7 @@ class EquivalenceCheck:
             layout = self._answerer.layout
             self._latest = self._numbers(everywhere, layout) | self._numbers(self._few, layout)
             self.difference = find_largest_difference(self._reference, self._latest)
-        except Exception:  # models raise various classes for masks, hooks or shapes that they do not support
+        except Exception:  # models raise various classes of errors for masks, hooks or shapes that they do not support
             self.difference = float("inf")
         return self._effects.allows(self.difference, tolerance)
 
@@ -93,7 +95,7 @@ class EquivalenceCheck:
         self._reference = self._reference | self._latest
 
     def _compute_logit_size(self, log_prob: Question, logit: Question) -> float:
-        """Return the maximum absolute value of logits and log-normalisers (logit minus log-probability)."""
+        """Return the maximum absolute value of the logits and the log-normalisers (logit minus log-probability)."""
         logits = self._reference[logit.digest]
         return float(max(np.abs(logits).max(), np.abs(logits - self._reference[log_prob.digest]).max()))
 
@@ -113,8 +115,9 @@ class EquivalenceCheck:
 def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
     """Return inputs that fill packed rows of this width.
 
-    The first one fills a row together with the short inputs. The next two are the longest input that can share a row
-    and its neighbour. The others repeat one token, which a mixture of experts sends to one expert.
+    The first input fills a row together with the short inputs. The second is the longest input that can share a row,
+    and the third is a single token that shares its row. The others repeat one token, which a mixture of experts sends
+    to a single expert.
     """
     thirds = width // 3, width // 3, width - 2 * (width // 3)
     return [
@@ -126,10 +129,10 @@ def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
 
 
 def build_tree_inputs(inputs: SyntheticInputs, positions: int) -> list[Ids]:
-    """Return inputs that form the deepest and the widest prefix tree for a model with this number of positions.
+    """Return inputs that form the deepest and the widest prefix tree for a model with at most `positions` positions.
 
-    The first one is as long as a tree can be. The others share a prefix and fill a tree with two branches; in the row,
-    the tokens of the second branch are far from the prefix, although their positions are near.
+    The first input is as long as a tree can be. The others share a prefix and fill a tree with two branches. In the
+    row, the tokens of the second branch are far from the prefix, although their positions are close to it.
     """
     deepest = min(LARGEST_TREE, positions)
     third = min(LARGEST_TREE // 3, positions // 2)
@@ -140,7 +143,7 @@ def build_tree_inputs(inputs: SyntheticInputs, positions: int) -> list[Ids]:
 
 
 def build_bushy_inputs(inputs: SyntheticInputs) -> list[Ids]:
-    """Return short inputs that fill a prefix tree with branches of one repeated token, for a mixture of experts."""
+    """Return short inputs that fill a prefix tree, for a mixture of experts; each branch repeats one token."""
     shared, branch = inputs.build_mixed_input(3, 37), 3
     branches = (LARGEST_TREE - len(shared)) // branch
     return [shared + inputs.repeated(branch, start) for start in range(branches)]

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 class BatchAnswerer(Protocol):
     """A loaded model that answers batches.
 
-    `disabled` maps speed-ups and forms of batches that are not used to the reasons.
+    `disabled` maps the speed-ups and batch layouts that are not used to the reasons.
     """
 
     batch_tokens: int
@@ -31,7 +31,7 @@ class BatchAnswerer(Protocol):
     disabled: Mapping[str, str]
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        """Start a batch; the returned function waits for the numbers, in the order of `NumberRequests`."""
+        """Start a batch; return a function that waits for the numbers, which are in the order of `NumberRequests`."""
 
 
 def answer_all(
@@ -45,10 +45,10 @@ def answer_all(
     names: Mapping[bytes, str] | None = None,
     report: ReportProgress = ignore_progress,
 ) -> Mapping[bytes, Answer]:
-    """Return the answers to all questions by digest.
+    """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
 
-    `load` is called only if an answer is not stored. `batch_tokens` overrides the model's batch size. `names` maps
-    digests of questions to item ids, for error messages.
+    `load` loads the model and is called only if an answer is not stored. `batch_tokens` overrides the model's batch
+    size. `names` maps the digests of questions to item ids, for error messages.
     """
     by_digest = {question.digest: question for question in questions}
     answers = store.get(fingerprint, by_digest)
@@ -68,8 +68,8 @@ def answer_all(
 def plan_model_batches(
     model: BatchAnswerer, questions: Iterable[Question], kind: Kind, batch_tokens: int | None = None
 ) -> tuple[list[Batch], float]:
-    """Return the batches for a model, and their share of padding."""
-    # The model needs the size too, because an encoder-decoder divides batches again.
+    """Return the batches of questions for a model, and the share of padding in their tokens."""
+    # The size is also set in the model, because an encoder-decoder divides the batches into smaller batches.
     size = model.batch_tokens = batch_tokens or model.batch_tokens
     batches = plan_batches(questions, kind, size, model.layout)
     return batches, compute_padding_share(batches, size, model.layout)
@@ -81,9 +81,9 @@ def answer_batches(
     answers: Mapping[bytes, Answer],
     names: Mapping[bytes, str] | None = None,
 ) -> Iterator[dict[bytes, Answer]]:
-    """Yield for each batch the answers that are not in `answers`."""
+    """Ask the model for the answers that `answers` does not contain; yield the new answers of each batch."""
     for batch, numbers in _compute_numbers(model, _select_unanswered(batches, answers)):
-        # A row may contain questions that were already answered; their answers are kept.
+        # A row may contain questions that are already in `answers`; these answers are not replaced.
         new = {digest: answer for digest, answer in split_by_question(batch, numbers).items() if digest not in answers}
         if not np.isfinite(numbers).all():
             _reject_non_finite(new, names)
@@ -91,7 +91,7 @@ def answer_batches(
 
 
 def _reject_non_finite(answers: Mapping[bytes, Answer], names: Mapping[bytes, str] | None) -> None:
-    """Raise an error with the name of the first item whose answer is not finite."""
+    """Raise an error that names the first item whose answer is not a finite number."""
     for digest, answer in answers.items():
         if not np.isfinite(answer).all():
             raise ModelError(
@@ -101,7 +101,7 @@ def _reject_non_finite(answers: Mapping[bytes, Answer], names: Mapping[bytes, st
 
 
 def _select_unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> Iterator[Batch]:
-    """Yield the batches without rows that are completely answered, and without empty batches."""
+    """Yield the batches without the rows whose questions are all answered; empty batches are left out."""
     if not answers:
         yield from batches
         return
@@ -111,7 +111,7 @@ def _select_unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]
 
 
 def _compute_numbers(model: BatchAnswerer, batches: Iterable[Batch]) -> Iterator[tuple[Batch, NDArray[np.float32]]]:
-    """Yield each batch with its numbers; `batches_ahead` later batches are started before waiting for a batch."""
+    """Yield each batch with its numbers; the next `batches_ahead` batches are started before waiting for a batch."""
     started: deque[tuple[Batch, Callable[[], NDArray[np.float32]]]] = deque()
     for batch in batches:
         started.append((batch, _start_within_memory(model, batch)))
@@ -123,14 +123,14 @@ def _compute_numbers(model: BatchAnswerer, batches: Iterable[Batch]) -> Iterator
 
 
 def _start_within_memory(model: BatchAnswerer, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-    """Start a batch; if memory runs out, start its halves recursively."""
+    """Start a batch; if the memory is too small, start the two halves of the batch instead, recursively."""
     try:
         return model.start(batch)
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
         if len(batch) == 1 or not _is_out_of_memory(error):
             raise
         logger.warning("Out of memory with %d rows in a batch; continuing with half as many.", len(batch))
-    import torch  # takes seconds to import, and is not needed for models on a server
+    import torch  # the import takes seconds, and models on a server do not need torch
 
     torch.cuda.empty_cache()
     half = len(batch) // 2

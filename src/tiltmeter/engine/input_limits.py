@@ -1,11 +1,11 @@
-"""Properties of a model's inputs from its config and modules: maximum length, first position, decoder start."""
+"""Facts about a model's inputs, read from its config and modules: maximum length, first position, decoder start."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch import nn
 
-# Names of the maximum length in transformers' configs.
+# Names of the entry for the maximum length in the configs of transformers.
 _NAMES = (
     "max_position_embeddings",
     "n_positions",
@@ -19,13 +19,13 @@ _NAMES = (
 
 
 def read_config_positions(config: Any) -> int | None:
-    """Return the largest number of positions in a config; None if it has no such entry."""
+    """Return the maximum number of positions in a config; None if the config has no entry for it."""
     limits = [getattr(part, name, None) for part in (config, config.get_text_config()) for name in _NAMES]
     return max((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
 
 
 def find_max_positions(model: nn.Module) -> int | None:
-    """Return the maximum length of an input in tokens, by the config and the table of positions; None if unlimited."""
+    """Return the maximum length of an input in tokens, from config and position embeddings; None if unlimited."""
     limit = read_config_positions(model.config)
     limits = [] if limit is None else [limit - find_first_position(model)]
     for name, module in model.named_modules():
@@ -35,9 +35,9 @@ def find_max_positions(model: nn.Module) -> int | None:
 
 
 def read_decoder_start(config: Any) -> int | None:
-    """Return the first token of the decoder's inputs; None if it is not in the config.
+    """Return the first token id of the decoder's inputs; None if the config does not contain it.
 
-    T5Gemma has a separate config for its decoder, whose BOS token is the first token.
+    T5Gemma has a separate config for its decoder; there, the BOS token is the first token.
     """
     start = getattr(config, "decoder_start_token_id", None)
     if start is None:
@@ -54,7 +54,7 @@ def find_first_position(model: nn.Module) -> int:
 
 
 def list_config_entries(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of a config, including those of the configs inside it.
+    """Yield the names and values of all entries of a config, including the entries of nested configs.
 
     >>> list(list_config_entries({"vocab_size": 50, "decoder": {"bos_token_id": 1}}))
     [('vocab_size', 50), ('decoder', {'bos_token_id': 1}), ('bos_token_id', 1)]

@@ -9,14 +9,14 @@ from tiltmeter.engine.input_limits import find_first_position
 
 
 class MaskedAnswerer(OneStackAnswerer):
-    """Reads the distribution at masks or other positions."""
+    """Reads a masked model's distribution at mask tokens or other positions."""
 
     kind = "masked"
 
     def prepare(self) -> None:
-        """Look up the position id of the first token."""
+        """Find the position id of the first token."""
         self._first_position = find_first_position(self.model)
 
     def inputs(self, batch: Batch) -> dict[str, Any]:
-        """Return the keyword arguments of the model's forward call."""
+        """Return the keyword arguments of the model's `forward` for a batch."""
         return build_encoder_inputs(self, batch, self._first_position)

@@ -15,32 +15,35 @@ from tiltmeter.engine.tensors import flatten_states
 
 
 def read_decisions(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
-    """Return the log-probability of each token in its row of logits, and 1 if it is the more probable decision."""
+    """Return a tensor with two rows: the log-probability of each token, and 1 if it is the more probable decision.
+
+    `rows` has the row of `logits` for each token.
+    """
     log_probs = torch.log_softmax(logits.float(), dim=1)
     values = log_probs[rows, tokens]
     return torch.stack([values, (values >= log_probs.amax(dim=1)[rows]).float()])
 
 
 class NextSentenceAnswerer(Answerer):
-    """Reads the decision whether the second sentence follows the first; token 0 means that it does.
+    """Reads the decision whether the second sentence follows the first; token 0 means that the sentence follows.
 
-    The head uses only the first token of a row, through the pooler. In packed rows, the pooler gets the first token of
-    each input.
+    The pooler of the head uses only the first token of a row. In packed rows, the pooler gets the first token of each
+    input instead.
     """
 
     kind = "next-sentence"
 
     def prepare(self) -> None:
-        """Look up the pooler and the position id of the first token."""
+        """Find the pooler, and the position id of the first token."""
         self._first_position = find_first_position(self.model)
         self._pooler = getattr(self.model.base_model, "pooler", None)
 
     def accepts_positions(self) -> bool:
-        """Return whether the model accepts positions and has a pooler."""
+        """Return whether the model accepts the argument `position_ids` and has a pooler."""
         return self._pooler is not None and super().accepts_positions()
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows: the log-probability of each request, and 1 if it is the more probable decision."""
+        """Return two rows: the log-probability of each request, and 1 if it is the more probable decision, else 0."""
         requests = NumberRequests.of(batch)
         inputs = build_encoder_inputs(self, batch, self._first_position)
         width = inputs["input_ids"].shape[1]
@@ -57,7 +60,7 @@ class NextSentenceAnswerer(Answerer):
 
     @contextmanager
     def _set_pooled_positions(self, rows: Tensor) -> Iterator[None]:
-        """Within the context, the pooler reads these flat positions instead of the first position of each row."""
+        """Let the pooler read these flat positions within the context, instead of the first position of each row."""
         assert self._pooler is not None
         handle = self._pooler.register_forward_pre_hook(lambda _module, args: (flatten_states(args[0])[rows][:, None],))
         try:

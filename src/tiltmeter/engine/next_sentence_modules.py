@@ -1,6 +1,7 @@
 """Modules that decide whether one sentence follows another: the core of a language model with a trained head.
 
-They take token ids padded on the right and the length of each input, and return two logits: not next, next.
+A module takes token ids, padded on the right, and the length of each input. It returns two logits for each input: "does
+not follow" and "follows".
 """
 
 import inspect
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-# The index of the logit that means "is the next sentence".
+# The index of the logit for "follows".
 FOLLOWS = 1
 
 
@@ -27,12 +28,12 @@ class _CoreModule(nn.Module):
         return self.core.config
 
     def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Compute the core's activations again in the backward pass instead of keeping them."""
+        """Compute the core's activations again in the backward pass instead of storing them."""
         self.core.gradient_checkpointing_enable(**options)  # type: ignore[operator]
 
 
 class MeanHead(_CoreModule):
-    """Linear layers on the mean of the last hidden states, without padding.
+    """Linear layers on the mean of the last hidden states; padding is not part of the mean.
 
     `masked`: the core is bidirectional, so that padding needs an attention mask.
     """
@@ -51,13 +52,13 @@ class MeanHead(_CoreModule):
         self.head = nn.Sequential(*modules)
         taken = inspect.signature(core.forward).parameters
         self._options = {"use_cache": False} if "use_cache" in taken else {}
-        # Some tokenizers return token types for models that have none or only one.
+        # Some tokenizers return token types although the model has no token types or only one.
         self._has_token_types = "token_type_ids" in taken and (getattr(self.config, "type_vocab_size", 0) or 0) > 1
 
     def forward(
         self, input_ids: Tensor, lengths: Tensor, token_type_ids: Tensor | None = None, labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """Return the logits, and with labels (1: next sentence) the cross entropy."""
+        """Return the logits; if `labels` are given (1: the sentence follows), also the cross-entropy loss."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         inputs: dict[str, Any] = {"input_ids": input_ids, **self._options}
         if self.masked:
@@ -65,7 +66,7 @@ class MeanHead(_CoreModule):
         if token_type_ids is not None and self._has_token_types:
             inputs["token_type_ids"] = token_type_ids
         states = self.core(**inputs)[0]
-        # In float32, because the error of a sum in half precision depends on the number of states.
+        # The sum is computed in float32, because its error in half precision depends on the number of states.
         total = (states.float() * real[..., None]).sum(dim=1)
         logits = self.head((total / lengths[:, None]).to(self.head[0].weight.dtype)).float()
         return _with_loss(logits, labels)
@@ -74,9 +75,9 @@ class MeanHead(_CoreModule):
 class LabelHead(_CoreModule):
     """An encoder-decoder that generates one of two label tokens; token types are ignored.
 
-    `step` is the decoding step whose logits are read: 0 is the trained step; the released code of Öztürk et al. (2023)
-    reads step 1, after the most probable first token. `whole_vocabulary`: the loss is the cross entropy over the
-    vocabulary, as in the released code, instead of between the two labels.
+    `step` is the index of the decoding step whose logits are read. Step 0 is the step that is trained. The released
+    code of Öztürk et al. (2023) reads step 1, after the most probable first token. `whole_vocabulary`: the loss is the
+    cross-entropy over the whole vocabulary, as in the released code, instead of over the two labels.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class LabelHead(_CoreModule):
         token_type_ids: Tensor | None = None,  # noqa: ARG002
         labels: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """Return the logits, and with labels (1: next sentence) the cross entropy."""
+        """Return the logits; if `labels` are given (1: the sentence follows), also the cross-entropy loss."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         written = input_ids.new_full((len(input_ids), 1), self.start)
         inputs = {"attention_mask": real.long(), "use_cache": False}

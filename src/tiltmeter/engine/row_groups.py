@@ -1,18 +1,18 @@
-"""Grouping of rows by length, into batches or packed rows. Rows are referred to by index."""
+"""Grouping of rows by length, into batches or packed rows. Each row is given by its index."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
-# The fixed cost of a batch, relative to a full batch: a higher value accepts more padding for fewer batches. With this
-# value, padding is 0 to 3% of the tokens of StereoSet, CrowS-Pairs and GEST (docs/evidence/performance.md).
+# The fixed cost of a batch, relative to the cost of a full batch. A higher value gives fewer batches with more padding.
+# With this value, padding is 0 to 3% of the tokens of StereoSet, CrowS-Pairs and GEST (docs/evidence/performance.md).
 _BATCH_OVERHEAD = 1 / 32
 
 
 def group_similar_lengths(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
-    """Divide rows of these lengths into batches of at most `batch_tokens` tokens each, with padding.
+    """Divide rows of these lengths into batches of at most `batch_tokens` tokens each, including padding.
 
     The longest rows come first, so that the first batch needs the most memory. Rows of different lengths share a batch
-    only if padding costs less than another batch.
+    only if the padding costs less than another batch.
 
     >>> group_similar_lengths([2, 5, 5, 2, 2], 10)
     [[1, 2], [0, 3, 4]]
@@ -28,7 +28,9 @@ def group_similar_lengths(lengths: Sequence[int], batch_tokens: int) -> list[lis
 
 
 def group_equal_lengths(shapes: Sequence[tuple[int, ...]], batch_tokens: int) -> list[list[int]]:
-    """Divide rows into batches without padding: the rows of a batch have one shape, such as (target, source) lengths.
+    """Divide rows into batches without padding: all rows of a batch have the same shape.
+
+    A shape is a tuple of lengths, for example of target and source.
 
     >>> group_equal_lengths([(2,), (5,), (5,), (2,), (2,)], 5)
     [[1], [2], [0, 3], [4]]
@@ -44,9 +46,11 @@ def group_equal_lengths(shapes: Sequence[tuple[int, ...]], batch_tokens: int) ->
 
 
 def _choose_length_groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
-    """Return groups of lengths that are padded to the same length, from (length, number of rows) pairs, longest first.
+    """Return groups of lengths; rows of one group are padded to the same length.
 
-    Minimises the tokens with padding plus the overhead of batches, by dynamic programming over prefixes of the list.
+    `counts` are pairs of a length and its number of rows; the longest comes first. The groups minimise the number of
+    tokens with padding plus the overhead of batches. They are found by dynamic programming over the prefixes of
+    `counts`.
     """
     overhead = int(batch_tokens * _BATCH_OVERHEAD)
     best: list[tuple[float, int]] = [(0.0, 0)]
@@ -70,7 +74,7 @@ def _choose_length_groups(counts: Sequence[tuple[int, int]], batch_tokens: int) 
 
 
 def split_in_order(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
-    """Split rows into order-preserving chunks of at most `limit` tokens."""
+    """Split rows, without changing their order, into lists of row indices with at most `limit` tokens each."""
     chunk: list[int] = []
     tokens = 0
     for index, length in enumerate(lengths):
@@ -84,9 +88,9 @@ def split_in_order(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
 
 
 def split_evenly(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
-    """Split rows into order-preserving chunks of about equal size, of at most `limit` tokens.
+    """Split rows, without changing their order, into lists of about equal size with at most `limit` tokens each.
 
-    A single row is expected to be much shorter than `limit`.
+    A single row must be much shorter than `limit`.
 
     >>> list(split_evenly([2, 2, 2, 2, 2], 8)), list(split_in_order([2, 2, 2, 2, 2], 8))
     ([[0, 1, 2], [3, 4]], [[0, 1, 2, 3], [4]])
@@ -99,7 +103,8 @@ def split_evenly(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
 def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
     """Pack inputs of these lengths into rows of up to `width` tokens; with width 0, each input gets its own row.
 
-    Best-fit decreasing: the longest inputs come first, and each goes into the row where it leaves the least room.
+    Best-fit decreasing: the longest inputs come first, and each input is put into the row with the least free space
+    that is enough.
 
     >>> pack_lengths([2, 5, 3, 4], 7)
     [[1, 0], [3, 2]]
@@ -108,7 +113,7 @@ def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
         return [[index] for index in range(len(lengths))]
     rows: list[list[int]] = []
     by_room: dict[int, list[list[int]]] = {}
-    rooms: list[int] = []  # the keys of `by_room`, sorted
+    rooms: list[int] = []  # the keys of `by_room` in sorted order
     for length, indices in sorted(_group_by_length(lengths).items(), reverse=True):
         start = 0
         while start < len(indices):
@@ -121,7 +126,8 @@ def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
             else:
                 room, row = max(width, length), []
                 rows.append(row)
-            # As many inputs of this length as possible go into this row, since no row with less room fits one.
+            # This row gets as many inputs of this length as possible, because rows with less free space are too full
+            # for one.
             end = min(len(indices), start + room // length)
             row += indices[start:end]
             left = room - (end - start) * length

@@ -17,27 +17,28 @@ from tiltmeter.engine.row_groups import pack_lengths
 from tiltmeter.engine.tensors import flatten_states
 from tiltmeter.questions import Ids
 
-# Takes the positions of the tokens of each row (None: their indices in the row) and returns a context that sets them.
+# A function that takes the positions of the tokens of each row and returns a context in which the model uses these
+# positions. None means that each token's position is its index in the row.
 SetPositions = Callable[[Tensor | None], AbstractContextManager[None]]
 
 
 def keep_positions(_positions: Tensor | None) -> AbstractContextManager[None]:
-    """Do nothing, for an encoder or decoder whose positions cannot be set."""
+    """Return a context that changes nothing, for an encoder or decoder whose positions cannot be set."""
     return nullcontext()
 
 
 class Seq2seqAnswerer(VocabularyAnswerer):
-    """Reads the decoder's distribution over its next token.
+    """Reads the decoder's distribution over the next token.
 
-    With speed-ups, each source of a batch is encoded once (`encodes_once`). If the positions of both stacks can be set
-    (`encoder_at`, `decoder_at`), the targets of a source form a prefix tree, like the inputs of a causal model. Then
-    several sources share a row of the encoder, and several trees share a row of the decoder.
+    With speed-ups, each source of a batch is encoded once (`encodes_once`). If the token positions of encoder and
+    decoder can be set (`encoder_at`, `decoder_at`), the targets of a source form a prefix tree, like the inputs of a
+    causal model. Then several sources share a row of the encoder, and several trees share a row of the decoder.
     """
 
     kind = "seq2seq"
 
     def prepare(self) -> None:
-        """Look up the encoder."""
+        """Find the encoder of the model."""
         self._encoder: Any = self.model.get_encoder()  # type: ignore[operator]
         self.encodes_once = False
         self.encoder_at: SetPositions = keep_positions
@@ -48,11 +49,11 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return self.encodes_once and self.decoder_at is not keep_positions
 
     def build_example_inputs(self) -> dict[str, Any]:
-        """Return the keyword arguments of the model's forward call for a small input."""
+        """Return the keyword arguments of the model's `forward` for a small input."""
         return self._build_whole_inputs([Row((0, 1, 2), ((1, 2, 3),))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows with the first and second numbers of all requests, in the order of `NumberRequests`."""
+        """Return a tensor with two rows: the first and the second number of each request, in `NumberRequests` order."""
         requests = NumberRequests.of(batch)
         numbers = torch.zeros((2, len(requests)), device=self.device)
         lengths = [len(row.ids) for row in batch]
@@ -78,7 +79,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return numbers
 
     def _build_whole_inputs(self, rows: Batch) -> dict[str, Any]:
-        """Return the inputs of a complete forward pass, with one source and target in each row."""
+        """Return the keyword arguments of a complete forward pass; each row has one source and one target."""
         sources = [source for row in rows for source in row.sources]
         return {
             "input_ids": self.pad_rows(sources),
@@ -91,7 +92,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     def _encode_sources(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
         """Return the hidden states of all sources as one sequence, and the index at which each source begins.
 
-        The first state is zero, for padding.
+        The first state is a vector of zeros, which is used for padding.
         """
         distinct = list(dict.fromkeys(sources))
         together = pack_lengths([len(source) for source in distinct], self.layout.pack)
@@ -112,7 +113,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return torch.cat([torch.zeros_like(states[0][:1]), *states]), starts
 
     def _encode(self, rows: Sequence[Sequence[Ids]]) -> Tensor:
-        """Return the hidden states of a batch whose rows consist of one or several sources."""
+        """Return the encoder's hidden states for a batch; each row consists of one or several sources."""
         joined = [tuple(chain.from_iterable(row)) for row in rows]
         depths, mask = None, self.mask(joined)
         if any(len(row) > 1 for row in rows):
@@ -132,7 +133,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         encoded = states[torch.where(numbers < 0, 0, begins[numbers] + positions)]
         if any(len(row.sources) > 1 for row in rows):
             _, own = self.locate_packed_tokens([row.lengths or (len(row.ids),) for row in rows])
-            # Padding attends to the first source of its row, since a token that attends to nothing would give NaN.
+            # Padding attends to the first source of its row, because attention to nothing would give NaN.
             own = torch.where(own < 0, numbers[:, :1], own)
             mask: Tensor | None = to_additive_mask(own[:, :, None] == numbers[:, None], self.dtype)
         else:

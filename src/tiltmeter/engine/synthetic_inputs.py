@@ -9,21 +9,22 @@ from torch import nn
 from tiltmeter.engine.input_limits import list_config_entries, read_decoder_start
 from tiltmeter.questions import Ids, Kind, Question
 
-# Endings of the names of special tokens in configs.
+# Endings of config entries that contain the id of a special token.
 _SPECIAL = ("token_id", "token_ids", "token_index", "pad_index", "pad_idx", "eos_index", "bos_index", "unk_index")
 # Number of distinct token ids in the inputs.
 _DISTINCT = 251
-# Both decisions of a next-sentence head, since the probability of one may be too close to 1 to show a difference.
+# Both decisions of a next-sentence head, because the probability of one decision may be too close to 1 to show a
+# difference.
 _DECISIONS = ((0, 0), (0, 1))
-# The tokens whose probabilities are requested, in questions about every position and about few positions.
+# The token ids whose probabilities are requested: in questions about every position, and about few positions.
 _WANTED, _WANTED_OF_FEW = 1, 2
 
 
 class SyntheticInputs:
     """Inputs and questions for the checks of one model.
 
-    An input for a next-sentence head has one output, at position 0. An input for an encoder-decoder is a target; its
-    source is taken from `sources`. Each token of a short input is repeated `stretch` times.
+    An input for a next-sentence head has one output, at position 0. An input for an encoder-decoder is a target, and
+    its source is one of `sources`. Each token of a short input is repeated `stretch` times.
     """
 
     def __init__(self, model: nn.Module, kind: Kind, stretch: int = 1) -> None:
@@ -33,45 +34,45 @@ class SyntheticInputs:
         self._decoder_start = _find_decoder_start(model.config) if kind == "seq2seq" else None
 
     def build_mixed_input(self, length: int, start: int = 0) -> Ids:
-        """Return an input with different neighbouring tokens in irregular order, which depends on `start`."""
+        """Return an input in which neighbouring tokens differ; their irregular order depends on `start`."""
         pool = self._pool
         return tuple(pool[(start + 7 * index + index * index // 3) % len(pool)] for index in range(length))
 
     def repeated(self, length: int, start: int) -> Ids:
-        """Return an input of one token repeated, after a first token that depends on `start`.
+        """Return an input that repeats one token, after a first token that depends on `start`.
 
-        All such inputs repeat the same token, which a mixture of experts sends to one expert.
+        All these inputs repeat the same token, which a mixture of experts sends to a single expert.
         """
         return (self._pool[start % (len(self._pool) - 1)], *(self._pool[-1:] * (length - 1)))
 
     def short(self) -> list[Ids]:
-        """Return short inputs: three form a prefix tree with two branchings, and the fourth shares no prefix."""
+        """Return four short inputs: three form a prefix tree with two branchings, and the fourth shares no prefix."""
         a, b, c, d, e, f, g, h = (self._pool[index % len(self._pool)] for index in range(8))
         inputs = (a, b, c, d), (a, b, c, e, f), (a, b, g), (e, c, h, b, a, d)
         return [tuple(token for token in ids for _ in range(self._stretch)) for ids in inputs]
 
     def sources(self) -> list[Ids]:
-        """Return two short sources for an encoder-decoder, or an empty source for other models."""
+        """Return two short sources for an encoder-decoder, or one empty source for other models."""
         if self._kind != "seq2seq":
             return [()]
         return [self.build_mixed_input(3 * self._stretch, 20), self.build_mixed_input(4 * self._stretch, 40)]
 
     def questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
-        """Return questions that read every position of these inputs."""
+        """Return one question for each input and source, which reads every position of the input."""
         return [
             Question(ids, _DECISIONS if self._reads_once else tuple((at, _WANTED) for at in range(len(ids))), source)
             for ids, source in self._with_sources(inputs, sources)
         ]
 
     def build_end_questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
-        """Return questions that read the last position of these inputs, for another token than `questions`."""
+        """Return questions that read the last position of each input, for another token than `questions` reads."""
         return [
             Question(ids, _DECISIONS if self._reads_once else ((len(ids) - 1, _WANTED_OF_FEW),), source)
             for ids, source in self._with_sources(inputs, sources)
         ]
 
     def build_spread_questions(self) -> list[Question]:
-        """Return questions about two inputs of equal length, which read two of many positions."""
+        """Return questions about two inputs of equal length, which read only two of the many positions."""
         questions = []
         for start in (70, 71):
             ids = self.build_mixed_input(8 + 4 * self._stretch, start)
@@ -84,14 +85,14 @@ class SyntheticInputs:
         return self._kind == "next-sentence"
 
     def _with_sources(self, inputs: Sequence[Ids], sources: Sequence[Ids]) -> Iterator[tuple[Ids, Ids]]:
-        """Return each input with a source; targets of an encoder-decoder begin with the decoder's start token."""
+        """Return each input with a source; the targets of an encoder-decoder begin with the decoder's start token."""
         start = self._decoder_start
         begun = [ids if start is None else (start, *ids[1:]) for ids in inputs]
         return zip(begun, cycle(sources or self.sources()), strict=False)
 
 
 def select_ordinary_ids(config: Any, size: int) -> Ids:
-    """Return token ids spread over a vocabulary of this size, without the special tokens of the config."""
+    """Return token ids from all parts of a vocabulary with `size` tokens, without the special tokens of the config."""
     special: set[int] = set()
     for name, value in list_config_entries(config.to_dict()):
         if name.endswith(_SPECIAL):
@@ -102,7 +103,7 @@ def select_ordinary_ids(config: Any, size: int) -> Ids:
 
 
 def _find_decoder_start(config: Any) -> int | None:
-    """Return the decoder's start token, or else the padding token."""
+    """Return the id of the decoder's start token, or of the padding token if there is no start token."""
     start = read_decoder_start(config)
     return getattr(config, "pad_token_id", None) if start is None else start
 

@@ -1,7 +1,7 @@
 """Computation of the requested log-probabilities from a model's forward pass.
 
-The model computes logits at all positions, and those at the wanted positions are selected. A speed-up replaces this
-head by one that projects only the wanted positions onto the vocabulary (`speedups/wanted_positions.py`). Both normalise
+This head computes logits at all positions and selects the logits at the wanted positions. A speed-up replaces it with a
+head that projects only the wanted positions onto the vocabulary (`speedups/wanted_positions.py`). Both heads normalise
 over the vocabulary in the same way.
 """
 
@@ -14,17 +14,17 @@ from torch import Tensor, nn
 
 from tiltmeter.engine.tensors import flatten_states
 
-# Takes flat indices of positions and returns a context in which the last layer is needed only there.
+# A function that takes flat indices of positions and returns a context in which the last layer is needed only there.
 RestrictPositions = Callable[[Tensor], AbstractContextManager[None]]
 
-# Maximum number of logits in memory. On a CPU, a slice should fit into the caches; on a GPU, few large products are
-# faster. These values were not measured separately.
+# Maximum number of logits in memory. On a CPU, a slice of logits should fit into the processor's caches; on a GPU, few
+# large matrix products are faster. These values were not measured separately.
 _LOGITS_AT_ONCE = {"cpu": 1024**2}
 _LOGITS_AT_ONCE_ELSEWHERE = 256 * 1024**2
 
 
 class VocabularyHead:
-    """Selects from the logits of a complete forward pass; a state is the result of `read` for one position."""
+    """Selects logits from a complete forward pass; in its methods, a state is the result of `read` for one position."""
 
     # Whether the logits of all positions are in memory at once.
     projects_everywhere = True
@@ -33,49 +33,49 @@ class VocabularyHead:
         self._model = model
 
     def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
-        """Return the states at the positions with these flat indices, for the methods below."""
+        """Return the states at the positions with these flat indices; the other methods take these states."""
         with only_at(rows):
             logits: Tensor = self._model(**inputs).logits
         width = inputs["decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"].shape[1]
-        # Some models, such as Perceiver, return logits for the maximum number of positions.
+        # Some models, such as Perceiver, always return logits for the maximum number of positions.
         return flatten_states(logits[:, :width])[rows]
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logit of each token at state `which`, in float32."""
+        """Return the logit of `tokens[i]` at state `which[i]` for each i, in float32."""
         return states[which, tokens].float()
 
     def vocabulary(self, states: Tensor) -> int:
-        """Return the number of logits of a state."""
+        """Return the number of logits of a state, which is the size of the vocabulary."""
         return states.shape[1]
 
     def slice(self, states: Tensor, start: int, end: int) -> Tensor:
-        """Return the logits of a part of the vocabulary, as a tensor that may be overwritten."""
+        """Return the logits of the tokens from `start` to before `end`, as a tensor that may be overwritten."""
         return states[:, start:end].clone()
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """Return the logits of half-precision states in float32; columns after the vocabulary are minus infinity."""
+        """Return all logits of half-precision states in float32; columns after the vocabulary are minus infinity."""
         return states.float()
 
     def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the log-probability of each token at state `which`, and 1 if no token has a higher one, in float32."""
+        """Return for each i the log-probability of `tokens[i]` at state `which[i]`, and 1 if it is the highest one."""
         if states.device.type == "cuda" and states.dtype != torch.float32:
             return self._compute_log_probs_whole(states, which, tokens)
         return self._compute_log_probs_sliced(states, which, tokens)
 
     def _compute_log_probs_sliced(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the same as `log_probs`, and sum the normaliser slice by slice over the vocabulary.
+        """Return the result of `log_probs`; the vocabulary is normalised slice by slice.
 
-        The largest term is kept separate from the sum of all others. The logarithm of a probability near 1 is about as
-        large as this sum, which rounding would lose in a float32 sum that includes the 1.
+        The largest term is kept separate from the sum of all other terms. If a probability is near 1, its logarithm is
+        about as large as this sum. A float32 sum that includes the 1 would lose it by rounding.
         """
         most = _LOGITS_AT_ONCE.get(states.device.type, _LOGITS_AT_ONCE_ELSEWHERE)
         size = max(1024, most // len(states))
         largest = torch.full((len(states),), -torch.inf, device=states.device)
-        others = torch.zeros(len(states), device=states.device)  # relative to the largest term
+        others = torch.zeros(len(states), device=states.device)  # sum of the other terms, divided by the largest term
         values = torch.zeros(len(tokens), device=states.device)
         for start in range(0, self.vocabulary(states), size):
             logits = self.slice(states, start, start + size).float()
-            # Tokens outside this slice read an arbitrary logit, which is discarded; this avoids a synchronisation.
+            # For tokens outside this slice, an arbitrary logit is read and discarded. This avoids a synchronisation.
             inside = tokens - start
             here = (inside >= 0) & (inside < logits.shape[1])
             values = torch.where(here, logits[which, inside.clamp(0, logits.shape[1] - 1)], values)
@@ -83,24 +83,25 @@ class VocabularyHead:
             new_largest = torch.maximum(largest, top)
             terms = logits.sub_(new_largest[:, None]).exp_()
             rest = _sum_without_largest(terms, torch.exp(top - new_largest))
-            # The smaller one of the two largest terms, of earlier slices and of this slice, is added to the others.
+            # The smaller of the two largest terms (of the earlier slices and of this slice) is added to the other
+            # terms.
             smaller = torch.exp(torch.minimum(largest, top) - new_largest)
             others = others * torch.exp(largest - new_largest) + smaller + rest
             largest = new_largest
         return (values - largest[which]) - torch.log1p(others)[which], (values >= largest[which]).float()
 
     def _compute_log_probs_whole(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the same as `log_probs`, and normalise the whole vocabulary of some states at a time by one kernel.
+        """Return the result of `log_probs`; one kernel normalises the whole vocabulary for some states at a time.
 
-        For half precision on a GPU, where `_compute_log_probs_sliced` would be limited by memory bandwidth, and its
-        precision is lost in the rounding of the states.
+        This method is for half precision on a GPU. There, memory bandwidth would limit the speed of
+        `_compute_log_probs_sliced`, and its higher precision is useless, because the states are already rounded.
         """
         size = max(1, _LOGITS_AT_ONCE_ELSEWHERE // self.vocabulary(states))
         values = torch.zeros(len(tokens), device=states.device)
         tops = torch.zeros(len(tokens), device=states.device)
         for start in range(0, len(states), size):
             logits = self.compute_all_logits(states[start : start + size])
-            # Requests of other states read an arbitrary number, which is discarded; this avoids a synchronisation.
+            # For requests of other states, an arbitrary number is read and discarded. This avoids a synchronisation.
             inside = which - start
             here = (inside >= 0) & (inside < len(logits))
             inside = inside.clamp(0, len(logits) - 1)
@@ -110,11 +111,11 @@ class VocabularyHead:
 
 
 def _sum_without_largest(terms: Tensor, largest: Tensor) -> Tensor:
-    """Return the sum of each row of terms without its largest term."""
+    """Return the sum of each row of terms without the row's largest term."""
     if terms.device.type != "cpu":
         return _sum_others(terms)
-    # Argmax is slow on a CPU. Subtracting the largest term is equivalent unless the rest is small: a rest below 1% of
-    # the largest term would lose two or more of float32's seven digits.
+    # Argmax is slow on a CPU. Subtracting the largest term gives the same result unless the rest is small: for a rest
+    # below 1% of the largest term, two or more of the seven digits of float32 would be lost.
     rest = terms.sum(dim=1) - largest
     imprecise = torch.nonzero(rest < 0.01 * largest).ravel()
     if len(imprecise):
@@ -123,5 +124,5 @@ def _sum_without_largest(terms: Tensor, largest: Tensor) -> Tensor:
 
 
 def _sum_others(terms: Tensor) -> Tensor:
-    """Return the sum of each row of terms without its largest term; overwrites the terms."""
+    """Return the sum of each row of terms without the row's largest term, and overwrite the terms."""
     return terms.scatter_(1, terms.argmax(dim=1, keepdim=True), 0.0).sum(dim=1)

@@ -1,1 +1,1 @@
-"""HTTP requests: JSON requests to servers, and streamed files, with retries, limits, and no secrets in messages."""
+"""HTTP requests with retries, and limits of rate and size: JSON requests and downloads. Messages contain no secrets."""

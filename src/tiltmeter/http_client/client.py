@@ -1,4 +1,4 @@
-"""JSON requests to a server: concurrent, rate-limited, with retries."""
+"""A client for JSON requests to a server: it sends requests in parallel, limits their rate, and retries."""
 
 import asyncio
 import json
@@ -21,24 +21,24 @@ from tiltmeter.http_client.response_stream import USER_AGENT, describe_error
 from tiltmeter.http_client.retries import Retries, TransientError, is_transient, parse_retry_after
 from tiltmeter.redaction import redact_address
 
-# Replies with the log-probabilities of a long text have several megabytes.
+# The size limit is high, because a reply with the log-probabilities of a long text has several megabytes.
 LIMITS = ReplyLimits(size=1 << 28, speed=100, window=6.0)
-_LONGEST_MESSAGE = 300
-# Replies that arrive within this time in seconds are returned together, because storing them together is faster.
+_MAX_MESSAGE_LENGTH = 300
+# Replies that arrive within this number of seconds are returned in one list, because storing them together is faster.
 _GATHER_TIME = 0.01
-# The maximum number of unstored replies per parallel request: a killed process loses them, and they may be paid.
+# Maximum number of unstored replies per parallel request. A killed process loses these replies, which may cost money.
 _MAX_UNSTORED = 4
 _BODY_HEADERS = ("content-encoding", "content-length")
 _REDIRECT_HINT = "redirects are not followed; give the final address"
 _HINT = "it may not support this request"
-# Keys of error messages in replies of servers.
+# The keys under which servers put the error message in a JSON reply.
 _ERROR_KEYS = ("error", "explanation", "message", "detail")
 _Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A path below the address of the server, with a JSON body or form fields; without either it is a GET request."""
+    """A request to a path of the server, with a JSON body or form fields; if both are None, it is a GET request."""
 
     path: str
     body: Mapping[str, Any] | None = None
@@ -49,11 +49,12 @@ class Request:
 class Client:
     """A client of one server.
 
-    `key` is sent as a bearer token. The key, the login and query of the address, and `secrets` are removed from
-    messages. `per_minute` limits the number of requests; None means no limit. `excused` is called with the status and
-    content of a rejected request; if it returns a reply, this is used instead of an error. `service` is the name of the
-    server in messages, `hints` are remedies by status, and `resume` is the remedy after repeated failures. `headers`
-    are sent with every request. `transport` sends requests instead of HTTP, without an address.
+    `key` is sent as a bearer token. The key, the login and query of the address, and all `secrets` are removed from
+    messages. `per_minute` is the maximum number of requests per minute; None means no limit. `excused` is called with
+    the status and content of each rejected request; if it returns a reply, this reply is used and no error is raised.
+    `service` is the name of the server in messages. `hints` maps HTTP statuses to remedies, and `resume` is the remedy
+    after repeated failures. `headers` are sent with every request. `transport` is a function that sends the requests
+    instead of HTTP; then no address is needed.
     """
 
     address: str
@@ -91,7 +92,7 @@ class Client:
 
     @property
     def label(self) -> str:
-        """The name of the server in messages."""
+        """The name of the server in messages, with its address if it has one."""
         return f"{self.service} at {self.public_address}" if self.address else self.service
 
     def ask(self, request: Request) -> Any:
@@ -100,10 +101,10 @@ class Client:
         return reply
 
     def stream_replies(self, requests: Iterable[Request]) -> Iterator[list[tuple[int, Any]]]:
-        """Yield lists of (index of the request, reply) as replies arrive.
+        """Yield lists of (index of the request, reply), as replies arrive.
 
-        Requests are sent from a separate thread, so that it also works inside a running event loop (a notebook). An
-        error is raised after all earlier replies.
+        Requests are sent from a separate thread, so that this method also works while an event loop is running (in a
+        notebook). If a request fails, its error is raised after all earlier replies were yielded.
         """
         done: queue.SimpleQueue[tuple[int, Any] | BaseException | None] = queue.SimpleQueue()
         stopped, all_sent = threading.Event(), threading.Event()
@@ -111,7 +112,7 @@ class Client:
         def work() -> None:
             try:
                 asyncio.run(self._send_all(requests, done, stopped))
-            except BaseException as error:  # raised in the calling thread
+            except BaseException as error:  # it is raised again in the calling thread
                 done.put(_find_first_error(error))
             else:
                 done.put(None)
@@ -154,7 +155,7 @@ class Client:
                     return
                 done.put((index, await self._send(http, request, limiter)))
 
-        # Redirects are not followed, because they would send the key to another server.
+        # Redirects are not followed, because a redirect would send the key to another server.
         async with (
             httpx2.AsyncClient(limits=limits, headers=headers, timeout=None, follow_redirects=False) as http,
             asyncio.TaskGroup() as group,
@@ -173,7 +174,8 @@ class Client:
     async def _send_once(self, http: httpx2.AsyncClient, request: Request, limiter: "_RateLimiter") -> Any:
         await limiter.wait_turn()
         try:
-            # The timeout of httpx limits the time between two bytes; this one limits the whole reply.
+            # The timeout of httpx limits only the time between two bytes; this timeout limits the time for the whole
+            # reply.
             async with asyncio.timeout(self.timeout):
                 response = await (self.transport(request) if self.transport else self._receive(http, request))
         except TimeoutError as error:
@@ -191,7 +193,7 @@ class Client:
         return self._parse(response)
 
     async def _receive(self, http: httpx2.AsyncClient, request: Request) -> httpx2.Response:
-        """Return the response with its content."""
+        """Send the request over HTTP, and return the response with its complete content."""
         content: dict[str, Any] = {} if request.body is None else {"json": dict(request.body)}
         if request.form is not None:
             content = {"data": dict(request.form)}
@@ -222,7 +224,7 @@ class Client:
         raise ModelError(f"{self.label} refuses the request with {status} ({message}); {hint}.")
 
     def _build_url(self, path: str) -> httpx2.URL:
-        """Return the address with a path added; cached, because parsing takes 30 µs."""
+        """Return the address with this path; the URL is cached, because parsing it takes 30 µs."""
         if path not in self._urls:
             parts = urlsplit(self.address)
             self._urls[path] = httpx2.URL(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}{path}")))
@@ -238,14 +240,14 @@ class Client:
 
 
 def _drain_queue(entries: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
-    """Yield the entries that are in a queue now, without waiting."""
+    """Yield the entries that are already in the queue, without waiting for more."""
     with suppress(queue.Empty):
         while True:
             yield entries.get_nowait()
 
 
 class _RateLimiter:
-    """Spread requests evenly over a minute."""
+    """Limits the rate of requests: it spaces them evenly over a minute."""
 
     def __init__(self, per_minute: int | None) -> None:
         self._gap = 0.0 if per_minute is None else 60.0 / per_minute
@@ -261,14 +263,14 @@ class _RateLimiter:
 
 
 def _find_first_error(error: BaseException) -> BaseException:
-    """Return the first error of an exception group."""
+    """Return the first error inside an exception group; any other error is returned unchanged."""
     if isinstance(error, BaseExceptionGroup):
         return _find_first_error(error.exceptions[0])
     return error
 
 
 def _parse_content(response: httpx2.Response) -> Any:
-    """Return the JSON content of a response; an empty text if it is not JSON."""
+    """Return the JSON content of a response; an empty string if the content is not JSON."""
     try:
         return response.json()
     except (ValueError, RecursionError, LookupError):
@@ -276,11 +278,11 @@ def _parse_content(response: httpx2.Response) -> Any:
 
 
 def _find_message(response: httpx2.Response) -> str:
-    """Return the error message in a response; the phrase of its status if it has none."""
+    """Return the error message in a response, or the phrase of its HTTP status if there is no message."""
     content = _parse_content(response)
     if isinstance(content, dict):
         content = next((content[key] for key in _ERROR_KEYS if content.get(key)), "")
         if isinstance(content, dict):
             content = content.get("message", "")
     text = content if isinstance(content, str) else json.dumps(content)
-    return " ".join(text.split())[:_LONGEST_MESSAGE] or response.reason_phrase
+    return " ".join(text.split())[:_MAX_MESSAGE_LENGTH] or response.reason_phrase

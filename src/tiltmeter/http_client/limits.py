@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReplyLimits:
-    """The maximum size in bytes, and the minimum speed in bytes per second, measured over `window` seconds."""
+    """The maximum size of a reply in bytes, and its minimum speed in bytes per second over `window` seconds."""
 
     size: int
     speed: float
@@ -14,17 +14,18 @@ class ReplyLimits:
 
 
 class TooLargeError(Exception):
-    """A reply is larger than allowed; the message continues a sentence about the server."""
+    """A reply is larger than allowed. The message is the end of a sentence whose subject is the server."""
 
 
 class TooSlowError(Exception):
-    """A reply is slower than allowed; the message continues a sentence about the server."""
+    """A reply is slower than allowed. The message is the end of a sentence whose subject is the server."""
 
 
 class ReplyMeter:
-    """Counts the bytes of a reply and raises an error when it exceeds a limit.
+    """Counts the bytes of a reply, and raises an error if the reply is too large or too slow.
 
-    The speed is measured from the first byte that is not white space: servers may send blanks to keep connections open.
+    The speed is measured from the first byte that is not white space, because some servers send spaces to keep the
+    connection open.
     """
 
     def __init__(self, limits: ReplyLimits, received: int = 0) -> None:
@@ -34,12 +35,12 @@ class ReplyMeter:
         self._window_bytes = 0
 
     def expect(self, size: int | None) -> None:
-        """Raise an error if the announced size is too large; None means that the server announced none."""
+        """Raise an error if the size that the server announced is too large; None means that it announced no size."""
         if size is not None and size > self.limits.size:
             raise TooLargeError(f"sends more than {self.limits.size:,} bytes")
 
     def add(self, block: bytes) -> None:
-        """Count a received block."""
+        """Count the bytes of a received block; raise an error if the reply is now too large or too slow."""
         self.received += len(block)
         self.expect(self.received)
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Streamed responses for downloads: the body is read in blocks, and redirects are followed safely."""
+"""Streamed responses for downloads: the body is read in blocks, and each redirect is checked before it is followed."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
@@ -14,11 +14,11 @@ USER_AGENT = "tiltmeter"
 
 
 class RefusalError(Exception):
-    """A permanent failure of a request; the message continues a sentence about the server."""
+    """A request failed, and a retry is useless. The message is the end of a sentence whose subject is the server."""
 
 
 class StatusError(RefusalError):
-    """A response with an error status that a retry would not change."""
+    """A response with an error status that a retry would not change, such as 404."""
 
     def __init__(self, response: httpx2.Response) -> None:
         super().__init__(f"answers {describe_status(response)}")
@@ -29,12 +29,13 @@ class StatusError(RefusalError):
 def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterator[httpx2.Response]:
     """Yield the response to a GET request; read its body inside the `with` block.
 
-    Raises a TransientError for lost connections, also while the body is read, and a RefusalError for permanent
-    failures. A login in the address is not sent to other servers. Proxies are taken from the environment.
+    Raises a TransientError if the connection is lost, even while the body is read. Raises a RefusalError for a
+    permanent failure. A login in the address is not sent to other servers. Proxy settings are read from environment
+    variables.
     """
     try:
         http = httpx2.Client(headers={"User-Agent": USER_AGENT}, timeout=timeout)
-    except (ValueError, OSError) as error:  # from environment variables such as HTTPS_PROXY or SSL_CERT_FILE
+    except (ValueError, OSError) as error:  # for example a wrong HTTPS_PROXY or SSL_CERT_FILE variable
         raise RefusalError(f"cannot be reached with the environment's proxies or certificates ({error})") from error
     try:
         with http:
@@ -50,7 +51,7 @@ def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterato
 
 
 def _send(http: httpx2.Client, url: str, headers: Mapping[str, str]) -> httpx2.Response:
-    """Return the successful response after all redirects."""
+    """Send the request, follow redirects, and return the first successful response."""
     target, login = _split_login(url)
     for _ in range(MAX_REDIRECTS + 1):
         response = http.send(http.build_request("GET", target, headers={**headers, **login}), stream=True)
@@ -69,7 +70,10 @@ def _send(http: httpx2.Client, url: str, headers: Mapping[str, str]) -> httpx2.R
 
 
 def resolve_redirect(before: httpx2.URL, location: str) -> httpx2.URL:
-    """Return the target of a redirect; raise a RefusalError unless it is http(s) and keeps encryption."""
+    """Return the address that a redirect leads to.
+
+    Raises a RefusalError if the address is not http or https, or if the redirect leads from https to http.
+    """
     following = before.join(location)
     if following.scheme not in ("http", "https") or (before.scheme == "https" and following.scheme != "https"):
         raise RefusalError(f"redirects to {following.scheme}://, which is not followed")
@@ -77,7 +81,7 @@ def resolve_redirect(before: httpx2.URL, location: str) -> httpx2.URL:
 
 
 def _split_login(url: str) -> tuple[httpx2.URL, dict[str, str]]:
-    """Return the address without its login, and the header with the login."""
+    """Return the address without user name and password, and the HTTP header that contains them."""
     parts = urlsplit(url)
     user, at, host = parts.netloc.rpartition("@")
     login = {"Authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}
@@ -85,10 +89,10 @@ def _split_login(url: str) -> tuple[httpx2.URL, dict[str, str]]:
 
 
 def describe_status(response: httpx2.Response) -> str:
-    """Return the status and its phrase, such as `404 Not Found`."""
+    """Return the HTTP status and its phrase, such as `404 Not Found`."""
     return f"{response.status_code} {response.reason_phrase}".rstrip()
 
 
 def describe_error(error: Exception) -> str:
-    """Return the message of an error; its class if it has none."""
+    """Return the message of an error, or the name of its class if the message is empty."""
     return str(error) or type(error).__name__

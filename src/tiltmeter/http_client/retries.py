@@ -1,4 +1,4 @@
-"""Retries after transient failures: throttling, server errors, lost connections."""
+"""Retries after transient failures: too many requests, server errors, lost connections."""
 
 import asyncio
 import random
@@ -16,16 +16,16 @@ from tiltmeter.errors import ModelError
 Result = TypeVar("Result")
 
 PAUSES: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Seconds before each retry, unless the server sends Retry-After."""
+"""Pauses in seconds before the first, second, … retry; a Retry-After header of the server is used instead."""
 MAX_RETRY_AFTER = 120.0
-"""Seconds; a longer Retry-After is an error."""
-# Request Timeout, Conflict, Too Early, Too Many Requests.
+"""Maximum number of seconds; if a server asks to wait longer with Retry-After, an error is raised."""
+# 408 Request Timeout, 409 Conflict, 425 Too Early, 429 Too Many Requests.
 _RETRIED_STATUSES = {408, 409, 425, 429}
 _JITTER = 0.25
 
 
 class TransientError(Exception):
-    """A request failed, and a retry may succeed; `after` is the server's Retry-After in seconds, if it sent one."""
+    """A request failed, but a retry may succeed; `after` is the server's Retry-After in seconds, or None."""
 
     def __init__(self, reason: str, after: float | None = None) -> None:
         super().__init__(reason)
@@ -33,7 +33,7 @@ class TransientError(Exception):
 
     @property
     def is_wait_too_long(self) -> bool:
-        """Whether the Retry-After of the server is longer than `MAX_RETRY_AFTER`."""
+        """Whether the server asks to wait longer than `MAX_RETRY_AFTER`."""
         return self.after is not None and self.after > MAX_RETRY_AFTER
 
 
@@ -43,7 +43,7 @@ def is_transient(status: int) -> bool:
 
 
 def parse_retry_after(header: str | None) -> float | None:
-    """Return the seconds of a Retry-After header (a number or a date); None if it is missing or invalid.
+    """Return the seconds to wait according to a Retry-After header; None if the header is missing or invalid.
 
     >>> [parse_retry_after(header) for header in ("7", "0.5", "Wed, 21 Oct 2015 07:28:00 GMT", None, "soon", "nan")]
     [7.0, 0.5, 0.0, None, None, None]
@@ -54,29 +54,30 @@ def parse_retry_after(header: str | None) -> float | None:
         return float(header)
     try:
         return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):  # not a date, or without a time zone
+    except (ValueError, TypeError):  # the header is not a date, or the date has no time zone
         return None
 
 
 @dataclass(slots=True)
 class Retries:
-    """Repeats one request after each TransientError; raises the last error when no pauses are left."""
+    """Repeats one request after each TransientError; raises the last error if the request fails after all pauses."""
 
     pauses: Sequence[float] = field(default_factory=lambda: PAUSES)
     failures: int = field(default=0, init=False)
 
     def restart(self) -> None:
-        """Reset the number of failures, because an attempt made progress."""
+        """Set the number of failures to zero, because the last attempt received some data."""
         self.failures = 0
 
     def call(self, send: Callable[[], Result]) -> Result:
-        """Return the result of `send`."""
+        """Return the result of `send`; call it again after each TransientError."""
         return tenacity.Retrying(sleep=pause, **self._build_rules())(send)
 
     async def call_async(self, send: Callable[[], Awaitable[Result]]) -> Result:
-        """Return the awaited result of `send`."""
+        """Return the awaited result of `send`; call it again after each TransientError."""
         try:
-            # Most requests succeed, and tenacity would take longer than sending one.
+            # The first attempt does not use tenacity, which would take longer than sending the request. Most requests
+            # succeed.
             return await send()
         except TransientError as error:
             failed: TransientError | None = error
@@ -92,7 +93,7 @@ class Retries:
         return await tenacity.AsyncRetrying(sleep=pause_async, **self._build_rules())(attempt)
 
     def explain(self, error: TransientError) -> str:
-        """Return the reason for giving up; it continues a sentence about the server."""
+        """Return why no more retries are made, as the end of a sentence whose subject is the server."""
         if error.is_wait_too_long:
             return f"asks to wait {error.after:,.0f} seconds before the next request: {error}"
         return f"failed {self.failures} times in a row: {error}"
@@ -110,17 +111,17 @@ class Retries:
         self.failures += 1
 
     def _compute_next_pause(self, state: tenacity.RetryCallState) -> float:
-        """Return the Retry-After of the server, or the next pause with jitter, which spreads parallel requests."""
+        """Return the server's Retry-After, or else the next pause plus a random part that spreads parallel requests."""
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, TransientError) and error.after is not None:
             return error.after
-        if self.failures > len(self.pauses):  # no further attempt
+        if self.failures > len(self.pauses):  # there is no further attempt
             return 0.0
         return self.pauses[self.failures - 1] * random.uniform(1.0, 1.0 + _JITTER)
 
 
 def call_with_retries(send: Callable[[], Result], service: str) -> Result:
-    """Return the result of `send`, with retries after a TransientError; raise a ModelError if all fail."""
+    """Return the result of `send`, with retries after a TransientError; raise a ModelError if all attempts fail."""
     retries = Retries()
     try:
         return retries.call(send)
@@ -129,12 +130,12 @@ def call_with_retries(send: Callable[[], Result], service: str) -> Result:
 
 
 def pause(seconds: float) -> None:
-    """Wait before a retry."""
+    """Wait this number of seconds before a retry."""
     time.sleep(seconds)
 
 
 async def pause_async(seconds: float) -> None:
-    """Wait before a retry, in an event loop."""
+    """Wait this number of seconds before a retry, without blocking the event loop."""
     await asyncio.sleep(seconds)
 
 

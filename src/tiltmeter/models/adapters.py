@@ -1,4 +1,4 @@
-"""PEFT adapters: their files, their base model, and merging them into it."""
+"""PEFT adapters: their files, their base model, and merging them into the base model."""
 
 import warnings
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from tiltmeter.text_files import expand_home, read_json
 
 _WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
-# PEFT puts the name of the adapter into the names of its parameters.
+# PEFT puts this name of the adapter into the names of the adapter's parameters.
 _ADAPTER_KEY = ".default"
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """The files of one adapter."""
+    """The files of one PEFT adapter."""
 
     name: str
     folder: Path
@@ -30,7 +30,7 @@ class Adapter:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The content of the adapter's config file."""
+        """The content of the adapter's config file; empty if it is not a JSON object."""
         try:
             values = read_json(self.folder / ADAPTER_CONFIG)
         except DataError as error:
@@ -39,7 +39,7 @@ class Adapter:
 
     @property
     def files(self) -> list[Path]:
-        """The config and weight files."""
+        """The config file and the weight file."""
         weights = next((self.folder / name for name in _WEIGHTS if (self.folder / name).is_file()), None)
         if weights is None:
             raise ModelError(
@@ -49,12 +49,12 @@ class Adapter:
 
     @property
     def has_tokenizer(self) -> bool:
-        """Whether a tokenizer was saved with the adapter, as training scripts do when they add tokens."""
+        """Whether a tokenizer was saved with the adapter; training scripts save one if they added tokens."""
         return any((self.folder / name).is_file() for name in _TOKENIZER_FILES)
 
     @property
     def base(self) -> str:
-        """The base model in the config: a hub id, or a folder (absolute, or relative to the adapter's folder)."""
+        """The base model named in the config: a hub id, or a folder (absolute, or relative to the adapter's folder)."""
         named = self.config.get("base_model_name_or_path")
         if not named:
             raise ModelError(f"The adapter {self.name} names no base model in its config; name it as BASE+{self.name}.")
@@ -67,9 +67,10 @@ class Adapter:
 
 
 def find_model_files(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, Adapter | None]:
-    """Return the checkpoint of a model, and the adapter to merge into it.
+    """Return the checkpoint of a model, and the adapter to merge into it; the adapter is None if there is none.
 
-    A model with an adapter is named `BASE+ADAPTER`, or by the adapter alone if its config names the base model.
+    A model with an adapter is named `BASE+ADAPTER`, or by the adapter alone if the adapter's config names the base
+    model.
     """
     base_name, adapter_name = split_adapter_name(name)
     if adapter_name is None:
@@ -91,7 +92,7 @@ def find_model_files(name: str, *, trust_remote_code: bool = False) -> tuple[Che
 
 
 def split_adapter_name(name: str) -> tuple[str, str | None]:
-    """Return the base model and the adapter of a name `BASE+ADAPTER`; the adapter of other names is None.
+    """Return the base model and the adapter of a name `BASE+ADAPTER`; for other names, the adapter is None.
 
     >>> split_adapter_name("gpt2+./my-lora"), split_adapter_name("gpt2")
     (('gpt2', './my-lora'), ('gpt2', None))
@@ -99,7 +100,7 @@ def split_adapter_name(name: str) -> tuple[str, str | None]:
     if "+" not in name or expand_home(name).exists():
         return name, None
     splits = [(name[:index], name[index + 1 :]) for index, character in enumerate(name) if character == "+"]
-    # A folder may have a plus in its name.
+    # The name of a folder may contain a plus sign.
     existing = [pair for pair in splits if expand_home(pair[1]).is_dir()]
     base, adapter = (existing or splits)[0]
     if not base or not adapter:
@@ -117,7 +118,7 @@ def merge_adapter(module: nn.Module, adapter: Adapter, base: str) -> nn.Module:
             config.inference_mode = True
             adapted = peft.PeftModel(module, config)
             loaded = peft.set_peft_model_state_dict(adapted, peft.load_peft_weights(str(adapter.folder), device="cpu"))
-        except Exception as error:  # PEFT has no base class for errors of other modules, other sizes or damaged files
+        except Exception as error:  # PEFT has no base class for errors of wrong modules, wrong sizes or damaged files
             raise _build_mismatch_error(adapter, base, str(error).strip().splitlines()[-1].strip()) from error
         missing = [key for key in loaded.missing_keys if _ADAPTER_KEY in key]
         if unmatched := [*missing, *loaded.unexpected_keys]:
@@ -133,13 +134,13 @@ def merge_adapter(module: nn.Module, adapter: Adapter, base: str) -> nn.Module:
 
 
 def _validate_adapter(adapter: Adapter) -> None:
-    """Raise an error if the adapter cannot be used; no weights are loaded."""
+    """Raise an error if the adapter cannot be used; the weights are not loaded."""
     _ = adapter.files
     if find_spec("peft") is None:
         raise ModelError(f"{adapter.name} is an adapter, which needs PEFT: pip install 'tiltmeter[peft]'")
     try:
         config = import_module("peft").PeftConfig.from_pretrained(str(adapter.folder))
-    except Exception as error:  # PEFT has no base class for errors of unknown types or of fields of other versions
+    except Exception as error:  # PEFT has no base class for errors of unknown adapter types or unknown fields
         raise ModelError(f"The {ADAPTER_CONFIG} of {adapter.name} cannot be read by PEFT: {error}") from error
     if config.is_prompt_learning:
         raise ModelError(

@@ -18,12 +18,12 @@ _KEY_HINT = f"check the API key in the environment variable {_KEY}"
 
 
 class AnthropicMessages:
-    """Requests and replies of `/messages`, which has no seed and no log-probabilities."""
+    """Requests to `/messages` and their replies; this API has no seed and no log-probabilities."""
 
     path = "/messages"
 
     def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
-        """Return the request for the reply to a message."""
+        """Return the request that asks for the reply to a message."""
         if sampling.probabilities:
             raise ModelError(f"anthropic:{model} returns no log-probabilities; omit --protocol choice-probabilities.")
         body = {
@@ -35,11 +35,11 @@ class AnthropicMessages:
         return Request(self.path, body)
 
     def relax_request(self, _message: str, _sampling: SamplingOptions) -> bool:
-        """Return False: the request has no optional parts."""
+        """Return False, because the request has no optional parts that could be left out."""
         return False
 
     def read(self, reply: Any, _sampling: SamplingOptions) -> Reply:
-        """Return the text blocks of a message, without blocks of other types such as thinking."""
+        """Return the text of a message; blocks of other types, such as thinking, are left out."""
         texts = [block["text"] for block in reply["content"] if block["type"] == "text"]
         usage = reply.get("usage") or {}
         return Reply(
@@ -53,7 +53,7 @@ class AnthropicMessages:
 
 
 def _open(rest: str, options: ModelOptions) -> ServedChat:
-    """Open `MODEL`, or `MODEL@ADDRESS` for another server with the same API."""
+    """Open the model `MODEL`, or `MODEL@ADDRESS` on another server with the same API."""
     served, _, address = rest.partition("@")
     if not served:
         raise UsageError("anthropic: needs the name of a model; write anthropic:MODEL.")

@@ -1,4 +1,4 @@
-"""Architecture, number of parameters, layers and vocabulary size of a model, from its config."""
+"""A model's architecture, number of parameters, number of layers and vocabulary size, from its config."""
 
 from typing import Any
 
@@ -21,7 +21,10 @@ def build_skeleton(config: Any, kind: Kind, *, trust_remote_code: bool = False) 
 
 
 def collect_facts(config: Any, model: nn.Module) -> dict[str, Any]:
-    """Return architecture, parameters (shared ones counted once), layers and vocabulary size, for the manifest."""
+    """Return a model's type, architecture, number of parameters, layers and vocabulary size, for the manifest.
+
+    A parameter that several modules share is counted once.
+    """
     return {
         "type": config.model_type,
         "architecture": type(model).__name__,
@@ -32,7 +35,7 @@ def collect_facts(config: Any, model: nn.Module) -> dict[str, Any]:
 
 
 def _count_layers(config: Any) -> int | None:
-    """Return the number of layers; for an encoder-decoder, the sum of both stacks."""
+    """Return the number of layers; for an encoder-decoder, the sum of encoder and decoder layers."""
     text = config.get_text_config()
     if not config.is_encoder_decoder:
         return _read_first_number(text, ("num_hidden_layers",))

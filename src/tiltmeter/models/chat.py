@@ -7,12 +7,12 @@ from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.models.scheme import Scheme, Source
 from tiltmeter.options import ModelOptions
 
-# The revision of a hub id also follows an @, but does not begin with a scheme such as `http://`.
+# The revision of a hub id also follows an @, but a revision does not begin with a scheme such as `http://`.
 _SERVED = re.compile(r"(?P<model>.+?)@(?P<address>[a-z]+://.*)")
 
 
 def open_chat(rest: str, options: ModelOptions) -> ChatModel:
-    """Open the rest of a name after `chat:`: `my-model@http://localhost:8000/v1`, `./folder` or `embedded`."""
+    """Open the chat model `chat:REST`; `rest` is for example `my-model@http://localhost:8000/v1` or `./folder`."""
     if not rest:
         raise UsageError("chat: needs the name of a model; write chat:MODEL@ADDRESS, chat:FOLDER or chat:HUB_ID.")
     if served := _SERVED.fullmatch(rest):

@@ -1,4 +1,4 @@
-"""Chat models that transformers runs on this machine; messages are formatted by their chat template."""
+"""Chat models that transformers runs on this machine; their chat template formats the messages."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -21,22 +21,22 @@ from tiltmeter.models.tokenizer_text import TokenizerText, compute_settings_dige
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import ChatQuestion, Question, Reply, SamplingOptions
 
-# Number of messages whose label probabilities are computed at once.
+# Number of messages whose label probabilities are computed together.
 _CHUNK_SIZE = 128
-# Part of the fingerprint. Increase it if a change of this package changes replies.
+# This version is part of the fingerprint. Increase it if a change of this package changes replies.
 _VERSION = 2
 
 
 @dataclass(kw_only=True)
 class LocalChat:
-    """A local chat model (see `tiltmeter.models.model_protocol.ChatModel`)."""
+    """A chat model on this machine (see `tiltmeter.models.model_protocol.ChatModel`)."""
 
     name: str
     model: LocalModel
     _takes_batches: bool = True
 
     def chat_fingerprint(self, sampling: SamplingOptions) -> str:
-        """Return the SHA-256 of everything except the message that a reply depends on."""
+        """Return the SHA-256 of everything that a reply depends on, except the message."""
         settings = "probabilities" if sampling.probabilities else f"{sampling.temperature!r} {sampling.max_tokens}"
         parts = (
             f"chat {_VERSION}",
@@ -58,32 +58,32 @@ class LocalChat:
 
     @cached_property
     def template(self) -> ChatTemplate:
-        """Its chat template."""
+        """The chat template of the model."""
         return ChatTemplate(self.model.name, self.model.tokenizer)
 
     @cached_property
     def ends(self) -> tuple[int, ...]:
-        """The tokens that end a reply."""
+        """The ids of the tokens that end a reply."""
         return find_end_tokens(self.model)
 
     @property
     def text(self) -> TokenizerText:
-        """Its tokenizer and special tokens."""
+        """The tokenizer and special tokens of the model."""
         return self.model.text
 
     def tokens(self, prompt: str) -> int:
-        """Return the number of tokens of a message, including those of the template."""
+        """Return the number of tokens of a message, including the tokens of the chat template."""
         return len(self._ids(prompt))
 
     def compute_message_limit(self, sampling: SamplingOptions) -> int | None:
-        """Return the maximum length of a message in tokens, without the room for the reply; None means no limit."""
+        """Return the maximum length of a message in tokens, with room for the reply; None means no limit."""
         longest = self.model.max_length
         return longest if longest is None or sampling.probabilities else longest - sampling.max_tokens
 
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
     ) -> Iterator[tuple[int, Reply]]:
-        """Yield the index and the reply of each question, as batches are completed."""
+        """Yield the index of each question and its reply, when the question's batch is finished."""
         with self.model.measuring(), _translate_errors(self.name):
             if sampling.probabilities:
                 yield from self._compute_label_probabilities(questions)
@@ -116,7 +116,7 @@ class LocalChat:
             device=self.model.device,
             dtype=self.model.dtype,
             ends=self.ends,
-            # Padding is masked, but its token id must have an embedding.
+            # Padding is masked, but the padding token still needs an embedding.
             padding=next(token for token in padding if token is not None and 0 <= token < vocabulary),
             vocabulary=vocabulary,
             max_length=self.model.max_length,
@@ -141,7 +141,7 @@ class LocalChat:
                 yield place, Reply(text, tokens_in=len(prompts[place].ids), tokens_out=len(answer), cut=cut)
 
     def _compute_label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
-        """Yield replies with the log-probability of each label as the first token."""
+        """Yield replies with the log-probability of each label as the first token of the reply."""
         for start in range(0, len(questions), _CHUNK_SIZE):
             chunk = questions[start : start + _CHUNK_SIZE]
             prepared = []
@@ -159,7 +159,7 @@ class LocalChat:
                 yield start + index, Reply("", first_tokens=firsts, tokens_in=len(message.ids))
 
     def _list_label_tokens(self, labels: Sequence[str]) -> list[tuple[str, int]]:
-        """Return the labels with their token ids, for the label with and without a space before it."""
+        """Return the labels with their token ids; a label has up to two ids, with and without a space before it."""
         tokens = []
         for label in labels:
             for text in (label, f" {label}"):
@@ -183,7 +183,7 @@ class LocalChat:
 
 
 def _compute_seed(ids: Sequence[int], sample: int) -> int:
-    # Depends only on the message and the number of the sample, so that a resumed run draws the same samples.
+    # The seed depends only on the message and the index of the sample, so that a resumed run draws the same samples.
     digest = hashlib.sha256(repr((tuple(ids), sample)).encode()).digest()
     return int.from_bytes(digest[:8], "big")
 
@@ -201,11 +201,12 @@ def _translate_errors(name: str) -> Iterator[None]:
 
 
 def open_local_chat(name: str, options: ModelOptions) -> LocalChat:
-    """Open the chat model in a folder, or with a hub id, or `embedded`."""
+    """Open the chat model with this name: a folder, a hub id or `embedded`."""
     from tiltmeter.models.model_opener import open_given
 
     start_template_worker()
-    # The caller rejects the option --chat-template, since a chat model always uses its template.
+    # The option --chat-template is turned off here, because a chat model always uses its template. The caller rejects
+    # it.
     model = open_given(name, replace(options, chat_template=False))
     if not isinstance(model, LocalModel) or model.kind != "causal":
         raise ModelError(f"{name} is not a causal model on this machine, so it cannot be a chat model; omit `chat:`.")

@@ -16,21 +16,21 @@ from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 
-# Words in the errors of servers (Azure, OpenAI, OpenRouter and others) for a request that their content filter stopped.
+# Words in the error messages of servers (Azure, OpenAI, OpenRouter and others) whose content filter stopped a request.
 _FILTERED = re.compile(r"content[ _-]?(?:filter|policy|management policy)|responsibleaipolicy|moderation|flagged", re.I)
 _TOO_LONG = re.compile(
     r"context ?(?:length|window|size)|max_model_len|too many tokens|prompt is too long", re.IGNORECASE
 )
-# The key of a reply that replaces the error of a message that is too long.
+# If a message is too long, the error is replaced by a reply with this key.
 _TOO_LONG_REPLY = "tiltmeter: the message is too long"
-# Estimated tokens of the chat template around a message.
+# Estimated number of tokens that the chat template adds to a message.
 _TEMPLATE_TOKENS = 12
 _CHARACTERS_PER_TOKEN = 3.0
 _LATIN = re.compile(r"[\u0000-\u024f]")
 
 
 def estimate_tokens(prompt: str) -> int:
-    """Return an upper estimate of a message's tokens: one per three Latin characters, or per character otherwise.
+    """Return an upper estimate of a message's tokens: one per three Latin characters, and one per other character.
 
     >>> estimate_tokens("Tea or water?")
     17
@@ -40,27 +40,27 @@ def estimate_tokens(prompt: str) -> int:
 
 
 class ChatDialect(Protocol):
-    """The requests and replies of one kind of chat server."""
+    """The requests and replies of one type of chat server."""
 
-    # Path of the API below the server's address.
+    # The path of the API below the server's address.
     path: str
 
     def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
-        """Return the request for the reply to a message."""
+        """Return the request that asks for the reply to a message."""
 
     def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
-        """Adapt later requests to this error message of the server; return False if nothing can be adapted."""
+        """Adapt later requests to this error message of the server; return False if no change is possible."""
 
     def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
-        """Return the reply in the server's JSON.
+        """Return the reply that the server's JSON contains.
 
-        Raises LookupError, TypeError or AttributeError if the JSON has another structure.
+        Raises a LookupError, TypeError or AttributeError if the JSON has another structure.
         """
 
 
 @dataclass(kw_only=True)
 class ServedChat:
-    """A served chat model (see `tiltmeter.models.model_protocol.ChatModel`)."""
+    """A chat model on a server (see `tiltmeter.models.model_protocol.ChatModel`)."""
 
     name: str
     served: str
@@ -71,7 +71,7 @@ class ServedChat:
     requests_sent: int = field(default=0, init=False)
 
     def chat_fingerprint(self, sampling: SamplingOptions) -> str:
-        """Return a hash of the address, the name of the model and the sampling settings."""
+        """Return a hash of the server's address, the name of the model and the sampling settings."""
         identity = ["chat server", self.client.public_address, self.served, *_describe_sampling(sampling)]
         return hashlib.sha256("\n".join(identity).encode()).hexdigest()
 
@@ -85,13 +85,16 @@ class ServedChat:
         }
 
     def tokens(self, prompt: str) -> int:
-        """Return an estimate, since the server's tokenizer is unknown."""
+        """Return an estimated number of tokens, because the server's tokenizer is unknown."""
         return estimate_tokens(prompt)
 
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
     ) -> Iterator[tuple[int, Reply]]:
-        """Yield the replies as they arrive. The first question is sent alone, to learn which options are accepted."""
+        """Yield the index of each question and its reply, as replies arrive.
+
+        The first question is sent alone, to find out which request options the server accepts.
+        """
         if not questions:
             return
         first = [(0, self._ask_first_message(questions[0], sampling))]
@@ -100,7 +103,7 @@ class ServedChat:
             yield index, self._read(reply, sampling)
 
     def close(self) -> None:
-        """Do nothing: no connection stays open between requests."""
+        """Do nothing, because no connection stays open between requests."""
 
     def _ask_first_message(self, question: ChatQuestion, sampling: SamplingOptions) -> Any:
         while True:
@@ -139,16 +142,16 @@ class ServedChat:
 
 
 class ChatCompletions:
-    """Requests and replies of `/chat/completions`, as implemented by OpenAI, vLLM and many other servers."""
+    """Requests to `/chat/completions` and their replies, for OpenAI, vLLM and many other servers."""
 
     path = "/chat/completions"
 
     def __init__(self) -> None:
-        # `relax_request` changes these if the server does not accept them.
+        # `relax_request` changes these attributes if the server does not accept them.
         self._limit_name, self._top_logprobs, self._sends_seed = "max_tokens", 20, True
 
     def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
-        """Return the request for the reply to a message."""
+        """Return the request that asks for the reply to a message."""
         body: dict[str, Any] = {
             "model": model,
             "messages": [{"role": "user", "content": question.prompt}],
@@ -156,14 +159,14 @@ class ChatCompletions:
             self._limit_name: sampling.max_tokens,
         }
         if sampling.probabilities:
-            # Some servers divide the logits by the temperature before they compute log-probabilities.
+            # The temperature is 1, because some servers divide the logits by it before they compute log-probabilities.
             body |= {"temperature": 1, self._limit_name: 1, "logprobs": True, "top_logprobs": self._top_logprobs}
         elif sampling.temperature and self._sends_seed:
             body["seed"] = question.sample
         return Request(self.path, body)
 
     def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
-        """Use another name for the token limit, request fewer log-probabilities, or send no seed."""
+        """Rename the token limit, request fewer log-probabilities, or send no seed, depending on the error message."""
         if "max_completion_tokens" in message and self._limit_name == "max_tokens":
             self._limit_name = "max_completion_tokens"
         elif "top_logprobs" in message and self._top_logprobs == 20:
@@ -175,7 +178,7 @@ class ChatCompletions:
         return True
 
     def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
-        """Return the first choice of a completion."""
+        """Return the first choice in the server's JSON as a reply."""
         choice = reply["choices"][0]
         message = choice["message"]
         text, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
@@ -193,7 +196,10 @@ class ChatCompletions:
 
 
 def excuse_refusal(status: int, content: Any) -> dict[str, Any] | None:
-    """Return a reply in place of an error about a content filter or a too long message; None for other errors."""
+    """Return a reply that replaces a server's error, if a content filter stopped the message or it is too long.
+
+    Returns None for other errors.
+    """
     error = json.dumps(content, ensure_ascii=False)
     if status in (400, 403, 422, 451) and _FILTERED.search(error):
         return {"choices": [{"message": {"refusal": "(stopped by the server's content filter)"}}]}
@@ -201,7 +207,7 @@ def excuse_refusal(status: int, content: Any) -> dict[str, Any] | None:
 
 
 def excuse_length(status: int, content: Any) -> dict[str, Any] | None:
-    """Return a reply in place of an error about a message that is too long; None for other errors."""
+    """Return a reply that replaces a server's error, if the message is too long; None for other errors."""
     error = json.dumps(content, ensure_ascii=False)
     return {_TOO_LONG_REPLY: error[:300]} if status in (400, 413, 422) and _TOO_LONG.search(error) else None
 
@@ -213,7 +219,7 @@ def _describe_sampling(sampling: SamplingOptions) -> list[str]:
 
 
 def _read_text(content: Any) -> str:
-    """Return the text of a message, whose content may be a list of parts or null."""
+    """Return the text of a message; its content may be a text, a list of parts or null."""
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     if not isinstance(content, str | None):
@@ -222,7 +228,7 @@ def _read_text(content: Any) -> str:
 
 
 def _read_first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
-    """Return the most probable first tokens and their log-probabilities, without tokens of probability zero."""
+    """Return the most probable first tokens with their log-probabilities; tokens of probability zero are left out."""
     entries = (choice.get("logprobs") or {}).get("content") or []
     if not entries:
         return ()
@@ -231,12 +237,12 @@ def _read_first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ..
 
 
 def parse_count(value: Any) -> int | None:
-    """Return a token count of a reply; None if the server did not send one."""
+    """Return the number of tokens in a reply; None if the server did not send an integer."""
     return value if isinstance(value, int) else None
 
 
 def open_served_chat(served: str, address: str, options: ModelOptions) -> ServedChat:
-    """Open a model on a server with `/chat/completions`, such as `http://localhost:8000/v1`."""
+    """Open a model on a server with `/chat/completions`; an example of `address` is `http://localhost:8000/v1`."""
     client = open_client(address, options, excused=excuse_refusal)
     name = f"chat:{served}@{client.public_address}"
     return ServedChat(name=name, served=served, client=client, dialect=ChatCompletions())

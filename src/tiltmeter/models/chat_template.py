@@ -1,4 +1,4 @@
-"""Chat templates of local models, rendered in a process with limits of memory and time."""
+"""Chat templates of local models, rendered in a separate process with limits of memory and time."""
 
 import hashlib
 import json
@@ -15,15 +15,15 @@ from typing import Any
 from tiltmeter.errors import ModelError
 from tiltmeter.models.template_worker import FIXED_DAY
 
-# Processor time for one message; most templates take about a millisecond.
+# Maximum processor time for one message in seconds; most templates take about a millisecond.
 SECONDS = 10.0
-# The signal that ends a process at its limit of processor time; Windows has none.
+# The number of the signal that ends a process at its limit of processor time; 0 on Windows, which has no such signal.
 _OUT_OF_TIME = int(getattr(signal, "SIGXCPU", 0))
-# The worker needs the import paths of this process.
+# The worker process gets the import paths of this process.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
 _START += "from tiltmeter.models.template_worker import main; main(float(sys.argv[2]))"
 _VARIABLES = {
-    # Disables the thinking of models whose template can; other templates ignore it.
+    # Disables the thinking of models whose template has this variable; other templates ignore it.
     "enable_thinking": False,
     "date_string": FIXED_DAY.strftime("%d %b %Y"),
 }
@@ -33,14 +33,14 @@ Messages = Sequence[Mapping[str, str]]
 
 @dataclass
 class _Worker:
-    """The process that renders templates; it is restarted after a limit has ended it."""
+    """The process that renders templates; after a limit has ended the process, a new one is started."""
 
     _process: subprocess.Popen[str] | None = None
     _owner: int = 0
     _lock: Lock = field(default_factory=Lock)
 
     def start(self) -> subprocess.Popen[str]:
-        """Return the running process, or a new one; after a fork, the old one belongs to the parent."""
+        """Return the running process, or start a new one, also after a fork: the old one belongs to the parent."""
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
             self._process = subprocess.Popen(
@@ -55,7 +55,7 @@ class _Worker:
         return self._process
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, str]:
-        """Return the reply to a request; if a limit ended the process, the reply is an error."""
+        """Return the reply to a request; if a limit ended the process, the reply contains an error."""
         with self._lock:
             process = self.start()
             assert process.stdin is not None
@@ -82,14 +82,14 @@ _WORKER = _Worker()
 
 @dataclass(frozen=True)
 class ChatTemplate:
-    """The chat template of a tokenizer; `name` is the name of the model in error messages."""
+    """The chat template of a tokenizer; `name` is the model's name in error messages."""
 
     name: str
     tokenizer: Any
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything except the messages that a rendered text depends on."""
+        """The SHA-256 of everything that a rendered text depends on, except the messages."""
         parts = [self._template, _VARIABLES, self._tokens]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -103,7 +103,7 @@ class ChatTemplate:
 
     @property
     def _tokens(self) -> dict[str, Any]:
-        """The special tokens by name, for the template."""
+        """A dictionary from the names of the special tokens to their texts, which the template can use."""
         tokens = self.tokenizer.special_tokens_map.items()
         return {name: [*map(str, value)] if isinstance(value, list | tuple) else str(value) for name, value in tokens}
 
@@ -125,5 +125,5 @@ class ChatTemplate:
 
 
 def start_template_worker() -> None:
-    """Start the process that renders templates early, because its start takes a second."""
+    """Start the process that renders templates in advance, because starting it takes a second."""
     _WORKER.start()

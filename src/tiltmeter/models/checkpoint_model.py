@@ -1,4 +1,4 @@
-"""Models in files: opened by name; the weights are loaded when they are first needed."""
+"""Models that are opened by name from files; the weights are loaded when they are first needed."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -53,20 +53,21 @@ from tiltmeter.questions import Kind
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointModel(LocalModel):
-    """A model in files. Its weights are loaded at the first question without a stored answer."""
+    """A model in files. Its weights are loaded at the first question that has no stored answer."""
 
     checkpoint: Checkpoint
     adapter: Adapter | None = None
     quantize: Quantization | None = None
     split: DeviceSplit = field(default_factory=DeviceSplit)
-    # The number of modules on each device; empty unless the loaded model is split.
+    # The number of modules on each device; empty if the model is not loaded or is on one device.
     _modules_by_device: dict[str, int] = field(default_factory=dict, repr=False)
 
     @cached_property
     def weights(self) -> str:
-        """SHA-256 of all loaded files: weights, config, tokenizer, trusted code and adapter.
+        """The SHA-256 of all loaded files: weights, config, tokenizer, trusted code and adapter.
 
-        For a quantised model or an adapter, it includes the version of the library that quantises or merges.
+        If the model is quantised or has an adapter, the hash includes the version of the library that quantises or
+        merges.
         """
         base = compute_files_digest(
             list_loaded_files(self.checkpoint, self.tokenizer, trust_remote_code=self.trust_remote_code)
@@ -85,7 +86,7 @@ class CheckpointModel(LocalModel):
 
     @property
     def size(self) -> int:
-        """The size of the weight files in bytes."""
+        """The total size of the weight files in bytes."""
         files = [*self.checkpoint.weight_files, *(self.adapter.files if self.adapter else ())]
         return sum(file.stat().st_size for file in files)
 
@@ -146,25 +147,26 @@ class CheckpointModel(LocalModel):
         return model
 
     def _estimate_memory(self) -> float:
-        """Return about how many bytes the weights need in memory."""
+        """Return an estimate of the memory that the weights need, in bytes."""
         if (find_saved_quantization(self.config) and not self.checkpoint.gguf) or self.skeleton is None:
             return self.size
         each = BYTES_PER_WEIGHT[self.quantize] if self.quantize else self.dtype.itemsize
         return each * sum(parameter.numel() for parameter in self.skeleton.parameters())
 
     def _load_merged(self, kind: Kind) -> nn.Module:
-        """Return the model in main memory, with the adapter merged if there is one."""
+        """Return the model in main memory; if it has an adapter, the adapter is merged into the weights."""
         model = self._load_pretrained(kind, build_load_arguments(self.checkpoint), {})
         return merge_adapter(model, self.adapter, self.checkpoint.name) if self.adapter else model
 
     @contextmanager
     def _prepare_merged_files(self, kind: Kind) -> Iterator[dict[str, str]]:
-        """Provide the arguments that load the model; with an adapter, they load temporary files of the merged model."""
+        """Yield the arguments of `from_pretrained`; with an adapter, they name temporary files of the merged model."""
         if self.adapter is None:
             yield build_load_arguments(self.checkpoint)
             return
         merged: Any = self._load_merged(kind)
-        # The weights of a GGUF file were dequantised when they were loaded.
+        # The weights of a GGUF file were dequantised during loading, so the merged model must not be saved as
+        # quantised.
         merged.hf_quantizer = None
         if hasattr(merged.config, "quantization_config"):
             del merged.config.quantization_config
@@ -173,7 +175,7 @@ class CheckpointModel(LocalModel):
         yield {"pretrained_model_name_or_path": folder}
 
     def _load_pretrained(self, kind: Kind, files: Mapping[str, str], arguments: Mapping[str, Any]) -> Any:
-        """Return the model from transformers' `from_pretrained`; raise its errors as ModelError."""
+        """Load the model with transformers' `from_pretrained`; raise its errors as ModelError."""
         try:
             with read_gguf_once(files):
                 model, info = AUTO_CLASSES[kind].from_pretrained(
@@ -186,7 +188,7 @@ class CheckpointModel(LocalModel):
                     # Only translators use the model's own generation config.
                     **({} if kind == "seq2seq" else {"generation_config": GenerationConfig()}),  # type: ignore[no-untyped-call]
                 )
-        except Exception as error:  # transformers and the model's own code raise many classes
+        except Exception as error:  # transformers and the model's own code raise many classes of errors
             how = " and split over devices" if "max_memory" in arguments else ""
             how += f" in {self.quantize}" if "quantization_config" in arguments else ""
             raise ModelError(
@@ -220,11 +222,11 @@ def open_model(
     keep_heads: bool = False,
     load_workers: LoadWorkers | None = None,
 ) -> CheckpointModel:
-    """Open a model by name: a folder, .gguf file, hub id (`id@revision`), `embedded`, an adapter, or BASE+ADAPTER.
+    """Open a model by its name: a folder, .gguf file, hub id (`id@revision`), `embedded`, adapter, or BASE+ADAPTER.
 
-    For most options see `ModelOptions`. `cache` is a folder for the config and tokenizer of a GGUF file, which take
-    seconds to extract. `without` names speed-ups to disable (`tiltmeter.engine.speedups.NAMES`). For `load_workers` see
-    `LocalModel`.
+    Most options are explained in `ModelOptions`. `cache` is a folder for the config and tokenizer of a GGUF file,
+    because extracting them takes seconds. `without` contains the names of speed-ups to disable
+    (`tiltmeter.engine.speedups.NAMES`). `load_workers` is explained in `LocalModel`.
     """
     if devices and (split or max_memory):
         raise UsageError("--devices loads a whole copy on each device, --split divides one copy; use only one of them.")
@@ -271,7 +273,7 @@ def validate_weights(checkpoint: Checkpoint) -> None:
 
 
 def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
-    """Return the config in these files; raise a ModelError if it cannot be read."""
+    """Return the model's config; `files` are the arguments of `from_pretrained`. Errors are raised as ModelError."""
     try:
         with read_gguf_once(files):
             return AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **files)
@@ -283,7 +285,7 @@ def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> An
 def _find_tokenizer(
     name: str, config: Any, own: dict[str, str], given: str | None, adapter: Adapter | None, trust_remote_code: bool
 ) -> Any:
-    """Return the tokenizer given by the option, or else that of the adapter, or else the model's own."""
+    """Return the tokenizer that the option names, or else the adapter's tokenizer, or else the model's own."""
     if given is not None:
         folder = find_tokenizer_folder(given, trust_remote_code=trust_remote_code)
         loaded = load_tokenizer(name, trust_remote_code, {"pretrained_model_name_or_path": str(folder)})
@@ -303,7 +305,7 @@ def _find_tokenizer(
 
 
 def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
-    """Return the tokenizer in these files; raise a ModelError if it cannot be loaded."""
+    """Return the tokenizer; `files` are the arguments of `from_pretrained`. Errors are raised as ModelError."""
     try:
         with read_gguf_once(files):
             tokenizer = AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
@@ -315,7 +317,10 @@ def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) ->
 
 
 def _build_text_arguments(checkpoint: Checkpoint, cache: Path | None) -> dict[str, str]:
-    """Return the arguments that load config and tokenizer; for a GGUF file, both are extracted once into `cache`."""
+    """Return the arguments of `from_pretrained` for config and tokenizer.
+
+    The config and tokenizer of a GGUF file are extracted once into `cache`.
+    """
     original = build_load_arguments(checkpoint)
     if not checkpoint.gguf or cache is None:
         return original
@@ -324,11 +329,11 @@ def _build_text_arguments(checkpoint: Checkpoint, cache: Path | None) -> dict[st
             checkpoint.folder / checkpoint.gguf, cache / "gguf" / compute_files_digest(checkpoint.weight_files)
         )
     except (ModelError, UsageError):
-        return original  # slower if the cache is not writable; an invalid file raises its error when it is read again
+        return original  # slower; if the GGUF file is invalid, reading it again raises the error
     return {"pretrained_model_name_or_path": str(extracted)}
 
 
 def build_load_arguments(checkpoint: Checkpoint) -> dict[str, str]:
-    """Return the arguments with which transformers finds the files of a checkpoint."""
+    """Return the arguments with which `from_pretrained` finds the files of a checkpoint."""
     files = {"pretrained_model_name_or_path": str(checkpoint.folder)}
     return {**files, "gguf_file": checkpoint.gguf} if checkpoint.gguf else files

@@ -1,8 +1,8 @@
-"""Confirmation that a server uses the same model from the first answer of a run to the last.
+"""Confirmation that a server uses the same model from the first answer of a run to the last answer.
 
-A server can replace its model between two requests, and its replies do not show it. Therefore the probes of the
-self-test and a random sample of the run's questions are sent again after every window of requests. The answers of a
-window are stored only if all repeated answers are equal up to the noise of the server.
+A server can replace its model between two requests, and its replies do not show the change. Therefore, after every
+window of requests, the probes of the self-test and a random sample of the run's questions are sent again. The answers
+of a window are stored only if all repeated answers are equal to the earlier answers, up to the noise of the server.
 """
 
 import random
@@ -16,28 +16,28 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.self_test import MAX_NOISE
 from tiltmeter.questions import Answer, Question
 
-# The number of requests between two confirmations, and the number of the run's questions that a confirmation repeats.
+# Number of requests between two confirmations, and number of the run's questions that each confirmation repeats.
 WINDOW = 450
 REPEATED = 32
-# Shares of changed answers for which the manifest reports the probability of detection.
+# The manifest reports the probability of detecting a change, if these shares of all answers changed.
 _SHARES = (0.05, 0.1, 0.2)
 
 Ask = Callable[[Sequence[Question]], Mapping[bytes, Answer]]
 
 
 class ServerChangedError(ModelError):
-    """The server's model changed; answers since the last confirmation are not stored."""
+    """The server's model changed; the answers since the last confirmation are not stored."""
 
 
 class KnownAnswer(NamedTuple):
-    """A question with an earlier answer of the server."""
+    """A question and the server's earlier answer to it."""
 
     question: Question
     answer: Answer
 
 
 class AnswerChanges(NamedTuple):
-    """The result of a comparison: the number of compared and of changed answers, and the largest change."""
+    """The result of a comparison: the number of compared answers, the number of changed answers, the largest change."""
 
     compared: int
     changed: int
@@ -45,7 +45,9 @@ class AnswerChanges(NamedTuple):
 
 
 def compute_detection_probability(share: float, sample_size: int) -> float:
-    """Return the probability that a random sample of questions contains one of the share whose answers changed.
+    """Return the probability that a random sample contains a question whose answer changed.
+
+    `share` is the share of all questions whose answers changed.
 
     >>> round(compute_detection_probability(0.1, 32), 3)
     0.966
@@ -54,7 +56,7 @@ def compute_detection_probability(share: float, sample_size: int) -> float:
 
 
 def compare_answers(ask: Ask, known: Sequence[KnownAnswer]) -> AnswerChanges:
-    """Ask questions again and compare the log-probabilities.
+    """Ask questions again, and compare the log-probabilities with the earlier answers.
 
     A question whose answer changed is asked a third time, because a few of thousands of values exceed the usual noise.
     """
@@ -67,7 +69,7 @@ def compare_answers(ask: Ask, known: Sequence[KnownAnswer]) -> AnswerChanges:
 
 
 def _measure_changes(ask: Ask, known: Sequence[KnownAnswer]) -> dict[bytes, float]:
-    """Return the largest change of a log-probability for each question; NaN (a probability of zero) counts as -1e4."""
+    """Ask again, and return each question's largest change of a log-probability; NaN (zero) counts as -1e4."""
     answers = ask([question for question, _ in known]) if known else {}
     changes = {}
     for question, earlier in known:
@@ -78,37 +80,37 @@ def _measure_changes(ask: Ask, known: Sequence[KnownAnswer]) -> dict[bytes, floa
 
 
 class Confirmation:
-    """Checks during a run that the model on a server stays the same."""
+    """Checks during a run that the server does not replace its model."""
 
     def __init__(self, address: str, ask: Ask, probes: Sequence[KnownAnswer]) -> None:
         self._address, self._ask, self._probes = address, ask, list(probes)
         self._known: dict[bytes, KnownAnswer] = {}
-        self._random = random.Random()  # without a seed, so that each run repeats other questions
+        self._random = random.Random()  # there is no seed, so that each run repeats other questions
         self.noise = 0.0
         self._confirmations = self._repeated = 0
         self._smallest_sample = REPEATED
 
     def choose(self, questions: Sequence[Question]) -> list[Question]:
-        """Return a random sample of questions to ask first, for the first confirmation."""
+        """Return a random sample of the questions. They are asked first, and the first confirmation repeats them."""
         return self._random.sample(questions, min(REPEATED, len(questions)))
 
     def remember(self, chosen: Sequence[Question], answers: Mapping[bytes, Answer]) -> None:
-        """Remember answers with which later confirmations can compare."""
+        """Remember the answers to the chosen questions, so that later confirmations can compare them."""
         for question in chosen[: max(0, WINDOW - len(self._known))]:
             if question.digest in answers:
                 self._known[question.digest] = KnownAnswer(question, answers[question.digest])
 
     def matches_stored(self, questions: Mapping[bytes, Question], stored: Mapping[bytes, Answer]) -> bool:
-        """Return whether the server still gives the stored answers, by a random sample of them."""
+        """Return whether the server still gives the stored answers; a random sample of them is asked again."""
         sample = self._random.sample(list(stored), min(REPEATED, len(stored)))
         comparison = compare_answers(self._ask, [KnownAnswer(questions[digest], stored[digest]) for digest in sample])
         self._repeated += comparison.compared
         return not comparison.changed
 
     def confirm(self, discarded: int) -> None:
-        """Repeat the probes and known questions of the run; raise a ServerChangedError if an answer changed.
+        """Repeat the probes and some of the run's questions; raise a ServerChangedError if an answer changed.
 
-        `discarded` is the number of answers since the last confirmation, for the message.
+        `discarded` is the number of answers since the last confirmation; the error message contains it.
         """
         sample = self._random.sample(list(self._known.values()), min(REPEATED, len(self._known)))
         comparison = compare_answers(self._ask, [*self._probes, *sample])
@@ -142,10 +144,11 @@ class Confirmation:
 
 
 class UnconfirmedAnswers:
-    """Answers of a run that stopped before they were confirmed, for example because the server failed.
+    """Answers of a run that stopped before the answers were confirmed, for example because the server failed.
 
-    The next run repeats the last of these questions. If the answers are equal, the model did not change until the end
-    of the earlier run, and all its answers are confirmed. A killed process does not store unconfirmed answers.
+    The next run repeats the last of these questions. If the answers are equal, the model did not change before the end
+    of the earlier run, and all unconfirmed answers become confirmed. A killed process does not store unconfirmed
+    answers.
     """
 
     def __init__(self, store: AnswerStore, fingerprint: str) -> None:
@@ -153,19 +156,19 @@ class UnconfirmedAnswers:
         self._keys = [f"{fingerprint} unconfirmed", f"{fingerprint} unconfirmed, last"]
 
     def keep(self, answers: Mapping[bytes, Answer]) -> None:
-        """Store answers for the next run; they must be in the order of their arrival."""
+        """Store unconfirmed answers for the next run; `answers` must be in the order in which they arrived."""
         ordered = list(answers)
         for key, digests in zip(self._keys, (ordered[:-REPEATED], ordered[-REPEATED:]), strict=True):
             if digests:
                 self._store.put(key, {digest: answers[digest] for digest in digests})
 
     def settle(self, questions: Mapping[bytes, Question], ask: Ask) -> dict[bytes, Answer]:
-        """Return and store the unconfirmed answers if the server still gives the last of them; else delete them."""
+        """Ask the last questions again; if the answers are equal, store and return all answers, else delete them."""
         earlier, last = (self._store.get(key, questions) for key in self._keys)
         unconfirmed = {**earlier, **last}
         if not unconfirmed:
             return {}
-        # The earlier answers cannot be confirmed without the last ones.
+        # Without the answers to the last questions, the earlier answers cannot be confirmed.
         is_complete = len(last) >= min(REPEATED, len(unconfirmed))
         known = [KnownAnswer(questions[digest], answer) for digest, answer in last.items()]
         is_same = is_complete and not compare_answers(ask, known).changed
@@ -177,6 +180,6 @@ class UnconfirmedAnswers:
 
 
 def split_into_windows(indices: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield the indices of requests in groups of `WINDOW`."""
+    """Yield the indices of requests in groups of at most `WINDOW`."""
     for start in range(0, len(indices), WINDOW):
         yield indices[start : start + WINDOW]

@@ -1,4 +1,4 @@
-"""The tokens that end a reply of a local model, from its generation config, config and tokenizer."""
+"""The tokens that end a reply of a local model; they are read from its generation config, config and tokenizer."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ def find_end_tokens(model: LocalModel) -> tuple[int, ...]:
 
 
 def _read_end_setting(model: LocalModel) -> tuple[Any, str]:
-    """Return the setting of the generation config, or else of the config, and a description of its place."""
+    """Return the end tokens in the generation config, or else in the config, and a description of their place."""
     config = getattr(model.config.get_text_config(), _FIELD, None), f"The config of {model.name}"
     if not isinstance(model, CheckpointModel):
         loaded = getattr(getattr(model, "module", None), "generation_config", None)
         return config if loaded is None else (loaded.eos_token_id, f"The generation config of {model.name}")
     file = model.checkpoint.folder / _FILE
-    # The files in the folder of a GGUF file may belong to another model.
+    # A GGUF file has no generation config; other files in its folder may belong to another model.
     if model.checkpoint.gguf or not file.is_file():
         return config
     try:

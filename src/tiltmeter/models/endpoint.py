@@ -1,7 +1,7 @@
-"""Causal models on an HTTP server that returns the log-probabilities of a text's tokens.
+"""Causal models on an HTTP server that returns the log-probability of each token of a text.
 
-A dialect (`openai.py`, `sglang.py`) implements the requests of one type of server. This module decides which texts are
-sent, checks the replies, and computes the fingerprint under which answers are stored.
+A dialect (`openai.py`, `sglang.py`) implements the requests for one type of server. This module decides which texts are
+sent, checks the replies, and computes the fingerprint, which is the key of stored answers.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ from tiltmeter.options import ModelOptions
 from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.questions import Answer, Ids, Kind, Question
 
-# Servers send -9999 for a probability of zero; values below this limit count as missing.
+# Servers send -9999 for the logarithm of a probability of zero. A value below this limit counts as missing.
 MISSING = -9000.0
 _FLOAT32_ROUNDING = 1e-3
 
@@ -48,16 +48,16 @@ class Dialect(Protocol):
     scheme: str
 
     def request(self, model: str, ids: Ids) -> Request:
-        """Return the request for the log-probability of every token of a text."""
+        """Return the request for the log-probability of every token of a text; `ids` are the text's token ids."""
 
     def relax_request(self) -> bool:
-        """Switch to the next variant of the request after an error; return False if there is none."""
+        """Use the next variant of the request after an error; return False if there is no other variant."""
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """Return the tokens of a reply; raise a `BadReplyError` if it lacks them."""
+        """Return the tokens of a reply; raise a `BadReplyError` if the reply does not contain them."""
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
-        """Return the server's information on the model: `id`, and `max_length` if it is known."""
+        """Return the server's information about the model: `id`, and `max_length` if the server reports it."""
 
 
 class BadReplyError(Exception):
@@ -87,7 +87,7 @@ class EndpointModel:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """The server's information on the model."""
+        """The server's information about the model."""
         return self.dialect.about(self.client, self.served)
 
     @property
@@ -98,14 +98,14 @@ class EndpointModel:
 
     @cached_property
     def _tested(self) -> SelfTestResult:
-        """The result of the self-test, which raises an error if the server would give wrong numbers."""
+        """The result of the self-test; the self-test raises an error if the server gives wrong numbers."""
         result = run_self_test(self)
         self.noise = result.noise
         return result
 
     @cached_property
     def _identity(self) -> ServedIdentity:
-        """The fingerprint: a hash of address, served model, tokenizer, and answers to the probes."""
+        """The identity of the model, computed from address, name, tokenizer and the answers to the probes."""
         names = [self.client.public_address, str(self.about.get("id", self.served)), self.text.digest]
         return ServedIdentity(names, self._tested.values, self.cache)
 
@@ -115,7 +115,7 @@ class EndpointModel:
         return Confirmation(self.client.public_address, self.ask, probes)
 
     def fingerprint(self, kind: Kind) -> str:
-        """Return the key of stored answers: a hash of everything known to the client that they depend on."""
+        """Return the key of stored answers: a hash of all known facts that the answers depend on."""
         return hashlib.sha256(f"{self._identity.fingerprint}\n{kind}".encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class EndpointModel:
         }
 
     def entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[TokenEntry]]]]:
-        """Yield lists of (index, checked entries) of the texts whose replies arrived since the previous list."""
+        """Yield lists of (index of a text, its checked tokens), each with the replies since the previous list."""
         sent = list(texts)
         for replies in self.client.stream_replies(self.dialect.request(self.served, ids) for ids in sent):
             self.requests_sent += len(replies)
@@ -147,7 +147,10 @@ class EndpointModel:
             yield checked
 
     def ask(self, questions: Sequence[Question]) -> dict[bytes, Answer]:
-        """Return the server's answers by digest, without using the store; NaN is a probability of zero."""
+        """Return the server's answers as a dictionary with the questions' digests as keys; the store is not used.
+
+        NaN means a probability of zero.
+        """
         plan = TextPlan(questions)
         return {
             digest: numbers
@@ -165,7 +168,10 @@ class EndpointModel:
         names: Mapping[bytes, str],
         report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
-        """Return the answers to all questions by digest. New answers are stored when a confirmation has passed."""
+        """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
+
+        New answers are stored only after a confirmation has passed.
+        """
         by_digest = {question.digest: question for question in questions}
         answers = self._find_stored_answers(by_digest, kind, store)
         report(Progress(len(answers), len(by_digest)))
@@ -206,7 +212,7 @@ class EndpointModel:
     def _answer_window(
         self, plan: TextPlan, window: Sequence[int], names: Mapping[bytes, str]
     ) -> Iterator[dict[bytes, Answer]]:
-        """Yield the answers that are completed by the texts of a window."""
+        """Send the texts with the indices in `window`, and yield the answers for which no reply is missing."""
         for together in self.entries(plan.texts[index] for index in window):
             completed = {
                 digest: numbers
@@ -214,7 +220,7 @@ class EndpointModel:
                 for digest, numbers in plan.answered(window[place], entries)
             }
             infinite = [digest for digest, numbers in completed.items() if not np.isfinite(numbers).all()]
-            # Finite answers come first, so that they are kept.
+            # Finite answers are yielded first, so that they are not lost if an error follows.
             yield {digest: numbers for digest, numbers in completed.items() if digest not in infinite}
             for digest in infinite:
                 raise ModelError(
@@ -223,11 +229,11 @@ class EndpointModel:
                 )
 
     def close(self) -> None:
-        """Do nothing: no connection stays open between requests."""
+        """Do nothing, because no connection stays open between requests."""
 
 
 def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
-    """Return the entries of a text's tokens, without a generated one; raise a `BadReplyError` if they do not match."""
+    """Return the entries of a text's tokens, without a generated token; raise a `BadReplyError` if tokens differ."""
     if len(entries) not in (len(ids), len(ids) + 1):
         raise BadReplyError(
             f"it returns {len(entries)} log-probabilities for a text of {len(ids)} tokens; "
@@ -255,7 +261,7 @@ def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
 
 
 def open_endpoint(rest: str, dialect: Dialect, options: ModelOptions) -> EndpointModel:
-    """Open a served model; `rest` is the name without the scheme, such as `my-model@http://localhost:8000/v1`."""
+    """Open a model on a server; `rest` is the name after the scheme, such as `my-model@http://localhost:8000/v1`."""
     served, at, address = rest.partition("@")
     if not at or not served:
         raise UsageError(
@@ -281,7 +287,7 @@ def _load_tokenizer(name: str, *, given: bool, options: ModelOptions) -> Any:
     try:
         folder = find_tokenizer_folder(name, trust_remote_code=options.trust_remote_code)
         tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=options.trust_remote_code)
-    except Exception as error:  # transformers and the hub raise many classes
+    except Exception as error:  # transformers and the hub raise many classes of errors
         hint = build_access_hint(error, name)
         if given:
             raise ModelError(f"The tokenizer {name} cannot be loaded: {hint or get_first_line(error)}") from error

@@ -1,4 +1,4 @@
-"""Errors of libraries, described in one line."""
+"""Descriptions of library errors in one line."""
 
 _MAX_LENGTH = 300
 

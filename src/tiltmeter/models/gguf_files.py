@@ -1,11 +1,11 @@
-"""Read GGUF files with transformers in a third of the time, and cache their config and tokenizer.
+"""Reading GGUF files with transformers in a third of the usual time, and caching their config and tokenizer.
 
-Saves: the first opening of the embedded model takes 3 seconds instead of 11, and loading its weights 4 instead of 13.
-`gguf.GGUFReader` creates a NumPy array for every token, merge and score, and creating one from a memory map takes four
-times as long as creating a plain one. Config and tokenizer each read the whole file. transformers builds a table of all
-tensor names once for every module of the model.
-Relies on: transformers looking up `GGUFReader` and `get_tensor_name_map` in the package `gguf` at every call. A version
-that does not is slower, with the same result.
+Saves: the first opening of the embedded model takes 3 seconds instead of 11, and loading its weights takes 4 seconds
+instead of 13. The time was lost in three places: `gguf.GGUFReader` creates a NumPy array for every token, merge and
+score, and creating an array from a memory map takes four times as long as from a plain array; config and tokenizer each
+read the whole file; transformers builds a table of all tensor names once for every module of the model.
+Relies on: transformers looks up `GGUFReader` and `get_tensor_name_map` in the package `gguf` at every call. A version
+of transformers that does not is slower, with the same result.
 """
 
 import hashlib
@@ -35,22 +35,22 @@ from tiltmeter.files import (
 )
 from tiltmeter.text_files import read_json
 
-# The file with the digests of the other files of a cached folder.
+# The name of the file with the digests of all other files in a cache folder.
 _DIGESTS = "digests.json"
-# The replaced functions of the package `gguf` affect the whole process.
+# The lock is needed because replacing functions of the package `gguf` affects the whole process.
 _PATCH_LOCK = Lock()
 
 
 @contextmanager
 def read_gguf_once(files: Mapping[str, str]) -> Iterator[None]:
-    """Let transformers read a GGUF file only once within the context, and without a progress bar."""
+    """Let transformers read a GGUF file only once within the context, and hide its progress bar."""
     if "gguf_file" not in files:
         yield
         return
     import gguf
 
-    replaced = {"GGUFReader": cache(_build_plain_reader()), "get_tensor_name_map": cache(gguf.get_tensor_name_map)}
-    # transformers has no option to turn off this progress bar.
+    replaced = {"GGUFReader": cache(_build_array_reader()), "get_tensor_name_map": cache(gguf.get_tensor_name_map)}
+    # The error stream is redirected, because transformers has no option to turn off this progress bar.
     with _PATCH_LOCK, redirect_stderr(StringIO()):
         originals = {name: getattr(gguf, name) for name in replaced}
         _set_attributes(gguf, replaced)
@@ -61,9 +61,9 @@ def read_gguf_once(files: Mapping[str, str]) -> Iterator[None]:
 
 
 def extract_config_files(file: Path, folder: Path) -> Path:
-    """Extract the config and tokenizer of a GGUF file into a cache folder, if it is missing, damaged or outdated.
+    """Extract the config and tokenizer of a GGUF file into a cache folder, if the folder is missing or not valid.
 
-    Returns the folder. Raises a ModelError if the file is invalid, and a UsageError if the cache is not writable.
+    Returns the folder. Raises a ModelError if the GGUF file is invalid, and a UsageError if the cache is not writable.
     """
     if not _is_valid(folder):
         create_shared_folder(folder.parent)
@@ -82,25 +82,25 @@ def _write_config_files(file: Path, part: Path) -> None:
         with read_gguf_once(arguments):
             AutoConfig.from_pretrained(**arguments).save_pretrained(part)
             AutoTokenizer.from_pretrained(**arguments).save_pretrained(part)
-    except Exception as error:  # transformers and gguf raise many classes
+    except Exception as error:  # transformers and gguf raise many classes of errors
         raise ModelError(f"{file} cannot be read as a GGUF file: {error}") from error
 
 
 def _replace_folder(part: Path, folder: Path) -> None:
-    """Rename a folder, and delete a damaged one in its place."""
+    """Rename the folder `part` to `folder`; if there is a damaged folder, delete it."""
     try:
         if folder.is_dir() and not _is_valid(folder):
-            damaged = folder.with_name(f"{part.stem}-damaged.part")  # deleted later if this process is killed
+            damaged = folder.with_name(f"{part.stem}-damaged.part")  # another run deletes it if this process is killed
             folder.rename(damaged)
             shutil.rmtree(damaged, ignore_errors=True)
-        if not folder.exists():  # another process may have extracted it in the meantime
+        if not folder.exists():  # another process may have extracted the files in the meantime
             part.rename(folder)
     except OSError as error:
         raise build_write_error(folder, error) from error
 
 
 def _is_valid(folder: Path) -> bool:
-    """Return whether a folder contains exactly the files that the installed versions wrote, unchanged."""
+    """Return whether a folder contains exactly the files that the installed versions wrote, without changes."""
     try:
         return bool(read_json(folder / _DIGESTS) == _describe_folder(folder))
     except (DataError, OSError):
@@ -108,7 +108,7 @@ def _is_valid(folder: Path) -> bool:
 
 
 def _describe_folder(folder: Path) -> dict[str, Any]:
-    """Return the installed versions, and the digest of each file of a folder."""
+    """Return the installed versions, and the digest of each file in a folder."""
     files = {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sorted(folder.iterdir())
@@ -123,8 +123,8 @@ def _set_attributes(module: Any, values: Mapping[str, Any]) -> None:
 
 
 @cache
-def _build_plain_reader() -> Any:
-    """Return a `gguf.GGUFReader` whose `data` is a plain array on the memory map instead of an `np.memmap`."""
+def _build_array_reader() -> Any:
+    """Return a subclass of `gguf.GGUFReader` whose `data` is a plain NumPy array instead of an `np.memmap`."""
     import gguf
 
     class PlainReader(gguf.GGUFReader):

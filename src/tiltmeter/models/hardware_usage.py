@@ -1,4 +1,4 @@
-"""Hardware, time and energy used for a model's answers."""
+"""Hardware, time and energy that a model's answers needed."""
 
 import platform
 import time
@@ -15,14 +15,14 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 @dataclass(slots=True)
 class HardwareUsage:
-    """The time for answers, and the energy that GPUs used in it; `joules` is None if it was not measured."""
+    """The time for answers, and the energy of the GPUs in this time; `joules` is None if it was not measured."""
 
     seconds: float = 0.0
     joules: float | None = 0.0
 
     @contextmanager
     def measuring(self, devices: Sequence[torch.device]) -> Iterator[None]:
-        """Add the time within the context, and the energy of these devices if their driver reports it."""
+        """Measure the time within the context, and the energy of these devices if their driver reports it; add both."""
         began, before = time.monotonic(), read_energy_counters(devices)
         try:
             yield
@@ -34,13 +34,13 @@ class HardwareUsage:
                 self.joules = self.joules + after - before if known else None  # type: ignore[operator]
 
     def describe_and_reset(self, devices: Sequence[torch.device]) -> dict[str, Any]:
-        """Return the description of the usage, and set the counters to zero."""
+        """Return the same as `describe`, and set time and energy to zero."""
         description = self.describe(devices)
         self.seconds, self.joules = 0.0, 0.0
         return description
 
     def describe(self, devices: Sequence[torch.device]) -> dict[str, Any]:
-        """Return hardware, hours and energy in watt-hours (with its source) for the manifest."""
+        """Return the manifest's entry: hardware, hours, and energy in watt-hours with the source of this number."""
         names = [get_device_name(device) for device in devices]
         entry: dict[str, Any] = {"hardware": names, "hours": round(self.seconds / 3600, 6)}
         if any(device.type == "cuda" for device in devices) and self.joules is not None:
@@ -53,7 +53,7 @@ class HardwareUsage:
 
 
 def get_device_name(device: torch.device) -> str:
-    """Return the name of a GPU, or of the processor."""
+    """Return the name of a GPU, or the name of the processor for other devices."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if device.type != "cpu":
@@ -73,11 +73,11 @@ def read_energy_counters(devices: Sequence[torch.device]) -> float | None:
 
         pynvml.nvmlInit()
         try:
-            # By UUID, because the driver's numbers ignore CUDA_VISIBLE_DEVICES.
+            # GPUs are identified by UUID, because the GPU numbers of the driver ignore CUDA_VISIBLE_DEVICES.
             identifiers = [f"GPU-{torch.cuda.get_device_properties(device).uuid}" for device in gpus]
             handles = [pynvml.nvmlDeviceGetHandleByUUID(identifier) for identifier in identifiers]
             return float(sum(pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) for handle in handles)) / 1000
         finally:
             pynvml.nvmlShutdown()
-    except Exception:  # no package, no driver, or a GPU without a counter
+    except Exception:  # there is no package, no driver, or no energy counter in a GPU
         return None

@@ -1,4 +1,4 @@
-"""The description of a trained next-sentence head in its `config.json`."""
+"""The settings of a trained next-sentence head, which are stored in its `config.json`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -10,13 +10,14 @@ from tiltmeter.models.checkpoint import CONFIG
 from tiltmeter.questions import Kind
 from tiltmeter.text_files import read_json
 
-# The entry of config.json that describes the head.
+# The entry of config.json that contains the settings of the head.
 KEY = "next_sentence_head"
-# The file with the linear layers; an encoder-decoder generates labels and has no such file.
+# The file with the weights of the linear layers; an encoder-decoder generates labels and has no such file.
 HEAD_FILE = "head.safetensors"
 
 Design = Literal["recommended", "published"]
-# The input of the decision: the mean of the last hidden states, or the label that an encoder-decoder generates.
+# What the decision is computed from: the mean of the last hidden states, or the label that an encoder-decoder
+# generates.
 Reading = Literal["mean", "label"]
 
 
@@ -24,10 +25,10 @@ Reading = Literal["mean", "label"]
 class HeadConfig:
     """The settings of a trained next-sentence head.
 
-    `kind` is the kind of the base model, and `base_weights` is the hash of its files. If `joined`, the two sentences
-    are one text with `separator` between them; otherwise the tokenizer encodes them as a pair. `prefix` is put before
-    the first sentence; `prefixes` are those used in training, by language. `step` is the decoding step at which a label
-    is read (see `LabelHead`).
+    `kind` is the kind of the base model, and `base_weights` is the hash of the base model's files. If `joined`, the two
+    sentences are one text with `separator` between them; otherwise the tokenizer encodes them as a pair. `prefix` is
+    put before the first sentence. `prefixes` maps languages to the prefixes that were used in training. `step` is the
+    index of the decoding step at which a label is read (see `LabelHead`).
     """
 
     design: Design
@@ -49,12 +50,12 @@ class HeadConfig:
     languages: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the entry of config.json."""
+        """Return the settings as the entry of config.json."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, name: str, entry: Any) -> "HeadConfig":
-        """Read the entry of config.json; `name` is the name of the model in error messages."""
+        """Return the settings in an entry of config.json; `name` is the model's name in error messages."""
         known = {f.name for f in fields(cls)}
         try:
             unknown = sorted(set(entry) - known)
@@ -75,12 +76,12 @@ class HeadConfig:
 
 
 def read_head(name: str, folder: Path) -> HeadConfig | None:
-    """Return the settings of the trained head in a folder; None if there is none."""
+    """Return the settings of the trained head in a folder; None if the folder contains no trained head."""
     path = folder / CONFIG
     if not path.is_file():
         return None
     try:
         entry = read_json(path).get(KEY)
     except (DataError, AttributeError):
-        return None  # opening the model reports the invalid config
+        return None  # an invalid config is reported when the model is opened
     return None if entry is None else HeadConfig.from_json(name, entry)

@@ -1,4 +1,4 @@
-"""Encoding of sentence pairs for a trained next-sentence head, both in training and in measurement."""
+"""Tokenization of sentence pairs for a trained next-sentence head, in training and in measurement."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,19 +9,19 @@ from tiltmeter.questions import EncodedText
 
 
 class HeadText(TokenizerText):
-    """The tokenizer of a model with a trained head."""
+    """The tokenizer of a model with a trained next-sentence head; it encodes sentence pairs as in training."""
 
     def __init__(self, tokenizer: Any, config: Any, head: HeadConfig) -> None:
         super().__init__(tokenizer, config, head.kind, next_sentence=True)
         self._head = head
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
-        """Return sentence pairs as inputs, truncated to the maximum length in training."""
+        """Return each sentence pair as one input, truncated to the head's maximum length."""
         return encode_pairs(self, [(self._head.prefix + first, second) for first, second in pairs], self._head)
 
 
 def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: HeadConfig) -> list[EncodedText]:
-    """Return sentence pairs as inputs of a head; the first sentences already have their prefix."""
+    """Return each sentence pair as one input of the head; the first sentences must already begin with their prefix."""
     if not pairs:
         return []
     if not head.joined:
@@ -37,7 +37,7 @@ def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: He
 
 
 def _encode_as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_length: int) -> list[EncodedText]:
-    """Encode pairs with the tokenizer; the longer sentence is truncated until both fit."""
+    """Encode pairs in the tokenizer's own format; the longer sentence is shortened until the input fits."""
     encoded = text.tokenizer(
         [first for first, _ in pairs],
         [second for _, second in pairs],
@@ -50,11 +50,11 @@ def _encode_as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_
 
 
 def _truncate_pair(text: TokenizerText, encoded: EncodedText, first: str, max_length: int) -> tuple[int, ...]:
-    """Return the token ids without the last tokens of the longer sentence; special tokens stay."""
+    """Return the token ids of a pair with the end of the longer sentence removed; special tokens are not removed."""
     if encoded.offsets:
         tokens = [index for index, (start, end) in enumerate(encoded.offsets) if end > start]
         count = sum(encoded.offsets[index][0] < len(first) for index in tokens)
-    else:  # a slow tokenizer: the first sentence alone has about as many tokens as in front of another one
+    else:  # a slow tokenizer gives no offsets; the first sentence alone has about as many tokens as in the pair
         special = set(text.tokenizer.all_special_ids) - {text.unknown}
         tokens = [index for index, token in enumerate(encoded.ids) if token not in special]
         count = len(text.encode([first])[0].ids)

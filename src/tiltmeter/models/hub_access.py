@@ -1,12 +1,12 @@
-"""Messages for models on the hub that are gated or private, or need a login."""
+"""Error messages for models on the hub that are gated or private, or need a login."""
 
 from collections.abc import Iterator
 
 
 def build_access_hint(error: BaseException, hub_id: str, *, folder: str = "") -> str | None:
-    """Return how to get access to a model; None if the error has another cause.
+    """Return a text that says how to get access to a model; None if the error has another cause.
 
-    `folder` is the part of the hub's addresses before the id: `datasets/` for data sets.
+    `folder` is the part before the id in the hub's addresses, for example `datasets/` for data sets.
     """
     from huggingface_hub import constants, get_token
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
@@ -14,7 +14,7 @@ def build_access_hint(error: BaseException, hub_id: str, *, folder: str = "") ->
     errors = list(_list_causes(error))
     page = f"{constants.ENDPOINT}/{folder}{hub_id.partition('@')[0]}"
     login = f"log in with `hf auth login`, or set HF_TOKEN to a token from {constants.ENDPOINT}/settings/tokens"
-    # transformers raises its own errors, which can be recognised only by their message.
+    # The errors of transformers can be recognised only by their messages.
     if any(isinstance(one, GatedRepoError) or "access a gated repo" in str(one) for one in errors):
         if get_token() is None:
             return f"{hub_id} is gated: accept its licence on {page}, then {login}."
@@ -33,7 +33,7 @@ def build_access_hint(error: BaseException, hub_id: str, *, folder: str = "") ->
 
 
 def _list_causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error, its cause, the cause of that, and so on."""
+    """Yield the error, its cause, the cause of this cause, and so on."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:

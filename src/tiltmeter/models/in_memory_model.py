@@ -19,7 +19,7 @@ from tiltmeter.models.model_kinds import find_class_kind
 from tiltmeter.models.tokenizer_text import compute_tokenizer_digest, reject_empty_vocabulary
 from tiltmeter.questions import Kind
 
-# Attributes of modules that do not affect answers; models are always run in evaluation mode.
+# Attributes of modules that do not affect answers. `training` is one, because models always run in evaluation mode.
 _IGNORED_ATTRIBUTES = ("training", "name_or_path", "warnings_issued")
 # Entries of a config that do not affect answers.
 _IGNORED_CONFIG_ENTRIES = ("_name_or_path", "transformers_version")
@@ -27,13 +27,13 @@ _IGNORED_CONFIG_ENTRIES = ("_name_or_path", "transformers_version")
 
 @dataclass(frozen=True, kw_only=True)
 class InMemoryModel(LocalModel):
-    """A loaded model. It runs on its own device, in its own precision, and is not modified."""
+    """A model that is already loaded. It runs on its own device and in its own precision, and it is not changed."""
 
     module: nn.Module
 
     @cached_property
     def weights(self) -> str:
-        """SHA-256 of the parameters and buffers, the config and the tokenizer."""
+        """The SHA-256 of parameters, buffers, config and tokenizer."""
         digest = hashlib.sha256()
         for part in chain(
             _serialize_weights(self.module),
@@ -50,17 +50,17 @@ class InMemoryModel(LocalModel):
 
     @cached_property
     def skeleton(self) -> nn.Module:
-        """The model itself."""
+        """The loaded model itself."""
         return self.module
 
     def close(self) -> None:
-        """Free the memory and forget the hash, because the model may be trained further before its next use."""
+        """Free memory, and forget the hash of the weights, because the model may be trained before its next use."""
         super().close()
         self.__dict__.pop("weights", None)
 
     def _load_module(self, kind: Kind) -> nn.Module:
         assert kind == self.kind, "a loaded model has only the head that it was loaded with"
-        # Speed-ups replace modules, so they get a copy that shares the model's tensors.
+        # Speed-ups replace modules. Therefore they get a copy of the model, which shares the tensors.
         tensors = {id(tensor): tensor for tensor in chain(self.module.parameters(), self.module.buffers())}
         return copy.deepcopy(self.module, tensors).eval()
 
@@ -74,10 +74,10 @@ def wrap_loaded_model(
     batch_tokens: int | None = None,
     without: Collection[str] = (),
 ) -> InMemoryModel:
-    """Return a loaded transformers model as a `Model`.
+    """Return a loaded transformers model and its tokenizer as a `Model`.
 
-    `name` is its name in results; the default is the name that it was loaded with, or the name of its class. `without`
-    names speed-ups to disable.
+    `name` is the model's name in results; the default is the name from which the model was loaded, or else the name of
+    its class. `without` contains the names of speed-ups to disable.
     """
     config = getattr(module, "config", None)
     name = name or str(getattr(config, "_name_or_path", "") or type(module).__name__)
@@ -102,7 +102,7 @@ def wrap_loaded_model(
         name=name,
         module=module,
         config=config,
-        # Encoding turns off truncation and padding, which must not change the caller's tokenizer.
+        # The tokenizer is copied, because encoding turns off its truncation and padding.
         tokenizer=copy.deepcopy(tokenizer),
         kind=class_kind,
         has_next_sentence_head=False,
@@ -114,9 +114,9 @@ def wrap_loaded_model(
 
 
 def _serialize_weights(module: nn.Module) -> Iterator[bytes]:
-    """Yield the settings of all modules, and all parameters and buffers, including those that are not saved.
+    """Yield the settings of all modules, and all parameters and buffers, as bytes, including unsaved buffers.
 
-    The scale of an unmerged adapter, and whether it is active, are only in these settings.
+    The settings are needed because only they contain the scale of an unmerged adapter and whether it is active.
     """
     for name, part in module.named_modules():
         yield f"{name} {type(part).__module__}.{type(part).__qualname__} {_describe_settings(part)}\n".encode()
@@ -127,7 +127,7 @@ def _serialize_weights(module: nn.Module) -> Iterator[bytes]:
 
 
 def _describe_settings(module: nn.Module) -> str:
-    """Return the attributes of a module that are plain values or containers of plain values."""
+    """Return the attributes of a module that are plain values, or containers of plain values, as JSON."""
     plain = {
         name: value for name, value in vars(module).items() if name not in _IGNORED_ATTRIBUTES and _is_plain(value)
     }

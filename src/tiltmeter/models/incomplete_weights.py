@@ -1,7 +1,7 @@
-"""Detection of weight files that were not copied completely: they have the right length, but a part is zeros.
+"""Detection of weight files that were not copied completely: the length is right, but a part of the file is zeros.
 
-A program that reserves the space of a file before it writes the content leaves such a file if it is stopped. The file
-can be loaded, but the model gives wrong answers.
+Some programs reserve the space of a file before they write its content. If such a program is stopped, it leaves such a
+file. The file can be loaded, but the model gives wrong answers.
 """
 
 import json
@@ -14,7 +14,7 @@ import numpy as np
 
 from tiltmeter.errors import ModelError
 
-# Number of samples of a file, and bytes of each: enough to find every gap of at least 1% of the file.
+# Number of samples of a file, and number of bytes in a sample; this finds every gap of at least 1% of the file.
 _SAMPLES = 4096
 _BYTES = 64
 _SHARE = 0.01
@@ -44,9 +44,10 @@ def reject_zero_gaps(file: Path) -> None:
 
 
 def _find_gap_ends(content: np.ndarray, first: int, last: int, step: int) -> tuple[int, int]:
-    """Return the index of the first byte of a gap, and the index after its last byte.
+    """Return the index of the first byte of a gap of zeros, and the index after its last byte.
 
-    `first` and `last` are the first and last samples inside the gap; its ends are at most a step away.
+    `first` and `last` are the indices of the first and last sample inside the gap. Both ends of the gap are at most one
+    `step` away from them.
     """
     before = np.flatnonzero(content[max(first - step, 0) : first])
     after = np.flatnonzero(content[last : last + step + _BYTES])
@@ -55,7 +56,10 @@ def _find_gap_ends(content: np.ndarray, first: int, last: int, step: int) -> tup
 
 
 def _find_split_matrix(content: np.ndarray, edge: int) -> str:
-    """Return the name of the matrix with this byte inside a row, or "" if the byte is at the first or last number."""
+    """Return the name of the matrix that has this byte inside a row.
+
+    Returns "" if there is no such matrix, or if the byte is in the first or last number of the row.
+    """
     (size,) = struct.unpack("<Q", content[:8].tobytes())
     header = json.loads(content[8 : 8 + size].tobytes())
     for name, tensor in header.items():

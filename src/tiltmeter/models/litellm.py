@@ -18,15 +18,15 @@ from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_SHORTEST_SECRET = 8
+_MIN_SECRET_LENGTH = 8
 _KEY_HINT = "set the environment variable that LiteLLM reads the provider's key from"
-_FAILED = 500  # for errors without a status, such as lost connections, so that they are retried
+_FAILED = 500  # the status for errors without a status, such as lost connections, so that requests are retried
 
 
 class LiteLlmTransport:
-    """Sends chat requests through `litellm.completion`, and returns its results and errors as HTTP responses.
+    """Sends chat requests with `litellm.completion`, and returns its results and errors as HTTP responses.
 
-    Requests run in threads, because LiteLLM's asynchronous clients are bound to one event loop.
+    Requests are sent from threads, because LiteLLM's asynchronous clients are bound to one event loop.
     """
 
     def __init__(self, complete: Callable[..., Any], options: ModelOptions, address: str) -> None:
@@ -40,7 +40,7 @@ class LiteLlmTransport:
         complete = partial(self._complete, **(request.body or {}))
         try:
             completion = await asyncio.get_running_loop().run_in_executor(self._threads, complete)
-        except Exception as error:  # LiteLLM has a class for each status, and raises errors of other libraries
+        except Exception as error:  # LiteLLM and other libraries raise many classes of errors
             return _to_response(error)
         return httpx2.Response(200, content=completion.model_dump_json().encode())
 
@@ -56,13 +56,13 @@ def _to_response(error: Exception) -> httpx2.Response:
 
 
 def _open(rest: str, options: ModelOptions) -> ServedChat:
-    """Open `PROVIDER/MODEL`, such as `mistral/mistral-small`, or `openai/MODEL@ADDRESS`."""
+    """Open the model `PROVIDER/MODEL`, such as `mistral/mistral-small`, or `openai/MODEL@ADDRESS`."""
     served, _, address = rest.partition("@")
     if not served:
         raise UsageError(
             "litellm: needs the name of a model; write litellm:PROVIDER/MODEL, as in the documentation of LiteLLM."
         )
-    # Otherwise the import downloads a table of prices.
+    # Without this setting, the import downloads a table of prices.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm
@@ -86,9 +86,9 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
 
 
 def _list_secrets() -> tuple[str, ...]:
-    """Return the values of environment variables that may be keys, since LiteLLM does not report which one it uses."""
+    """Return the values of all environment variables that may be keys, because it is unknown which one LiteLLM uses."""
     values = [value for name, value in os.environ.items() if _SECRET.search(name)]
-    return tuple(value for value in values if len(value) >= _SHORTEST_SECRET)
+    return tuple(value for value in values if len(value) >= _MIN_SECRET_LENGTH)
 
 
 SCHEME = Scheme(open=_open, is_chat=True, locate=lambda _rest: "chat server")

@@ -43,7 +43,8 @@ ANSWERERS: dict[Kind, type[Answerer]] = {
     "next-sentence": NextSentenceAnswerer,
 }
 _LIBRARIES = (torch, transformers)
-# Takes name, options, kind and devices; returns for each device the function that loads the model in a worker process.
+# A function that takes a model's name, options, kind and devices. It returns one function for each device, which loads
+# the model in a worker process.
 LoadWorkers = Callable[[str, Mapping[str, Any], Kind, Sequence[str]], list[Callable[[], Answerer]]]
 
 
@@ -60,8 +61,8 @@ class AnswerOptions(TypedDict):
 class LocalModel(ABC):
     """A transformers model and its tokenizer (see `tiltmeter.models.model_protocol.Model`).
 
-    `without` names disabled speed-ups. `devices` names several devices to use at once, each with a whole copy of the
-    model; `load_workers` returns the function that loads the copy of each device.
+    `without` contains the names of disabled speed-ups. `devices` contains the names of several devices to use at once;
+    each has a complete copy of the model. `load_workers` returns one function for each device, which loads the copy.
     """
 
     name: str
@@ -77,31 +78,31 @@ class LocalModel(ABC):
     trust_remote_code: bool = False
     keep_heads: bool = False
     load_workers: LoadWorkers | None = field(default=None, repr=False, compare=False)
-    # The modules of the checkpoint that are not in the loaded model.
+    # For each kind, the modules of the checkpoint that the loaded model does not have.
     unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
     _workers: dict[Kind, DeviceWorkers] = field(default_factory=dict, repr=False)
     _usage: HardwareUsage = field(default_factory=HardwareUsage, repr=False)
-    # Temporary folders, and the files that are open in them.
+    # Temporary folders, and open files in these folders.
     _folders: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
 
     @property
     @abstractmethod
     def weights(self) -> str:
-        """A hash of the weights and of everything else that the model's answers depend on."""
+        """A hash of the weights and of all other files and settings that the model's answers depend on."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """The size of the weights in bytes: of the files, or in memory."""
+        """The size of the weights in bytes, in files or in memory."""
 
     @abstractmethod
     def _load_module(self, kind: Kind) -> nn.Module:
-        """Return the model with the head for this kind, on its device, in evaluation mode."""
+        """Return the model with the head for this kind of question, on its device, in evaluation mode."""
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of question that the model answers; the first is its own kind."""
+        """The kinds of question that the model answers; the first is the model's own kind."""
         return (self.kind, "next-sentence") if self.has_next_sentence_head else (self.kind,)
 
     @cached_property
@@ -116,17 +117,17 @@ class LocalModel(ABC):
 
     @cached_property
     def skeleton(self) -> nn.Module | None:
-        """The model without the data of its weights; None if the model's own code cannot be run without data."""
+        """The model with tensors that have no data; None if the model's own code cannot run without data."""
         try:
             return build_skeleton(self.config, self.kind, trust_remote_code=self.trust_remote_code)
-        except Exception:  # the code may read a number from a tensor without data
+        except Exception:  # the model's code may read a number from a tensor without data
             if self.trust_remote_code:
                 return None
             raise
 
     @cached_property
     def vocabulary_size(self) -> int | None:
-        """The number of token embeddings; None if the config does not have it."""
+        """The number of token embeddings; None if the config does not contain it."""
         size = getattr(self.config.get_text_config(), "vocab_size", None)
         return size if isinstance(size, int) else None
 
@@ -138,15 +139,15 @@ class LocalModel(ABC):
             return None
         if self.skeleton is not None:
             return limit - find_first_position(self.skeleton)
-        # The first position may follow that of padding, as in RoBERTa.
+        # Position ids may start after the padding index, as in RoBERTa; then fewer positions are available.
         padding = getattr(self.config, "pad_token_id", None)
         return limit - (padding + 1 if isinstance(padding, int) and 0 <= padding < limit // 2 else 0)
 
     def fingerprint(self, kind: Kind) -> str:
         """Return the SHA-256 of everything that the model's answers depend on.
 
-        This includes the major and minor versions of torch and transformers, since patch releases do not change
-        numbers, and the disabled speed-ups, although speed-ups change numbers only by rounding.
+        The hash includes the major and minor versions of torch and transformers (patch releases do not change numbers),
+        and the disabled speed-ups (although speed-ups change numbers only by rounding).
         """
         without = "plain" if self.without >= ALL else ",".join(sorted(self.without))
         versions = [f"{library.__name__} {_get_major_minor(library.__version__)}" for library in _LIBRARIES]
@@ -154,7 +155,7 @@ class LocalModel(ABC):
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def get_load_options(self) -> dict[str, Any]:
-        """Return the options with which a worker process opens the same model, except its device."""
+        """Return the options with which a worker process opens the same model, without the device."""
         return {"dtype": str(self.dtype).removeprefix("torch."), "without": self.without}
 
     def describe(self) -> dict[str, Any]:
@@ -175,7 +176,7 @@ class LocalModel(ABC):
         }
 
     def measuring(self) -> AbstractContextManager[None]:
-        """Count the time and energy within the context as those of this model's answers."""
+        """Within the context, count time and energy as time and energy for this model's answers."""
         return self._usage.measuring(self.used_devices)
 
     def get_answerer(self, kind: Kind) -> Answerer:
@@ -198,14 +199,17 @@ class LocalModel(ABC):
         names: Mapping[bytes, str],
         report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
-        """Return the answers to all questions by digest. The weights are loaded only if an answer is not stored."""
+        """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
+
+        The weights are loaded only if an answer is not stored.
+        """
         try:
             with self.measuring():
                 return self._answer(questions, kind=kind, store=store, names=names, report=report)
         except (TiltmeterError, OSError, sqlite3.Error):
             raise
         except Exception as error:
-            # torch, transformers and the model's own code raise many classes, for example for wrong sizes.
+            # torch, transformers and the model's own code raise many classes of errors, for example for wrong sizes.
             raise ModelError(
                 f"{self.name} cannot answer: {describe_error(error)}; check its config and files, or try --plain or "
                 "--device cpu. Earlier answers are kept."
@@ -239,7 +243,7 @@ class LocalModel(ABC):
         return self._folders.enter_context(AnswerStore(folder / "answers.sqlite"))
 
     def _get_device_workers(self, kind: Kind) -> DeviceWorkers:
-        """Return the processes on several devices; processes with another head are ended."""
+        """Return the worker processes on several devices; processes with a head for another kind are ended."""
         if kind not in self._workers:
             if self.load_workers is None:
                 raise ModelError(f"{self.name} cannot be loaded on several devices; open it by name.")

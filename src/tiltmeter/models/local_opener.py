@@ -1,4 +1,4 @@
-"""Open a model in files, or a trained next-sentence head, by name."""
+"""Opening of a model in files, or of a trained next-sentence head, by name."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -18,13 +18,13 @@ from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Kind
 
-# Options of `open_model` that a model with a trained head does not support.
+# Options of `open_model` that cannot be used with a trained head.
 _UNSUPPORTED_WITH_HEAD = ("quantize", "split", "max_memory", "tokenizer")
 
 
 @silence_transformers()
 def open_local_model(name: str, **options: Any) -> LocalModel:
-    """Open a model, or a next-sentence head with its base model; the options are those of `open_model`."""
+    """Open a model in files, or a trained next-sentence head with its base model; for `options` see `open_model`."""
     trusted = bool(options.get("trust_remote_code"))
     found = find_head(name, trust_remote_code=trusted)
     if found is None:
@@ -63,15 +63,15 @@ def open_local_model(name: str, **options: Any) -> LocalModel:
 
 
 def open_with_options(name: str, options: ModelOptions, *, without: Collection[str]) -> LocalModel:
-    """Open a model with those of the options that `open_model` takes; `without` names speed-ups to disable."""
+    """Open a model with the options that `open_model` accepts; `without` contains the speed-ups to disable."""
     taken = [parameter for parameter in signature(open_model).parameters if hasattr(options, parameter)]
     return open_local_model(name, **{option: getattr(options, option) for option in taken}, without=without)
 
 
 def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:
-    """Load a model in a worker process; the options are those of `open_local_model`.
+    """Load a model in a worker process; for `options` see `open_local_model`.
 
-    `threads` limits the number of threads, for several workers on one CPU.
+    `threads` is the maximum number of threads, which is needed if several workers share one CPU.
     """
     if threads is not None:
         torch.set_num_threads(threads)
@@ -81,7 +81,7 @@ def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **option
 def build_device_loaders(
     name: str, options: Mapping[str, Any], kind: Kind, devices: Sequence[str]
 ) -> list[Callable[[], Answerer]]:
-    """Return for each device the function with which a worker process loads a model on it."""
+    """Return one function for each device; a worker process calls it to load the model on this device."""
     on_cpu = sum(device == "cpu" for device in devices)
     threads = max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
     return [

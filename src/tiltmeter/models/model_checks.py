@@ -1,6 +1,6 @@
-"""Checks of a model while it is loaded: its tensors must match its config, and its direction must match its kind.
+"""Checks of a model while it is loaded: tensors must match the config, and attention must match the model's kind.
 
-A model that fails a check would still give answers, but meaningless ones.
+A model that fails a check would still give answers, but these answers would be meaningless.
 """
 
 from collections.abc import Mapping
@@ -14,24 +14,24 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.tensor_names import select_extra_layers
 from tiltmeter.questions import Kind
 
-# Differences of logits up to this share of their standard deviation count as rounding.
+# Maximum difference between logits that counts as rounding, as a share of the logits' standard deviation.
 _ROUNDING = {torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _ROUNDING_OTHERWISE = 1e-4
 
 _MAX_LAYERS = 5000
-# Length in tokens of the inputs that test the direction of a model.
+# Length in tokens of the inputs that test whether a model attends to later tokens.
 _LENGTH = 16
 
 
 def reject_absurd_depth(name: str, config: Any) -> None:
-    """Raise an error if the config has so many layers that building the model would never end."""
+    """Raise an error if the config has so many layers that building the model would not end in reasonable time."""
     layers = getattr(config.get_text_config(), "num_hidden_layers", None)
     if isinstance(layers, int) and layers > _MAX_LAYERS:
         raise ModelError(f"The config.json of {name} has {layers:,} layers, more than {_MAX_LAYERS:,}; correct it.")
 
 
 def reject_missing_tensors(name: str, info: Mapping[str, Any], remedy: str) -> None:
-    """Raise an error if the checkpoint lacks tensors; `info` is the loading info of `from_pretrained`."""
+    """Raise an error if the checkpoint lacks tensors; `info` is the loading info that `from_pretrained` returns."""
     if missing := sorted(info["missing_keys"]):
         raise ModelError(
             f"{name}: the checkpoint lacks {len(missing)} tensors ({missing[0]} is the first), so answers would be "
@@ -40,7 +40,7 @@ def reject_missing_tensors(name: str, info: Mapping[str, Any], remedy: str) -> N
 
 
 def reject_extra_layers(name: str, model: nn.Module, info: Mapping[str, Any]) -> None:
-    """Raise an error if the checkpoint has tensors of layers that are not in the config."""
+    """Raise an error if the checkpoint has tensors of layers that the config does not have."""
     if extra := select_extra_layers(info["unexpected_keys"], model.state_dict()):
         raise ModelError(
             f"The checkpoint of {name} has {len(extra)} tensors of layers that are not in its config.json "
@@ -51,12 +51,12 @@ def reject_extra_layers(name: str, model: nn.Module, info: Mapping[str, Any]) ->
 
 @torch.inference_mode()
 def reject_wrong_direction(name: str, model: nn.Module, kind: Kind, device: torch.device) -> None:
-    """Raise an error for a causal model that attends to later tokens, and for a masked model that does not."""
+    """Raise an error if a causal model attends to later tokens, or if a masked model does not attend to them."""
     if kind not in ("causal", "masked"):
         return
     size = int(model.config.get_text_config().vocab_size)  # type: ignore[union-attr, operator]
     first, one, other = size // 2, size // 3, size - 1
-    # Models that shorten their inputs fail on very short ones.
+    # The inputs are not very short, because models that downsample their inputs fail on very short inputs.
     rest = [one] * min(_LENGTH - 2, (find_max_positions(model) or _LENGTH) - 2)
     inputs = {"input_ids": torch.tensor([[first, one, *rest], [first, other, *rest]], device=device)}
     logits: torch.Tensor = model(**inputs).logits[:, 0].float()

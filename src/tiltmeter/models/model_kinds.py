@@ -1,4 +1,4 @@
-"""The kind of a model, determined from its config and tensors, never from its name."""
+"""The kind of a model; it is determined from the config and the tensors, never from the name."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ _LANGUAGE_MODEL_KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq")
 
 
 def find_kind(checkpoint: Checkpoint, config: Any) -> Kind:
-    """Return the kind of a checkpoint: masked, causal or seq2seq."""
+    """Return the kind of a checkpoint: masked, causal or seq2seq (encoder-decoder)."""
     architectures: list[str] = list(getattr(config, "architectures", None) or [])
     possible = list_possible_kinds(config)
     for architecture in architectures:
         for kind in possible:
-            # transformers also lists some encoder-decoders as causal or masked models.
+            # Some encoder-decoders are skipped here, because transformers also lists them as causal or masked models.
             if config.is_encoder_decoder and kind != "seq2seq":
                 continue
             if architecture in _list_class_names(kind, config):
@@ -52,7 +52,7 @@ def find_kind(checkpoint: Checkpoint, config: Any) -> Kind:
 
 
 def find_class_kind(module: object, config: Any) -> Kind | None:
-    """Return the kind of a loaded model from its class; None if it has no language-model head."""
+    """Return the kind of a loaded model according to its class; None if it has no language-model head."""
     names = {base.__name__ for base in type(module).__mro__}
     for kind in list_possible_kinds(config):
         if (kind == "seq2seq" or not config.is_encoder_decoder) and names & set(_list_class_names(kind, config)):
@@ -61,7 +61,7 @@ def find_class_kind(module: object, config: Any) -> Kind | None:
 
 
 def list_possible_kinds(config: Any) -> list[Kind]:
-    """Return the kinds for which transformers has a class with this config."""
+    """Return the kinds for which transformers has a model class for this config."""
     return [kind for kind in _LANGUAGE_MODEL_KINDS if _list_class_names(kind, config)]
 
 
@@ -79,7 +79,7 @@ def has_next_sentence_head(checkpoint: Checkpoint, config: Any) -> bool:
 
 
 def _list_class_names(kind: Kind, config: Any) -> list[str]:
-    """Return the names of the classes for this config and kind, in transformers and in the model's own code."""
+    """Return the names of the model classes for this config and kind, in transformers and in the model's own code."""
     auto = AUTO_CLASSES[kind]
     names: list[str] = []
     if type(config) in auto._model_mapping:

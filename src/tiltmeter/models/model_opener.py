@@ -1,4 +1,4 @@
-"""Open the models of a run, which are given as names, paths, loaded models or objects."""
+"""Opening of the models of a run, which are given as names, paths, loaded models or objects."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -13,13 +13,13 @@ from tiltmeter.models.scheme import Scheme, find_scheme
 from tiltmeter.options import ModelOptions
 from tiltmeter.redaction import redact_model_name
 
-# A name or path, a loaded transformers model with its tokenizer, or an object that implements Model or ChatModel.
+# A name or path; a loaded transformers model with its tokenizer; or an object that implements Model or ChatModel.
 ModelInput = str | os.PathLike[str] | tuple[Any, Any] | Model | ChatModel
 AnyModel = Model | ChatModel
 
 
 def to_model_list(given: ModelInput | Iterable[ModelInput], options: ModelOptions) -> list[str | AnyModel]:
-    """Return one or several models as a list of names, which the run opens later, and models.
+    """Return one or several models as a list; names stay names, because the run opens them later.
 
     >>> to_model_list("bert-base-cased", ModelOptions())
     ['bert-base-cased']
@@ -32,10 +32,10 @@ def to_model_list(given: ModelInput | Iterable[ModelInput], options: ModelOption
 
 
 def open_given(given: ModelInput, options: ModelOptions) -> AnyModel:
-    """Open a model by name, wrap a loaded model, or return an object that already is a model.
+    """Open a model by name, wrap a loaded model, or return an object that is already a model.
 
-    With `--chat-template` the model is used inside its chat template. A name with a scheme, such as `openai:gpt-x`, is
-    opened by its scheme (`tiltmeter.models.scheme`); for other names see `checkpoint_model.open_model`.
+    With `--chat-template`, the model is used inside its chat template. A name with a scheme, such as `openai:gpt-x`, is
+    opened by this scheme (`tiltmeter.models.scheme`). All other names are explained in `checkpoint_model.open_model`.
     """
     model = _open(given, options)
     if not options.chat_template:
@@ -53,7 +53,7 @@ def _open(given: ModelInput, options: ModelOptions) -> AnyModel:
         scheme = find_scheme(name)
         if scheme is not None:
             return _open_by_scheme(name, scheme, options)
-        from tiltmeter.models.local_opener import open_with_options  # torch and transformers take seconds to import
+        from tiltmeter.models.local_opener import open_with_options  # importing torch and transformers takes seconds
 
         return open_with_options(name, options, without=select_disabled_speedups(plain=options.plain))
     if _is_loaded(given):
@@ -86,7 +86,7 @@ def _open_by_scheme(name: str, scheme: Scheme, options: ModelOptions) -> AnyMode
 
 @contextmanager
 def use_model(given: str | AnyModel, options: ModelOptions) -> Iterator[AnyModel]:
-    """Open a model for the context; for a local model, messages of transformers are suppressed."""
+    """Open a model and close it at the end of the context; for a local model, hide the messages of transformers."""
     with ExitStack() as stack:
         if isinstance(given, str) and find_scheme(given) is None:
             from tiltmeter.models.transformers_logging import silence_transformers
@@ -100,7 +100,7 @@ def _open_named(name: str, options: ModelOptions) -> AnyModel:
     try:
         model = open_given(name, options)
         if isinstance(model, Model):
-            _ = model.max_length  # for a local model, this raises an error if the sizes in its config are inconsistent
+            _ = model.max_length  # for a local model, this raises an error if sizes in its config contradict each other
         return model
     except (TiltmeterError, OSError):
         raise
@@ -109,22 +109,22 @@ def _open_named(name: str, options: ModelOptions) -> AnyModel:
 
 
 def get_public_name(model: str | AnyModel) -> str:
-    """Return the name of a model for manifest and report, without a password in the address of its server."""
+    """Return a model's name for the manifest and the report, without a password in the address of its server."""
     return redact_model_name(model) if isinstance(model, str) else model.name
 
 
 def select_disabled_speedups(*, plain: bool) -> frozenset[str]:
-    """Return the speed-ups that a run disables."""
+    """Return the names of the speed-ups to disable: all of them if `plain`, otherwise none."""
     return ALL if plain else frozenset()
 
 
 def _is_loaded(given: object) -> bool:
-    """Return whether this is a loaded model with its tokenizer, not two names."""
+    """Return whether `given` is a loaded model with its tokenizer, and not, for example, two names."""
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
 
 
 def is_chat_model(model: str | AnyModel) -> bool:
-    """Return whether a model is a chat model, without opening it.
+    """Return whether a model is a chat model; the model is not opened.
 
     >>> is_chat_model("chat:embedded"), is_chat_model("embedded")
     (True, False)

@@ -7,7 +7,7 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.progress.progress import ReportProgress
 from tiltmeter.questions import Answer, ChatQuestion, Kind, Question, Reply, SamplingOptions, Tokenizer
 
-# Added to the name of a protocol if texts are put inside the model's chat template.
+# This suffix is added to the name of a protocol if texts are put inside the model's chat template.
 CHAT_TEMPLATE = "chat-template"
 
 
@@ -21,11 +21,11 @@ class Model(Protocol):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of question that the model answers. The first is its own kind, which benchmarks use."""
+        """The kinds of question that the model answers; the first is the model's own kind, which benchmarks use."""
 
     @property
     def text(self) -> Tokenizer:
-        """The tokenizer and special tokens that questions are built from."""
+        """The tokenizer and the special tokens; questions are built with them."""
 
     @property
     def max_length(self) -> int | None:
@@ -35,7 +35,7 @@ class Model(Protocol):
         """Return the key of stored answers: a hash of everything that answers to questions of this kind depend on."""
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest, as JSON values, without its name and fingerprints."""
+        """Return the model's entry in the manifest as JSON values, without its name and fingerprints."""
 
     def answer(
         self,
@@ -46,13 +46,14 @@ class Model(Protocol):
         names: Mapping[bytes, str],
         report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
-        """Return the answers to all questions by digest. Stored answers are used, and new answers are stored.
+        """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
 
-        `names` maps the digests of questions to items, for error messages; `report` is called with the progress.
+        Stored answers are used, and new answers are stored. `names` maps the digests of questions to item ids, for
+        error messages. `report` is called with the progress.
         """
 
     def close(self) -> None:
-        """Free memory and connections; called when the run has no more questions."""
+        """Free memory and connections; called when the run has no more questions for the model."""
 
 
 @runtime_checkable
@@ -64,13 +65,13 @@ class ChatModel(Protocol):
         """The name of the model in results."""
 
     def chat_fingerprint(self, sampling: SamplingOptions) -> str:
-        """Return the key of stored replies: a hash of everything except the message that replies depend on."""
+        """Return the key of stored replies: a hash of everything that the replies depend on, except the message."""
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest, as JSON values, without its name and fingerprint."""
+        """Return the model's entry in the manifest as JSON values, without its name and fingerprint."""
 
     def tokens(self, prompt: str) -> int:
-        """Return the number of tokens of a message, or an estimate."""
+        """Return the number of tokens of a message; the number may be an estimate."""
 
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions

@@ -1,7 +1,7 @@
 """Models with a next-sentence head that Tiltmeter trained.
 
-The folder of the head contains the core that was trained with it, or an adapter of the base model. Questions within
-sentences are answered by the unchanged base model.
+The folder of the head contains the core that was trained together with it, or an adapter of the base model. All other
+questions are answered by the unchanged base model.
 """
 
 import hashlib
@@ -39,9 +39,9 @@ from tiltmeter.questions import Answer, Kind, Question
 
 
 def find_head(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, HeadConfig, str] | None:
-    """Return the files of a trained head, its settings and the name of its base model; None if it is not a head.
+    """Return the files of a trained head, its settings, and the name of its base model; None if `name` is not a head.
 
-    A name `BASE+HEAD` overrides the base model in the settings.
+    In a name `BASE+HEAD`, the base model overrides the one in the settings.
     """
     base_name, explicit_head = split_adapter_name(name)
     head_name = explicit_head or name
@@ -58,7 +58,7 @@ def find_head(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint
 
 
 def _build_base_name(head: HeadConfig) -> str:
-    """Return the name of the base model; a hub id gets the revision of the training, since models on the hub change."""
+    """Return the base model's name; a hub id gets the revision of the training, because models on the hub change."""
     if head.base == EMBEDDED or head.base_revision is None:
         return head.base
     return f"{head.base.partition('@')[0]}@{head.base_revision}"
@@ -66,9 +66,10 @@ def _build_base_name(head: HeadConfig) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NextSentenceModel(LocalModel):
-    """A base model, and a core with a next-sentence head that was trained from it (see `HeadConfig`).
+    """A base model, and a core with a next-sentence head that was trained from the base model (see `HeadConfig`).
 
-    `open_base` opens the base model, which answers all other questions and is needed if the core is an adapter.
+    `open_base` opens the base model. The base model answers all other questions, and is also needed if the core is an
+    adapter.
     """
 
     checkpoint: Checkpoint
@@ -78,7 +79,7 @@ class NextSentenceModel(LocalModel):
 
     @property
     def base(self) -> LocalModel:
-        """The base model; a ModelError is raised if it is missing, or if the head was trained from another model."""
+        """The base model; raises a ModelError if it is missing, or if the head was trained from another model."""
         if not self._opened_base:
             try:
                 base = self.open_base()
@@ -98,12 +99,12 @@ class NextSentenceModel(LocalModel):
 
     @cached_property
     def text(self) -> HeadText:
-        """The tokenizer, its special tokens, and the encoding of pairs."""
+        """The tokenizer, its special tokens, and the encoding of sentence pairs."""
         return HeadText(self.tokenizer, self.config, self.head)
 
     @cached_property
     def weights(self) -> str:
-        """SHA-256 of core, head, config and tokenizer; for an adapter, it includes the base model."""
+        """The SHA-256 of core, head, config and tokenizer; if the core is an adapter, it includes the base model."""
         if not self.head.adapter:
             files = list_loaded_files(self.checkpoint, self.tokenizer, trust_remote_code=self.trust_remote_code)
             return compute_files_digest([*files, *self._head_files])
@@ -112,12 +113,15 @@ class NextSentenceModel(LocalModel):
 
     @property
     def size(self) -> int:
-        """The size of the weight files in bytes."""
+        """The total size of the weight files in bytes."""
         core = self._adapter.files if self.head.adapter else self.checkpoint.weight_files
         return sum(file.stat().st_size for file in [*core, *self._head_files])
 
     def fingerprint(self, kind: Kind) -> str:
-        """Return the fingerprint of the head, or that of the base model, so that its stored answers are used."""
+        """Return the head's fingerprint for next-sentence questions, and the base model's for other questions.
+
+        Therefore the stored answers of the base model are used.
+        """
         return super().fingerprint(kind) if kind == "next-sentence" else self.base.fingerprint(kind)
 
     def describe(self) -> dict[str, Any]:
@@ -130,7 +134,7 @@ class NextSentenceModel(LocalModel):
         return {**super().get_load_options(), "trust_remote_code": self.trust_remote_code}
 
     def get_answerer(self, kind: Kind) -> Answerer:
-        """Return the loaded head, or the base model."""
+        """Return the loaded head for next-sentence questions, and the loaded base model for other questions."""
         if kind != "next-sentence":
             self._loaded.clear()
             return self.base.get_answerer(kind)
@@ -146,7 +150,7 @@ class NextSentenceModel(LocalModel):
         return self.base._answer(questions, **options)
 
     def close(self) -> None:
-        """Free the memory of the weights."""
+        """Free the memory of the weights, including the base model's."""
         super().close()
         for base in self._opened_base:
             base.close()
@@ -165,7 +169,7 @@ class NextSentenceModel(LocalModel):
 
     def _core(self) -> nn.Module:
         if self.head.adapter:
-            # The files of the base model, opened by its own name as in training.
+            # The base model's own files are loaded, as in training.
             core = load_core(self.base, self.head)
             return merge_adapter(core, self._adapter, self.head.base)
         return load_core(self, self.head)
@@ -185,7 +189,7 @@ class NextSentenceModel(LocalModel):
 
 
 def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) -> nn.Module:
-    """Return the core of a model in files, without a language-model head if the head reads hidden states."""
+    """Return the core of a model in files; if the head reads hidden states, the core has no language-model head."""
     auto: Any = AutoModelForSeq2SeqLM if head.reading == "label" else AutoModel
     arguments: dict[str, Any] = {"config": model.config, "dtype": dtype or model.dtype}
     if head.reading == "mean" and _has_pooler(model.config):
@@ -194,7 +198,7 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
     if checkpoint.gguf:
         arguments["gguf_file"] = checkpoint.gguf
     try:
-        # transformers has no option to turn off the progress bar of GGUF files.
+        # The error stream is redirected, because transformers has no option to turn off the progress bar of GGUF files.
         with redirect_stderr(StringIO()) if checkpoint.gguf else nullcontext():
             core, info = auto.from_pretrained(
                 str(checkpoint.folder),
@@ -202,7 +206,7 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
                 trust_remote_code=model.trust_remote_code,
                 **arguments,
             )
-    except Exception as error:  # transformers and the model's own code raise many classes
+    except Exception as error:  # transformers and the model's own code raise many classes of errors
         raise ModelError(f"The weights of {model.name} could not be loaded: {get_first_line(error)}") from error
     reject_missing_tensors(model.name, info, "; download it again.")
     reject_extra_layers(model.name, core, info)
@@ -212,7 +216,7 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
 
 
 def build_head_module(core: nn.Module, tokenizer: Any, head: HeadConfig) -> MeanHead | LabelHead:
-    """Return the core with a head whose linear layers are newly initialised."""
+    """Return the core with a head; the head's linear layers have random initial weights."""
     if head.reading == "mean":
         width, is_bidirectional = _probe(core)
         if is_bidirectional and "attention_mask" not in inspect.signature(core.forward).parameters:
@@ -231,7 +235,7 @@ def build_head_module(core: nn.Module, tokenizer: Any, head: HeadConfig) -> Mean
 
 
 def find_decoder_start(tokenizer: Any, config: Any, name: str) -> int:
-    """Return the first token of the decoder's inputs; `name` is the name of the model in error messages."""
+    """Return the first token id of the decoder's inputs; `name` is the model's name in error messages."""
     start = TokenizerText(tokenizer, config, "seq2seq").decoder_start
     if start is None:
         raise ModelError(
@@ -242,10 +246,10 @@ def find_decoder_start(tokenizer: Any, config: Any, name: str) -> int:
 
 
 def _probe(core: nn.Module) -> tuple[int, bool]:
-    """Return the width of the last hidden states, and whether they depend on tokens to the right.
+    """Return the width of the last hidden states, and whether they depend on later tokens.
 
-    The config does not tell: some models project the states to another width than `hidden_size`, and some causal
-    models, such as XLNet, are bidirectional.
+    Both are measured, because the config does not contain them: some models project the states to another width than
+    `hidden_size`, and some causal models, such as XLNet, are bidirectional.
     """
     training = core.training
     with torch.no_grad():
@@ -256,7 +260,7 @@ def _probe(core: nn.Module) -> tuple[int, bool]:
 
 
 def _has_pooler(config: Any) -> bool:
-    """Return whether transformers' class of the core would add a pooler, which is not used here."""
+    """Return whether transformers' class for the core can add a pooler, which is not needed here."""
     mapping: Any = AutoModel._model_mapping
     found = mapping.get(type(config), None)
     return found is not None and "add_pooling_layer" in inspect.signature(found.__init__).parameters

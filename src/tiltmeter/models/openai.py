@@ -14,7 +14,7 @@ _ID = "token_id:"
 
 
 class OpenAiDialect:
-    """Completions of token ids; the server must return tokens as ids, which is an option of vLLM."""
+    """Completion requests with token ids; the server must return tokens as ids, which is an option of vLLM."""
 
     scheme = "openai"
 
@@ -22,13 +22,13 @@ class OpenAiDialect:
         self._new_tokens = 0
 
     def relax_request(self) -> bool:
-        """Let the server generate one token, since some servers do not accept zero."""
+        """Let later requests generate one token, because some servers reject zero; return False the second time."""
         relaxed = self._new_tokens == 0
         self._new_tokens = 1
         return relaxed
 
     def request(self, model: str, ids: Ids) -> Request:
-        """Return a request that echoes the text with its log-probabilities."""
+        """Return a request for the log-probabilities of a text (`echo`), without new tokens if the server allows it."""
         return Request(
             "/completions",
             {
@@ -43,7 +43,7 @@ class OpenAiDialect:
         )
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """Return the tokens of the text, followed by a generated token if there is one."""
+        """Return the tokens of the text; if the server generated a token, it comes last."""
         try:
             logprobs = reply["choices"][0].get("logprobs") or {}
             tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
@@ -60,7 +60,7 @@ class OpenAiDialect:
         ]
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
-        """Return the model's entry of `/v1/models`."""
+        """Return the model's entry in the reply to `/v1/models`."""
         listed = client.ask(Request("/models"))
         models = (
             [entry for entry in listed.get("data", []) if isinstance(entry, dict)] if isinstance(listed, dict) else []
@@ -68,7 +68,7 @@ class OpenAiDialect:
         for entry in models:
             if entry.get("id") == model:
                 return {"id": model, "max_length": entry.get("max_model_len"), "root": entry.get("root")}
-        if not models:  # some servers load models on demand
+        if not models:  # some servers load models on demand and list none
             return {"id": model}
         served = ", ".join(str(entry.get("id")) for entry in models)
         raise ModelError(

@@ -9,14 +9,14 @@ from tiltmeter.options import ModelOptions, list_options
 
 
 def reject_unused_options(models: Iterable[str | AnyModel], options: ModelOptions) -> None:
-    """Raise an error if an option is given that has no effect on any of the models.
+    """Raise an error if the user set an option that has no effect on any of the models.
 
     >>> reject_unused_options(["bert-base-cased"], ModelOptions(per_minute=60))
     Traceback (most recent call last):
     tiltmeter.errors.UsageError: --per-minute is for models behind a server, but the run has none; omit it.
     """
     sources = {find_source(model) for model in models}
-    if "plug-in" in sources:  # the options of a plug-in are unknown
+    if "plug-in" in sources:  # it is unknown which options a plug-in uses
         return
     for option in list_options(options):
         if option.is_given(getattr(options, option.field)) and not sources & set(option.sources):
@@ -24,7 +24,7 @@ def reject_unused_options(models: Iterable[str | AnyModel], options: ModelOption
 
 
 def find_source(model: str | AnyModel) -> Source:
-    """Return where a model is.
+    """Return where a model is: in files or on the hub, loaded, on a server, or in a plug-in (see `Source`).
 
     >>> find_source("gpt2"), find_source("chat:m@http://localhost:8000/v1"), find_source("chat:embedded")
     ('named', 'chat server', 'named')

@@ -1,7 +1,8 @@
-"""Rejection of pickled weights that would fill the memory, before they are loaded.
+"""Rejection of pickled weight files that would fill the memory, before they are loaded.
 
-torch reads such a file as a zip archive of uncompressed tensors and a pickle with their structure, and does not execute
-code in it. However, a compressed archive can expand a thousandfold, and a pickle of lists many times.
+torch reads such a file as a zip archive of uncompressed tensors and a pickle that describes their structure. torch does
+not execute code in the pickle. However, loading a compressed archive can need a thousand times its size in memory, and
+a pickle of nested lists many times its size.
 """
 
 import zipfile
@@ -9,12 +10,12 @@ from pathlib import Path
 
 from tiltmeter.errors import ModelError
 
-# Maximum size of the pickle in bytes; that of 10,000 tensors has a few megabytes.
-_LARGEST_PICKLE = 1 << 25
+# Maximum size of the pickle in bytes. The pickle of 10,000 tensors has a few megabytes.
+_MAX_PICKLE_BYTES = 1 << 25
 
 
 def reject_oversized_pickles(file: Path) -> None:
-    """Raise a ModelError if a file needs far more memory than its size; old formats are not checked."""
+    """Raise a ModelError if loading the file would need far more memory than its size; old formats are not checked."""
     if file.suffix not in (".bin", ".pt", ".pth") or not zipfile.is_zipfile(file):
         return
     try:
@@ -24,5 +25,5 @@ def reject_oversized_pickles(file: Path) -> None:
         raise ModelError(f"{file} is not a valid weight file ({error}); download it again.") from error
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise ModelError(f"{file} contains compressed weights, which torch never writes; get the model elsewhere.")
-    if any(entry.filename.endswith(".pkl") and entry.file_size > _LARGEST_PICKLE for entry in entries):
+    if any(entry.filename.endswith(".pkl") and entry.file_size > _MAX_PICKLE_BYTES for entry in entries):
         raise ModelError(f"{file} contains a pickle that would fill the memory; get the model elsewhere.")

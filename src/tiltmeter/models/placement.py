@@ -10,16 +10,16 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.error_text import get_first_line
 from tiltmeter.options import DTYPES
 
-# Maximum share of a device's free memory for weights; the rest is for activations.
+# Maximum share of a device's free memory that weights may use; the rest is for activations.
 _SHARE_FOR_WEIGHTS = {"cuda": 0.85, "cpu": 0.9}
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceSplit:
-    """Whether and how to split a model over devices.
+    """The settings for splitting a model over devices.
 
-    With `always`, the model is split even if it fits on one device. `max_memory` is the maximum number of bytes for
-    each device (GPUs by number, and "cpu"); the rest goes to disk. The default is the free memory.
+    With `always`, the model is split even if it fits on one device. `max_memory` maps each device (the number of a GPU,
+    or "cpu") to a maximum number of bytes; the default is the free memory. Weights that do not fit are on disk.
     """
 
     always: bool = False
@@ -27,7 +27,7 @@ class DeviceSplit:
 
 
 def find_device(device: str) -> torch.device:
-    """Return the device of this name; `auto` is a CUDA GPU if there is one, else Apple's GPU (MPS), else the CPU."""
+    """Return the device with this name; `auto` is a CUDA GPU if there is one, else Apple's GPU (MPS), else the CPU."""
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -41,7 +41,7 @@ def find_device(device: str) -> torch.device:
 
 
 def find_dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
-    """Return the dtype of this name; `auto` is float32, or on a CUDA GPU the half precision of the checkpoint."""
+    """Return the dtype with this name; `auto` is float32, or on a CUDA GPU the half precision of the checkpoint."""
     if dtype == "auto":
         stored = getattr(config, "dtype", None)
         half = stored in (torch.float16, torch.bfloat16)
@@ -52,7 +52,7 @@ def find_dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
 
 
 def parse_split(always: bool, max_memory: Mapping[str, str] | None) -> DeviceSplit:
-    """Return a `DeviceSplit` from options. `max_memory` maps GPU numbers or `cpu` to sizes, and forces a split."""
+    """Return a `DeviceSplit` from options; `max_memory` maps GPU numbers or `cpu` to sizes, and forces a split."""
     if not max_memory:
         return DeviceSplit(always)
     from accelerate.utils import convert_file_size_to_int
@@ -79,20 +79,20 @@ def measure_free_memory(device: torch.device) -> int | None:
     if device.type != "cpu":
         return None
     try:
-        import psutil  # comes with accelerate
+        import psutil  # accelerate installs this package
     except ImportError:
         return None
     return int(psutil.virtual_memory().available)
 
 
 def fits_on_device(weights: float, device: torch.device) -> bool:
-    """Return whether weights of this many bytes fit on a device, with room for activations; True if unknown."""
+    """Return whether this number of bytes of weights fits on a device; True if the free memory is unknown."""
     free = measure_free_memory(device)
     return free is None or weights <= free * _SHARE_FOR_WEIGHTS[device.type]
 
 
 def compute_memory_limits(split: DeviceSplit, device: torch.device) -> dict[int | str, int]:
-    """Return the maximum memory of each device for accelerate: the GPUs, unless `device` is the CPU, and the CPU."""
+    """Return the maximum memory in bytes of the CPU and, if `device` is a CUDA GPU, of each GPU, for accelerate."""
     if split.max_memory is not None:
         return dict(split.max_memory)
     memory: dict[int | str, int] = {}
@@ -105,7 +105,7 @@ def compute_memory_limits(split: DeviceSplit, device: torch.device) -> dict[int 
 
 
 def describe_split(device_map: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of modules on each device of a device map.
+    """Return a dictionary from each device of a device map to its number of modules.
 
     >>> describe_split({"model.embed_tokens": 0, "model.layers.0": 0, "lm_head": "disk"})
     {'cuda:0': 2, 'disk': 1}

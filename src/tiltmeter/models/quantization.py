@@ -1,7 +1,7 @@
-"""Quantisation of a model's weights while they are loaded.
+"""Quantisation of a model's weights during loading.
 
-8bit: int8 weights with one scale for each row of a matrix (torchao). LLM.int8() of bitsandbytes is not used, because it
-also quantises activations and selects outlier columns by all texts of a batch, so that answers depend on the batch.
+8bit: int8 weights with one scale for each row of a matrix (torchao). LLM.int8() of bitsandbytes is not used: it also
+quantises activations and selects outlier columns from all texts of a batch, so that answers would depend on the batch.
 4bit: NF4 in blocks of 64 weights (bitsandbytes), as in QLoRA.
 Embeddings and the vocabulary projection are not quantised.
 """
@@ -23,9 +23,9 @@ QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
 _LIBRARY: dict[Quantization, str] = {"8bit": "torchao", "4bit": "bitsandbytes"}
 _METHOD: dict[Quantization, str] = {"8bit": "int8, weights only", "4bit": "nf4"}
 _DEVICES = ("cpu", "cuda")
-# The attribute of bitsandbytes' layers that selects a kernel for CPUs with bfloat16 instructions.
+# The attribute of bitsandbytes' layers that turns on a kernel for CPUs with bfloat16 instructions.
 _BF16_SWITCH = "support_avx512bf16_for_cpu"
-# Includes the share of the scales.
+# Bytes per weight, including the weight's part of the scales.
 BYTES_PER_WEIGHT: dict[Quantization, float] = {"8bit": 1.01, "4bit": 0.57}
 
 
@@ -53,7 +53,7 @@ def validate_quantization(
 
 
 def build_quantization_config(quantize: Quantization, dtype: torch.dtype) -> Any:
-    """Return the argument `quantization_config` of `from_pretrained`."""
+    """Return the value of the argument `quantization_config` of `from_pretrained`."""
     if quantize == "8bit":
         from torchao.quantization import Int8WeightOnlyConfig
 
@@ -66,8 +66,8 @@ def build_quantization_config(quantize: Quantization, dtype: torch.dtype) -> Any
 def use_declared_precision(model: nn.Module) -> None:
     """Make bitsandbytes compute in the dtype of the model on every CPU.
 
-    On a CPU with bfloat16 instructions it would always compute in bfloat16, so that numbers depend on the CPU, and
-    raise an AssertionError for some sizes of matrices.
+    Otherwise bitsandbytes would always compute in bfloat16 on a CPU with bfloat16 instructions. Then numbers would
+    depend on the CPU, and some sizes of matrices would raise an AssertionError.
     """
     for module in model.modules():
         if hasattr(module, _BF16_SWITCH):
@@ -75,7 +75,7 @@ def use_declared_precision(model: nn.Module) -> None:
 
 
 def find_saved_quantization(config: Any) -> str | None:
-    """Return the quantisation method of a checkpoint; None if it is not quantised."""
+    """Return the method with which a checkpoint was quantised; None if the checkpoint is not quantised."""
     saved = getattr(config, "quantization_config", None)
     if saved is None:
         return None

@@ -1,4 +1,4 @@
-"""The store of chat replies on disk, so that no message is sent or paid for twice."""
+"""The store of chat replies on disk, so that each message is sent and paid for only once."""
 
 import json
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS replies (
 ) STRICT, WITHOUT ROWID;
 """
 _CHECKSUM = "checksum_of(CAST(fingerprint AS BLOB), question, CAST(reply AS BLOB))"
-# An existing reply is replaced only if it is damaged.
+# A stored reply is replaced only if it is damaged.
 _INSERT = f"""
 INSERT INTO replies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum
 WHERE checksum IS NOT {_CHECKSUM}
@@ -31,28 +31,29 @@ ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum W
 
 
 class ReplyStore(CacheDatabase):
-    """Replies by model fingerprint and question digest, in one SQLite file that several runs can use at once.
+    """Replies in one SQLite file, which several runs can use at once; the key is model fingerprint and question digest.
 
-    Each `put` is one transaction, so a killed process loses only replies that had not arrived yet.
+    Each `put` is one transaction, so a killed process loses only the replies that had not yet arrived.
     """
 
     def __init__(self, path: Path | str, *, journal: Journal = "WAL") -> None:
-        # Syncing the disk for each reply would be slower than the servers; a killed process loses nothing without it.
+        # The disk is not synced for each reply: syncing would be slower than the servers, and a killed process loses
+        # nothing without it.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="replies", remedy=remedy, journal=journal)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
-        """Return the replies to those of these questions (digests) that are stored and undamaged."""
+        """Return the stored undamaged replies; `questions` are the digests of the questions."""
         query = f"SELECT question, reply FROM replies WHERE fingerprint = ? AND checksum = {_CHECKSUM} AND question IN"
         rows = self.select_in(query, [fingerprint], questions)
         return {question: Reply.from_dict(json.loads(reply)) for question, reply in rows}
 
     def merge(self, path: Path | str) -> None:
-        """Add the replies of another store; existing replies are kept unless they are damaged."""
+        """Add the replies of another store; an existing reply is replaced only if it is damaged."""
         self._merge(path, [_MERGE])
 
     def confirm(self, unconfirmed: str, fingerprint: str, questions: Iterable[bytes]) -> None:
-        """Move replies from the key of unconfirmed replies to the model's fingerprint."""
+        """Move replies from the key `unconfirmed` to the model's fingerprint, because they are now confirmed."""
         replies = self.get(unconfirmed, questions)
         with self.begin_transaction():
             for question, reply in replies.items():
@@ -60,13 +61,13 @@ class ReplyStore(CacheDatabase):
         self.delete(unconfirmed, replies)
 
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
-        """Delete the replies of a model to these questions."""
+        """Delete a model's replies to these questions (digests)."""
         with self.begin_transaction():
             for question in questions:
                 self._db.execute("DELETE FROM replies WHERE fingerprint = ? AND question = ?", [fingerprint, question])
 
     def put(self, fingerprint: str, question: bytes, reply: Reply) -> None:
-        """Store a reply, unless there already is one."""
+        """Store a reply, unless an undamaged reply is already stored."""
         with self.begin_transaction():
             self._insert(fingerprint, question, reply)
 

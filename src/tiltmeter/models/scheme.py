@@ -1,6 +1,6 @@
-"""Schemes, which open models with names such as `openai:MODEL@ADDRESS`.
+"""Schemes: ways to open models whose names have a prefix, such as `openai:MODEL@ADDRESS`.
 
-A scheme is the object `SCHEME` of a module of this package, or an entry point in the group `tiltmeter.models`.
+A scheme is an object `SCHEME` in a module of this package, or an entry point in the group `tiltmeter.models`.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from tiltmeter.models.model_protocol import ChatModel, Model
 from tiltmeter.options import ModelOptions
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 
-# Where a model is: in local files or on the hub, already loaded, on a server, or known only to a plug-in.
+# The possible places of a model: in files or on the hub ("named"), already loaded, on a server, or in a plug-in.
 Source = Literal["named", "loaded", "endpoint", "chat server", "plug-in"]
 
 
@@ -23,9 +23,9 @@ Source = Literal["named", "loaded", "endpoint", "chat server", "plug-in"]
 class Scheme:
     """A way to open models whose names begin with a prefix such as `openai:`.
 
-    `open` takes the part of the name after the colon and the options of the run. `is_chat` is whether it opens chat
-    models. `locate` takes the same part of the name and returns where the model is; this decides which options apply to
-    the model, and whether its jobs need a GPU.
+    `open` takes the part of the name after the colon and the options of the run. `is_chat`: the scheme opens chat
+    models. `locate` takes the part of the name after the colon and returns the place of the model, which decides which
+    options apply to the model and whether its jobs need a GPU.
     """
 
     open: Callable[[str, ModelOptions], Model | ChatModel]
@@ -34,7 +34,7 @@ class Scheme:
 
 
 def find_scheme(name: str) -> Scheme | None:
-    """Return the scheme of a model's name; None for files and hub ids.
+    """Return the scheme of a model's name; None for the name of a file, folder or hub id.
 
     >>> find_scheme("chat:embedded").is_chat, find_scheme("bert-base-cased")
     (True, None)

@@ -1,7 +1,8 @@
-"""The self-test of a served model, which rejects a server with wrong numbers before the first item.
+"""The self-test of a model on a server, which rejects a server with wrong numbers before the first item is sent.
 
-A server that ignores `echo`, shifts values by one or changes them between requests answers every item without an error,
-and the scores are at chance level. Each check needs a few requests, and its error names the cause.
+Some servers ignore `echo`, shift values by one position, or give other values for each request. They answer every item
+without an error, but the scores are at chance level. Each check needs a few requests, and its error message names the
+cause.
 """
 
 import random
@@ -17,7 +18,7 @@ from tiltmeter.questions import Answer, Ids, Question
 if TYPE_CHECKING:
     from tiltmeter.models.endpoint import EndpointModel
 
-# Eight English sentences, and one in each of eight other languages. Their values are part of the fingerprint.
+# Eight English sentences, and one sentence in each of eight other languages. Their values are part of the fingerprint.
 PROBES = (
     "The train was late this morning, so we waited at the station and read the newspaper.",
     "She opened the window because the room had become too warm for everybody.",
@@ -37,23 +38,23 @@ PROBES = (
     "Pociąg spóźnił się dziś rano, więc czekaliśmy na stacji.",
 )
 _ENGLISH_PROBES = 8
-# Minimum number of probes that must be more probable than their own words in another order, unless all English probes
-# are. A server with random values passes with a probability of 1.5%.
+# Minimum number of probes that must be more probable than the same words in another order. A server also passes if all
+# English probes are more probable. A server with random values passes with a probability of 1.5%.
 _MIN_PLAUSIBLE = 13
-# Maximum change of a value between two requests; smaller changes are reported as noise.
+# Maximum change of a value between two requests. Smaller changes are reported as noise.
 MAX_NOISE = 0.05
 _REPEATED_PROBES = 4
 
 
 class SelfTestResult(NamedTuple):
-    """The probes as questions with their answers, and the largest change of a value in repeated requests."""
+    """The probes as questions with their answers, and the largest change of a value between repeated requests."""
 
     probes: list[tuple[Question, Answer]]
     noise: float
 
     @property
     def values(self) -> list[float]:
-        """The values of all probes, concatenated."""
+        """The log-probabilities of all probes in one list."""
         return [value for _, answer in self.probes for value in answer.tolist()]
 
 
@@ -90,7 +91,10 @@ def _ask_first(model: "EndpointModel", text: Ids) -> list[TokenEntry]:
 
 
 def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[TokenEntry]) -> None:
-    """Raise an error unless the last token changes only the last value, and the first word changes later values."""
+    """Raise an error if the values do not depend on the right tokens.
+
+    Replacing the last token must change only the last value, and replacing the first word must change later values.
+    """
     other = next(token for token in _encode_sentence(model, PROBES[1])[1:] if token != text[-1])
     before, changed = _list_log_probs(entries), _list_log_probs(_ask_entries(model, [(*text[:-1], other)])[0])
     moved = [abs(one - two) > MAX_NOISE for one, two in zip(before, changed, strict=True)]
@@ -117,7 +121,7 @@ def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[TokenE
 def _measure_noise(
     model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Sequence[float]], when: str
 ) -> float:
-    """Return the largest change of earlier values in texts with the same beginning; raise an error above the limit."""
+    """Return the largest change of earlier values in texts with the same start; raise an error above `MAX_NOISE`."""
     change = max(
         abs(one - two)
         for now, before in zip(_ask_values(model, texts), earlier, strict=True)
@@ -133,7 +137,7 @@ def _measure_noise(
 
 
 def _check_plausibility(model: "EndpointModel", values: Sequence[Sequence[float]]) -> None:
-    """Raise an error unless most sentences are more probable than their own words in another order."""
+    """Raise an error unless most probes are more probable than the same words in another order."""
     shuffled = _ask_values(model, [_encode_sentence(model, _shuffle_words(sentence)) for sentence in PROBES])
     plausible = [sum(text) / len(text) > sum(mixed) / len(mixed) for text, mixed in zip(values, shuffled, strict=True)]
     if not all(plausible[:_ENGLISH_PROBES]) and sum(plausible) < _MIN_PLAUSIBLE:
@@ -145,7 +149,7 @@ def _check_plausibility(model: "EndpointModel", values: Sequence[Sequence[float]
 
 
 def _shuffle_words(sentence: str) -> str:
-    """Return the words of a sentence in another order, which is always the same.
+    """Return the words of a sentence in another order; the result for a sentence is always the same.
 
     >>> _shuffle_words("one two three four")
     'four one two three'
@@ -173,7 +177,7 @@ def _ask_values(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[float
 
 
 def _list_log_probs(entries: Sequence[TokenEntry]) -> list[float]:
-    """Return the values after the first token; a probability of zero counts as -1e4."""
+    """Return the log-probabilities after the first token; a probability of zero counts as -1e4."""
     return [-1e4 if entry.log_prob is None else entry.log_prob for entry in entries[1:]]
 
 

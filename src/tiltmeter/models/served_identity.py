@@ -1,4 +1,4 @@
-"""The identity of a served model: the fingerprint of its answers, and the models of earlier runs."""
+"""The identity of a model on a server: its fingerprint, and the models of earlier runs."""
 
 import hashlib
 import json
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from tiltmeter.files import write_text
 
-# Maximum change of a probe's values since an earlier run for the same model.
+# Maximum change of a probe's values between two runs that still counts as the same model.
 _MAX_CHANGE = 0.05
 
 
 class ServedIdentity:
-    """The fingerprint of a served model, from its names and the values of the probes.
+    """The fingerprint of a model on a server, computed from names (such as the address) and the values of the probes.
 
-    The cache contains the values of earlier runs. Several models can have the same values; from the second on, a number
-    is appended to the values, so that their fingerprints differ.
+    The cache contains the values of earlier runs. Two models can have the same values. Then a number is appended to the
+    values of the second model, so that the fingerprints differ.
     """
 
     def __init__(self, names: Sequence[str], probes: Sequence[float], cache: Path | None) -> None:
@@ -30,11 +30,11 @@ class ServedIdentity:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the currently chosen model."""
+        """The fingerprint of the model that is chosen now."""
         return hashlib.sha256(json.dumps([*self._names, self._chosen]).encode()).hexdigest()
 
     def candidates(self) -> Iterator[str]:
-        """Yield the fingerprints of known models with these probes, then of a new one; the last yielded is chosen."""
+        """Yield the fingerprints of known models with these probe values, then a new one; the last one is chosen."""
         others = [earlier for earlier in self._same if earlier != self._chosen]
         for candidate in (self._chosen, *others):
             self._chosen = candidate
@@ -57,7 +57,7 @@ class ServedIdentity:
 
 
 def _read_earlier_values(path: Path | None) -> list[list[float]]:
-    """Return the values of earlier runs; none if the file is missing or damaged."""
+    """Return the probe values of earlier runs; an empty list if the file is missing or damaged."""
     if path is None or not path.exists():
         return []
     try:

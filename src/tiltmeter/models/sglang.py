@@ -1,6 +1,6 @@
-"""`sglang:MODEL@ADDRESS`: SGLang's native `/generate` with the log-probabilities of the input.
+"""`sglang:MODEL@ADDRESS`: models on SGLang's own API `/generate`, with the log-probabilities of the input.
 
-Follows the documentation of SGLang 0.5.23; not tested with a real server.
+The module follows the documentation of SGLang 0.5.23. It was not tested with a real server.
 """
 
 from typing import Any
@@ -14,16 +14,16 @@ from tiltmeter.questions import Ids
 
 
 class SglangDialect:
-    """Requests with token ids, and replies with [log-probability, id, text] for each token."""
+    """Requests with token ids; the replies have [log-probability, id, text] for each token."""
 
     scheme = "sglang"
 
     def relax_request(self) -> bool:
-        """Return False: the request has no other variant."""
+        """Return False, because the request has no other variant."""
         return False
 
     def request(self, model: str, ids: Ids) -> Request:  # noqa: ARG002 - the server serves one model
-        """Return a request for the log-probabilities of all input tokens, without a new token."""
+        """Return a request for the log-probabilities of all input tokens; no new token is generated."""
         return Request(
             "/generate",
             {
@@ -36,7 +36,7 @@ class SglangDialect:
         )
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """Return the tokens of the input; the first has no value."""
+        """Return the tokens of the input; the first token has no log-probability."""
         try:
             meta = reply["meta_info"]
             tokens = meta["input_token_logprobs"]
@@ -49,7 +49,7 @@ class SglangDialect:
             raise BadReplyError("its reply has no `meta_info.input_token_logprobs`") from error
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
-        """Return the model's path from `/get_model_info`."""
+        """Return the path of the model from the reply to `/get_model_info`."""
         info = client.ask(Request("/get_model_info"))
         return {"id": info.get("model_path", model) if isinstance(info, dict) else model}
 

@@ -1,8 +1,9 @@
 """A process that renders chat templates, with limits of memory, time and output.
 
-A chat template is a program that is part of a model. It can create 10 billion characters in one operation or loop for
-ever, and a thread cannot be stopped from outside. `tiltmeter.models.chat_template` starts this process, and starts a
-new one after a limit has ended it. The process does not import torch. Requests and replies are lines of JSON.
+A chat template is a program that comes with a model. It can create 10 billion characters in one operation, or loop for
+ever, and a thread cannot be stopped from outside. Therefore `tiltmeter.models.chat_template` starts this process, and
+starts a new process after a limit has ended this one. The process does not import torch. Requests and replies are lines
+of JSON.
 """
 
 import json
@@ -16,15 +17,15 @@ from typing import Any
 
 try:
     import resource
-except ImportError:  # on Windows
+except ImportError:  # on Windows, this module does not exist
     resource = None  # type: ignore[assignment]
 
-# Otherwise results would depend on the day, since some templates print it.
+# Templates get this fixed date, because some templates print the date, and results must not depend on the day.
 FIXED_DAY = datetime(2024, 7, 26)
-# Maximum memory of a template in bytes, in addition to the interpreter's, and maximum characters of a rendered message.
+# Maximum memory of a template in bytes, in addition to the interpreter's memory; maximum characters of a rendered text.
 MAX_MEMORY = 1 << 30
 MAX_CHARACTERS = 4_000_000
-# The class of errors that a template raises deliberately.
+# The class of the errors that a template raises deliberately.
 _RAISED = "TemplateError"
 
 
@@ -35,7 +36,7 @@ class _FixedClock(datetime):
 
 
 def main(seconds: float) -> None:
-    """Answer requests until there are no more; each may take `seconds` of processor time."""
+    """Answer requests until there are no more; `seconds` is the maximum processor time for each request."""
     from transformers.utils import chat_template_utils
 
     chat_template_utils.datetime = _FixedClock  # type: ignore[attr-defined]
@@ -46,7 +47,7 @@ def main(seconds: float) -> None:
 
 
 def _answer_request(library: ModuleType, request: dict[str, Any]) -> dict[str, str]:
-    # Jinja has random functions.
+    # The random generator gets a fixed seed, because Jinja has random functions.
     random.seed(0)
     try:
         rendered, _ = library.render_jinja_template(
@@ -55,17 +56,17 @@ def _answer_request(library: ModuleType, request: dict[str, Any]) -> dict[str, s
         (text,) = rendered
         if len(text) > MAX_CHARACTERS:
             return {"error": f"it turns one message into {len(text):,} characters, more than {MAX_CHARACTERS:,}"}
-        text.encode()  # raises an error for half a surrogate pair
+        text.encode()  # raises an error if the text contains half of a surrogate pair
     except MemoryError:
         return {"error": f"it needs more than {MAX_MEMORY >> 20:,} MB of memory for one message"}
-    except Exception as error:  # a template can raise any class
+    except Exception as error:  # a template can raise any class of error
         parts = ["" if type(error).__name__ == _RAISED else type(error).__name__, str(error).strip().partition("\n")[0]]
         return {"error": ": ".join(filter(None, parts))[:300]}
     return {"text": text}
 
 
 def _limit_memory() -> None:
-    """Let operations that need too much memory raise a MemoryError, if the system supports this."""
+    """Let operations that need too much memory raise a MemoryError, if the operating system supports this."""
     with suppress(OSError, ValueError, AttributeError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * resource.getpagesize() + MAX_MEMORY
@@ -73,7 +74,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Let the system end the process after this much more processor time."""
+    """Let the operating system end the process after this number of additional seconds of processor time."""
     with suppress(OSError, ValueError, AttributeError):
         used = resource.getrusage(resource.RUSAGE_SELF)
         most = int(used.ru_utime + used.ru_stime + seconds) + 1

@@ -14,27 +14,27 @@ from tiltmeter.progress.progress import ReportProgress
 from tiltmeter.questions import Answer, EncodedText, Ids, Kind, Question
 
 USER_TURN = "Write a sentence."
-# A placeholder for the tokens of the template before the assistant's turn; it is not a token id.
+# A placeholder for the template's tokens before the assistant's turn; -1 is never a token id.
 _START = -1
 _TURN_MARK = "ASSISTANTTURN"
 _SAMPLE = "The"
 
 
 class TemplatedText(TokenizerText):
-    """A tokenizer whose texts begin with a placeholder for the chat template before the assistant's turn."""
+    """A tokenizer that puts a placeholder, for the chat template before the assistant's turn, before each text."""
 
     def __init__(self, tokenizer: Any) -> None:
         super().__init__(tokenizer, None, "causal")
         self.start = _START
 
     def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
-        """Return the texts with the placeholder; the template contains all other special tokens."""
+        """Tokenize texts and put the placeholder before each; the template contains all other special tokens."""
         encoded = self.encode(texts, offsets=offsets)
         return [EncodedText((_START, *text.ids), ((0, 0), *text.offsets) if offsets else ()) for text in encoded]
 
 
 class TemplatedModel:
-    """A wrapper that puts the texts of another model inside its chat template."""
+    """A model whose texts are put inside its chat template; it wraps a local causal model."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -50,16 +50,16 @@ class TemplatedModel:
 
     @property
     def max_length(self) -> int | None:
-        """The maximum length of a text inside the template, in tokens; None if there is no limit."""
+        """The maximum length of a text inside the template, in tokens; None means no limit."""
         longest = self._model.max_length
         return None if longest is None else longest - len(self._prefix) + 1
 
     def fingerprint(self, kind: Kind) -> str:
-        """Return the fingerprint of the model itself, since the template is part of the questions."""
+        """Return the fingerprint of the wrapped model, because the template is already part of the questions."""
         return self._model.fingerprint(kind)
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest, with the text in front of every item."""
+        """Return the model's entry in the manifest, including the template's text before each item."""
         return {**self._model.describe(), "chat_template": {"text in front of each item": self._prefix_text}}
 
     def answer(
@@ -71,14 +71,14 @@ class TemplatedModel:
         names: Mapping[bytes, str],
         report: ReportProgress,
     ) -> Mapping[bytes, Answer]:
-        """Return the answers to all questions by digest."""
+        """Return the answers to all questions as a dictionary; the keys are the digests of the questions."""
         inside = {question.digest: self.prepend_template(question) for question in questions}
         items = {inside[digest].digest: name for digest, name in names.items() if digest in inside}
         answers = self._model.answer(list(inside.values()), kind=kind, store=store, names=items, report=report)
         return {digest: answers[question.digest] for digest, question in inside.items()}
 
     def prepend_template(self, question: Question) -> Question:
-        """Return the question with the tokens of the template at the beginning."""
+        """Return the question with the template's tokens at the beginning, instead of a placeholder."""
         marked = question.ids[:1] == (_START,)
         ids = question.ids[1:] if marked else question.ids
         shift = len(self._prefix) - marked
@@ -107,7 +107,7 @@ def _find_tokenizer(model: Model) -> Any:
 
 
 def _render_prefix(name: str, tokenizer: Any) -> tuple[str, Ids]:
-    """Return the text and tokens of the chat template before the assistant's turn."""
+    """Return the text of the chat template before the assistant's turn, and its tokens."""
     turns = [{"role": "user", "content": USER_TURN}, {"role": "assistant", "content": _TURN_MARK}]
     rendered = ChatTemplate(name, tokenizer).render(turns)
     prefix, mark, _ = rendered.partition(_TURN_MARK)
@@ -118,7 +118,8 @@ def _render_prefix(name: str, tokenizer: Any) -> tuple[str, Ids]:
         reject_text_growth(tokenizer, [text])
         return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    # SentencePiece makes the space before a word part of the word's token.
+    # The prefix is also tried without its last space, because SentencePiece makes the space before a word part of the
+    # word's token.
     for front in (prefix, prefix.removesuffix(" ")):
         if encode(prefix + _SAMPLE) == encode(front) + encode(_SAMPLE):
             return prefix, encode(front)

@@ -1,4 +1,4 @@
-"""Text generation by a causal model, such that a text does not depend on the other prompts of its batch."""
+"""Text generation with a causal model; a text does not depend on the other prompts in its batch."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -15,21 +15,22 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.questions import Ids
 
-# Maximum tokens of prompts and texts in a batch; on a CPU, more than a few rows gain little.
+# Maximum number of tokens of prompts and texts in a batch, and maximum number of rows on a CPU, where more rows gain
+# little.
 _BATCH_TOKENS = 8_192
 _CPU_ROWS = 8
-# Prompts are padded to a multiple of this length.
+# The length of a padded prompt is a multiple of this number.
 _GRID = 32
-# Lengths of the prompts in the check of batches.
+# Lengths in tokens of the prompts with which batches are checked.
 _CHECKED_LENGTHS = (5, 37)
-# Maximum difference of log-probabilities that counts as rounding.
+# Maximum difference between log-probabilities that counts as rounding.
 _TOLERANCE = {torch.float16: 0.5, torch.bfloat16: 0.5}
 _TOLERANCE_OTHERWISE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class SeededPrompt:
-    """The tokens of a prompt, and the seed of the random numbers for its text."""
+    """The tokens of a prompt, and the seed of the random numbers for the generated text."""
 
     ids: Ids
     seed: int
@@ -37,10 +38,11 @@ class SeededPrompt:
 
 @dataclass(kw_only=True)
 class TextGenerator:
-    """A loaded causal model that generates texts; `ends` are the tokens that end a text.
+    """A loaded causal model that generates texts; `ends` are the ids of the tokens that end a text.
 
-    The shape of a batch depends only on a prompt's own length, and incomplete batches are filled with copies. Another
-    shape could change the order in which a device adds numbers, thus their last digits, and sometimes the text.
+    The shape of a batch depends only on the length of its prompts, and an incomplete batch is filled with copies. With
+    another shape, a device might add numbers in another order. This would change the last digits of numbers, and
+    sometimes the text.
     """
 
     name: str
@@ -53,13 +55,13 @@ class TextGenerator:
     max_length: int | None
 
     def __post_init__(self) -> None:
-        # generate() takes unset options from the model's own config, which may contain penalties and limits.
+        # generate() takes missing options from the model's own config, which may contain penalties and limits.
         self.module.generation_config = GenerationConfig()  # type: ignore[no-untyped-call, assignment]
 
     def texts(
         self, prompts: Sequence[SeededPrompt], *, longest: int, temperature: float
     ) -> Iterator[tuple[Sequence[int], list[list[int]]]]:
-        """Yield for each batch the indices of its prompts and the tokens of their texts, longest prompts first."""
+        """Yield for each batch the indices of its prompts and the tokens of their texts; long prompts come first."""
         shapes: dict[tuple[int, int], list[int]] = {}
         for place in sorted(range(len(prompts)), key=lambda place: -len(prompts[place].ids)):
             shapes.setdefault(self._compute_batch_shape(len(prompts[place].ids), longest), []).append(place)
@@ -72,7 +74,7 @@ class TextGenerator:
 
     @cached_property
     def takes_batches(self) -> bool:
-        """Whether a prompt's probabilities are independent of padding and of the other prompts of its batch."""
+        """Whether the probabilities for a prompt are independent of padding and of the other prompts in the batch."""
         lengths = [min(length, (self.max_length or length + 2) - 2) for length in _CHECKED_LENGTHS]
         short, long = ([(7 * place + 3) % self.vocabulary for place in range(length)] for length in lengths)
         try:
@@ -84,7 +86,7 @@ class TextGenerator:
         return bool((alone - batched).abs().max() <= tolerance)
 
     def _compute_batch_shape(self, length: int, longest: int) -> tuple[int, int]:
-        """Return the width and the number of rows of the batch for a prompt of this length."""
+        """Return the width in tokens and the number of rows of a batch for a prompt of this length."""
         width = -(-length // _GRID) * _GRID
         if (
             width + longest > min(self._position_switch, self.max_length or self._position_switch)
@@ -96,7 +98,7 @@ class TextGenerator:
 
     @cached_property
     def _position_switch(self) -> float:
-        """The length above which the longest row of a batch changes the position encoding of all rows."""
+        """The length from which the longest row of a batch changes the position encoding of all rows."""
         config: Any = self.module.config
         lengths = [
             value for name, value in list_config_entries(config.to_dict()) if name == "original_max_position_embeddings"
@@ -125,7 +127,8 @@ class TextGenerator:
         config = GenerationConfig(  # type: ignore[no-untyped-call]
             do_sample=False, num_beams=1, pad_token_id=self.padding, **settings
         )
-        # The method of the class, because a model with a folder custom_generate/ replaces that of the object.
+        # The method of the class is used, because a model with a folder custom_generate/ replaces the method of the
+        # object.
         generate: Any = type(self.module).generate  # type: ignore[attr-defined]
         return generate(
             self.module,
@@ -137,7 +140,7 @@ class TextGenerator:
 
 
 class _TokenChoice(LogitsProcessor):
-    """Restricts each row to one token, drawn with the row's own random numbers unless the temperature is 0."""
+    """Allows one token in each row, drawn with the row's own random numbers; at temperature 0, changes nothing."""
 
     def __init__(self, name: str, seeds: Sequence[int], temperature: float) -> None:
         self._name = name
@@ -152,13 +155,14 @@ class _TokenChoice(LogitsProcessor):
         wide = scores if scores.device.type == "mps" else scores.double()
         shares = (wide / self._temperature).softmax(-1).cumsum(-1)
         draws = torch.tensor([[draw.random()] for draw in self._draws], dtype=shares.dtype, device=shares.device)
-        # Rounding can leave the last sum below 1; scaling by it makes every draw hit a token.
+        # Rounding can make the last cumulative sum smaller than 1. The draws are scaled by it, so that each selects a
+        # token.
         tokens = torch.searchsorted(shares, draws * shares[:, -1:], right=True).clamp_max(scores.shape[-1] - 1)
         return torch.full_like(scores, -float("inf")).scatter_(1, tokens, 0.0)
 
 
 def _cut_at_end(tokens: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """Return the tokens of a text including its end token, without padding.
+    """Return the tokens of a text up to and including the end token.
 
     >>> _cut_at_end([5, 6, 2, 2, 2], [2])
     [5, 6, 2]

@@ -1,4 +1,4 @@
-"""The texts to send to a server for some questions, and the answers from its replies."""
+"""The texts that are sent to a server for some questions, and the answers that are computed from its replies."""
 
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -18,10 +18,10 @@ class TokenEntry(NamedTuple):
 
 
 class TextPlan:
-    """The texts to send for some questions, and the answers from the replies.
+    """The texts that are sent for some questions, and the answers that are computed from the replies.
 
-    A wanted token t at position p needs the text of the first p + 1 tokens followed by t. A text that is a prefix of
-    another text is not sent, because the reply to the longer text contains its log-probabilities.
+    For a wanted token t at position p, the server needs the first p + 1 tokens followed by t. A text that is a prefix
+    of another text is not sent, because the reply to the longer text contains all log-probabilities of the prefix.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -29,7 +29,7 @@ class TextPlan:
         needed = [_build_texts(question) for question in questions]
         self.texts: list[Ids] = []
         text_of: dict[Ids, int] = {}
-        # In reverse order, a prefix directly follows the texts that begin with it.
+        # In reverse sorted order, a prefix comes directly after the texts that begin with it.
         for ids in sorted({ids for texts in needed for ids in texts}, reverse=True):
             if not self.texts or self.texts[-1][: len(ids)] != ids:
                 self.texts.append(ids)
@@ -46,7 +46,7 @@ class TextPlan:
         self._replies: dict[int, list[TokenEntry]] = {}
 
     def order(self, first: Collection[bytes]) -> list[int]:
-        """Return the indices of all texts, beginning with those of the questions `first` (digests)."""
+        """Return the indices of all texts; the texts of the questions in `first` (digests) come first."""
         leading = dict.fromkeys(
             text
             for question, places in zip(self._questions, self._places, strict=True)
@@ -56,7 +56,10 @@ class TextPlan:
         return [*leading, *(index for index in range(len(self.texts)) if index not in leading)]
 
     def answered(self, text: int, entries: list[TokenEntry]) -> Iterator[tuple[bytes, Answer]]:
-        """Yield the questions (digests) that the reply to a text completes, with their answers."""
+        """Yield the digest and the answer of each question for which this was the last missing reply.
+
+        `text` is the index of the text, and `entries` are the tokens in its reply.
+        """
         self._replies[text] = entries
         for number in self._waiting.pop(text, ()):
             self._open[number].discard(text)
@@ -72,7 +75,7 @@ class TextPlan:
 
 
 def _build_texts(question: Question) -> list[Ids]:
-    """Return for each wanted token a text with it at its position; as many tokens as possible share a text.
+    """Return for each wanted token a text that has it at its position; as many tokens as possible share a text.
 
     >>> _build_texts(Question((5, 6, 7, 8), ((0, 6), (1, 7), (1, 9))))
     [(5, 6, 7), (5, 6, 7), (5, 6, 9)]

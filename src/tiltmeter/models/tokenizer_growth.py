@@ -1,7 +1,8 @@
 """A limit of the length of texts after the normaliser of a fast tokenizer.
 
-A few rules in tokenizer.json that each double a text can turn a sentence into a terabyte, inside a library that cannot
-be interrupted. Therefore, if the rules could exceed the limit for a text, they are first applied one at a time.
+Rules in tokenizer.json can make a text longer. A few rules that each double a text can turn a sentence into a terabyte,
+and the tokenizers library cannot be interrupted. Therefore, if the rules could exceed the limit for a text, they are
+first applied one after the other, and the length is checked after each.
 """
 
 import json
@@ -14,10 +15,11 @@ from tokenizers import Tokenizer, models
 
 from tiltmeter.errors import ModelError
 
-# Maximum characters of a normalised text: this number, or this multiple of the text's length if that is more.
+# Maximum number of characters of a normalised text: `_MAX_CHARACTERS`, or `_MAX_GROWTH` times the length of the text if
+# this is more.
 _MAX_CHARACTERS = 200_000
 _MAX_GROWTH = 20
-# Maximum characters that Unicode normalisation or the tables of SentencePiece make from one character.
+# Maximum number of characters that Unicode normalisation or a SentencePiece table makes from one character.
 _NORMALIZATION_GROWTH = 18
 _EMPTY = json.loads(Tokenizer(models.BPE()).to_str())
 
@@ -26,7 +28,7 @@ _RULES: WeakKeyDictionary[Any, list[_Rule]] = WeakKeyDictionary()
 
 
 def reject_text_growth(tokenizer: Any, texts: Sequence[str]) -> None:
-    """Raise a ModelError if the normaliser makes one of these texts far longer, or if the decoder can do so."""
+    """Raise a ModelError if the normaliser makes one of these texts far longer, or if the decoder could do so."""
     if not getattr(tokenizer, "is_fast", False):
         return
     if tokenizer not in _RULES:
@@ -43,7 +45,7 @@ def reject_text_growth(tokenizer: Any, texts: Sequence[str]) -> None:
 
 
 def _read_rules(tokenizer: Any) -> list[_Rule]:
-    """Return the rules of the normaliser; raise a ModelError if the decoder can make texts far longer."""
+    """Return the rules of the normaliser; raise a ModelError if the decoder could make texts far longer."""
     parts = json.loads(tokenizer.backend_tokenizer.to_str())
     if _compute_bound([*_flatten_rules(parts.get("decoder"), "decoders")], 1) > _MAX_CHARACTERS:
         raise ModelError(
@@ -62,7 +64,7 @@ def _flatten_rules(rule: _Rule | None, inner: str) -> Iterator[_Rule]:
 
 
 def _compute_bound(rules: Sequence[_Rule], length: float) -> float:
-    """Return the maximum length after the rules for a text of this length."""
+    """Return the maximum length that a text of this length can have after all rules."""
     for rule in rules:
         length = _compute_longest(rule, length)
     return length
@@ -79,7 +81,7 @@ def _compute_longest(rule: _Rule, length: float) -> float:
 
 
 def _compute_shortest_match(pattern: str) -> int:
-    """Return the minimum number of characters that a pattern matches; 0 if it is unknown."""
+    """Return the minimum number of characters that a pattern matches; 0 if this number is unknown."""
     try:
         parser: Any = re._parser  # type: ignore[attr-defined]
         return int(parser.parse(pattern).getwidth()[0])
@@ -93,7 +95,7 @@ def _stays_short(rules: Sequence[_Rule], text: str) -> bool:
     if _compute_bound(rules, len(text)) <= longest:
         return True
     for rule in rules:
-        # A single replacement can already be too large, and cannot be interrupted.
+        # A single replacement can already make the text too long, and it cannot be interrupted.
         if rule["type"] == "Replace" and len(text) * len(rule["content"]) > 100 * longest:
             return False
         text = Tokenizer.from_str(json.dumps({**_EMPTY, "normalizer": rule})).normalizer.normalize_str(text)

@@ -1,4 +1,4 @@
-"""A model's tokenizer and its special tokens, as benchmarks use them."""
+"""A model's tokenizer and its special tokens, in the form that benchmarks use."""
 
 import copy
 import hashlib
@@ -18,17 +18,17 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.tokenizer_growth import reject_text_growth
 from tiltmeter.questions import EncodedText, Kind
 
-# The name of the first sentinel in T5 and similar models.
+# The text of the first sentinel token in T5 and similar models.
 _SENTINEL = "<extra_id_0>"
-# SentencePiece writes this for the space before a word.
+# SentencePiece uses this character for the space before a word.
 _SPACE_MARK = "▁"
 # The usual format of special tokens.
 _MARKUP = re.compile(r"<.*>|\[.*\]", re.DOTALL)
-# Texts per call of the tokenizer, whose result objects take far more memory than the ids.
+# Number of texts per call of the tokenizer. The tokenizer's result objects take far more memory than the token ids.
 _CHUNK_SIZE = 1000
-# Settings of a tokenizer that are not part of its rules; the first one affects decoding.
+# Settings of a tokenizer that its rules do not contain; the first setting affects decoding.
 _TEXT_SETTINGS = ("clean_up_tokenization_spaces", "split_special_tokens")
-# Options with the place from which a tokenizer was loaded.
+# Options that only say where a tokenizer was loaded from, and the chat template. They are not part of the digest.
 _PLACES = ("name_or_path", "_commit_hash", "tokenizer_file", "vocab_file", "merges_file", "chat_template")
 
 
@@ -46,7 +46,7 @@ def compute_tokenizer_digest(tokenizer: Any) -> str:
 
 
 def compute_settings_digest(tokenizer: Any) -> str:
-    """Return the SHA-256 of everything that affects encoding and decoding: rules, class, its code and settings."""
+    """Return the SHA-256 of everything that affects encoding and decoding: rules, class, source code and settings."""
     settings = {name: getattr(tokenizer, name, None) for name in _TEXT_SETTINGS}
     parts = (
         compute_tokenizer_digest(tokenizer),
@@ -58,16 +58,16 @@ def compute_settings_digest(tokenizer: Any) -> str:
 
 
 def _read_source(tokenizer: Any) -> str:
-    """Return the source code of a tokenizer's class if it is not part of transformers."""
+    """Return the source code of a tokenizer's class; an empty text if the class is part of transformers."""
     if type(tokenizer).__module__.partition(".")[0] == "transformers":
         return ""
-    with suppress(OSError, TypeError):  # a class of an interactive session has no source file
+    with suppress(OSError, TypeError):  # a class from an interactive session has no source file
         return inspect.getsource(inspect.getmodule(type(tokenizer)) or type(tokenizer))
     return ""
 
 
 def _describe_other_rules(tokenizer: Any) -> str:
-    """Return the options and the digests of the files, such as merges, of a tokenizer written in Python."""
+    """Return the options of a tokenizer written in Python, and the digests of its files (such as merges)."""
     options = {name: value for name, value in tokenizer.init_kwargs.items() if name not in _PLACES}
     files = {}
     with TemporaryDirectory() as folder, suppress(NotImplementedError, OSError):
@@ -77,7 +77,7 @@ def _describe_other_rules(tokenizer: Any) -> str:
 
 
 def reject_empty_vocabulary(tokenizer: Any, name: str) -> None:
-    """Raise an error if a tokenizer has only special tokens, as transformers creates one if the files are missing."""
+    """Raise an error if a tokenizer has only special tokens, which happens in transformers if files are missing."""
     special = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
     if not any(token not in special and token.strip(_SPACE_MARK) for token in tokenizer.get_vocab()):
         raise ModelError(
@@ -96,7 +96,7 @@ class TokenizerText:
         self.start: int | None = _select_first_id(
             tokenizer.bos_token_id,
             getattr(config, "bos_token_id", None),
-            # Models without a BOS token are trained on texts separated by the EOS token.
+            # Models without a BOS token are trained on texts that the EOS token separates.
             tokenizer.eos_token_id,
             tokenizer.cls_token_id,
         )
@@ -109,19 +109,19 @@ class TokenizerText:
             read_decoder_start(config), tokenizer.pad_token_id, tokenizer.bos_token_id
         )
         self.pad_text: str = tokenizer.pad_token or ""
-        # Byte-level tokenizers have no unknown token; some name the BOS or EOS token instead.
+        # Byte-level tokenizers have no unknown token; some of them give the BOS or EOS token instead.
         unknown = _find_unknown_id(tokenizer)
         self.unknown: int | None = None if unknown in (tokenizer.bos_token_id, tokenizer.eos_token_id) else unknown
         self._decoded: dict[tuple[int, ...], str] = {(): ""}
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the tokenizer."""
+        """The SHA-256 of the tokenizer."""
         return compute_tokenizer_digest(self.tokenizer)
 
     @cached_property
     def special_tokens(self) -> dict[int, str]:
-        """The special tokens by id, including added tokens in the same format, such as `<think>`."""
+        """A dictionary from ids to special tokens, including added tokens in the same format, such as `<think>`."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
         marks = {id_: str(token) for id_, token in added.items() if token.special or _MARKUP.fullmatch(str(token))}
         named = zip(self.tokenizer.all_special_ids, self.tokenizer.all_special_tokens, strict=True)
@@ -129,24 +129,24 @@ class TokenizerText:
 
     @property
     def has_chat_template(self) -> bool:
-        """Whether the tokenizer has a chat template, like those of instruct models."""
+        """Whether the tokenizer has a chat template; the tokenizers of instruct models have one."""
         return bool(getattr(self.tokenizer, "chat_template", None))
 
     @property
     def has_offsets(self) -> bool:
-        """Whether the tokenizer returns the character range of each token."""
+        """Whether the tokenizer returns for each token its range of characters in the text."""
         return bool(self.tokenizer.is_fast)
 
     def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
-        """Tokenize without special tokens."""
+        """Tokenize texts without special tokens."""
         return self._encode(texts, special=False, offsets=offsets)
 
     def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
-        """Tokenize with the special tokens that the model expects around an input."""
+        """Tokenize texts with the special tokens that the model expects around an input."""
         return self._encode(texts, special=True, offsets=offsets)
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """Return the word index of each token of `encode_whole`; None for a special token."""
+        """Return for each token of `encode_whole` the index of its word; None for a special token."""
         if not texts:
             return []
         reject_text_growth(self.tokenizer, texts)
@@ -157,7 +157,7 @@ class TokenizerText:
         ]
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
-        """Tokenize sentence pairs as single inputs, with token types if the model has them."""
+        """Tokenize each sentence pair as one input, with token types if the model has them."""
         if not pairs:
             return []
         reject_text_growth(self.tokenizer, [text for pair in pairs for text in pair])
@@ -178,7 +178,7 @@ class TokenizerText:
         return self._decoded[key]
 
     def _encode(self, texts: Sequence[str], *, special: bool, offsets: bool) -> list[EncodedText]:
-        # Benchmarks ask several questions about the same text, so each distinct text is encoded once.
+        # Each distinct text is encoded once, because benchmarks ask several questions about the same text.
         distinct = list(dict.fromkeys(texts))
         if not distinct:
             return []
@@ -194,7 +194,7 @@ class TokenizerText:
     def _encode_fast(self, texts: list[str], *, special: bool, offsets: bool) -> list[EncodedText]:
         """Encode with the tokenizers library directly, because transformers' wrapper takes longer than the encoding."""
         library = self.tokenizer.backend_tokenizer
-        # A tokenizer may have been saved with truncation or padding enabled.
+        # Truncation and padding are turned off, because a tokenizer may have been saved with them.
         library.no_truncation()
         library.no_padding()
         encode = library.encode_batch if offsets else library.encode_batch_fast
@@ -208,9 +208,10 @@ class TokenizerText:
 def find_word_indices(
     text: str, reported: Sequence[int | None], offsets: Sequence[tuple[int, int]]
 ) -> tuple[int | None, ...]:
-    """Return the word index of each token: that of the tokenizer, or by whitespace if it reports a single word.
+    """Return the word index of each token as the tokenizer reports it.
 
-    Tokenizers that replace spaces before splitting, such as Gemma's, report the whole text as one word.
+    If the tokenizer reports the whole text as one word, words are separated at white space instead. Tokenizers that
+    replace spaces before splitting, such as Gemma's, report the whole text as one word.
 
     >>> find_word_indices("a bc", [None, 0, 0, 0, None], [(0, 0), (0, 1), (1, 3), (3, 4), (0, 0)])
     (None, 1, 2, 2, None)
@@ -218,7 +219,7 @@ def find_word_indices(
     starts = [match.start() for match in re.finditer(r"\S+", text)]
     if len(set(reported) - {None}) != 1 or len(starts) < 2:
         return tuple(reported)
-    # A token may begin with the space before its word, so its first other character decides.
+    # A token may begin with the space before its word, so the token's first character that is not a space decides.
     firsts = [start + len(text[start:]) - len(text[start:].lstrip()) for start, _ in offsets]
     return tuple(
         None if word is None else bisect_right(starts, first) for word, first in zip(reported, firsts, strict=True)
@@ -226,7 +227,7 @@ def find_word_indices(
 
 
 def _find_unknown_id(tokenizer: Any) -> int | None:
-    """Return the id of the unknown token, which may be named only in the rules of a fast tokenizer."""
+    """Return the id of the unknown token; for some fast tokenizers, only their rules contain it."""
     token_id: int | None = tokenizer.unk_token_id
     if token_id is not None or not getattr(tokenizer, "is_fast", False):
         return token_id
@@ -235,7 +236,7 @@ def _find_unknown_id(tokenizer: Any) -> int | None:
 
 
 def _select_first_id(*tokens: Any) -> int | None:
-    """Return the first token id that is not None; a list of ids stands for its first element."""
+    """Return the first token id that is not None; for a list of ids, its first element is used."""
     for token in tokens:
         if isinstance(token, list):
             token = token[0] if token else None

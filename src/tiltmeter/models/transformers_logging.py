@@ -1,4 +1,4 @@
-"""Suppression of the terminal output of transformers."""
+"""Suppression of transformers' output in the terminal."""
 
 import logging as python_logging
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def silence_transformers() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if had_bars:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-        # transformers also switches the progress bars of huggingface_hub.
+        # The progress bars of huggingface_hub are restored, because transformers changes them too.
         if hub_had_bars:
             enable_progress_bars()
         else:

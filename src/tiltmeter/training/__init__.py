@@ -1,4 +1,4 @@
-"""Training of next-sentence heads: articles, sentence pairs, training and accuracy."""
+"""Training of next-sentence heads: reading articles, making sentence pairs, training, and measuring the accuracy."""
 
-# Imported first: it prevents libraries that transformers imports from printing to the terminal.
+# This import must come first: it prevents libraries that transformers imports from printing to the terminal.
 import tiltmeter.models  # noqa: F401

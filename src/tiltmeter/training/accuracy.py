@@ -1,4 +1,4 @@
-"""The accuracy of a next-sentence head on held-out pairs, by language, with intervals."""
+"""The accuracy of a next-sentence head on held-out pairs, for each language, with intervals."""
 
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -16,16 +16,16 @@ from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progres
 from tiltmeter.training.batches import build_tensors
 from tiltmeter.training.tokenised_pairs import TokenisedPairs
 
-# Tokens per batch; more than in training, because no gradients are stored.
+# Maximum number of tokens per batch. It is higher than in training, because no gradients are stored.
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 65_536}
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The percentage of correctly classified pairs with its 95% interval; `language` is "" for all pairs.
+    """The percentage of correctly classified pairs with its 95% interval; `language` is "" for all languages together.
 
-    The interval is clustered by article, because pairs of an article are correlated. `positive` is the accuracy on
-    pairs whose second sentence follows the first.
+    The interval is clustered by article, because pairs from one article are correlated. `positive` is the accuracy on
+    the pairs whose second sentence follows the first.
     """
 
     language: str
@@ -37,7 +37,7 @@ class Accuracy:
     positive: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
+        """Return the fields as a dictionary of JSON values."""
         return asdict(self)
 
 
@@ -49,7 +49,10 @@ def compute_logits(
     precision: torch.dtype = torch.float32,
     report: ReportProgress = ignore_progress,
 ) -> NDArray[np.float32]:
-    """Return the logits of "does not follow" and "follows" for each pair."""
+    """Return two logits for each pair: of "does not follow" and of "follows".
+
+    `rows` are the indices of the pairs; the default is all pairs.
+    """
     device = next(module.parameters()).device
     rows = np.arange(len(tokens)) if rows is None else rows
     order = rows[np.argsort(tokens.lengths[rows], kind="stable")]
@@ -71,7 +74,7 @@ def compute_logits(
 
 
 def compute_accuracies(logits: NDArray[np.float32], tokens: TokenisedPairs) -> list[Accuracy]:
-    """Return the accuracy in each language and, if there are several, over all pairs."""
+    """Return the accuracy for each language; if there are several languages, the accuracy on all pairs is added."""
     correct = 100.0 * (logits.argmax(axis=1) == tokens.labels)
     accuracies = []
     for number, language in enumerate(tokens.names):
@@ -82,7 +85,7 @@ def compute_accuracies(logits: NDArray[np.float32], tokens: TokenisedPairs) -> l
 
 
 def compute_validation_metrics(module: nn.Module, tokens: TokenisedPairs, precision: torch.dtype) -> dict[str, float]:
-    """Return the loss and accuracy on the validation pairs."""
+    """Return the loss and the accuracy on the validation pairs."""
     logits = compute_logits(module, tokens, precision=precision)
     labels = torch.from_numpy(tokens.labels.astype(np.int64))
     return {
@@ -110,7 +113,7 @@ def _compute_accuracy(
 
 
 def _group_batches(lengths: NDArray[np.integer], order: NDArray[np.int64], limit: int) -> list[NDArray[np.int64]]:
-    """Split rows, ordered by length, into batches of at most `limit` tokens including padding."""
+    """Split row indices, which are ordered by length, into batches of at most `limit` tokens including padding."""
     batches: list[NDArray[np.int64]] = []
     start = 0
     for end in range(1, len(order) + 1):

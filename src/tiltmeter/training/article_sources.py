@@ -1,4 +1,4 @@
-"""Open sources of articles by `LANGUAGE=SOURCE`: JSONL files, folders, data sets of the hub, Wikipedia dumps."""
+"""Open sources of articles: JSONL files, folders, data sets of the Hugging Face hub, Wikipedia dumps."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,10 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 
 
 def open_sources(texts: Sequence[str]) -> list[ArticleSource]:
-    """Open sources by `LANGUAGE=SOURCE`, or by `SOURCE` for a JSONL file whose rows have a language."""
+    """Open the sources given as `LANGUAGE=SOURCE`.
+
+    `SOURCE` alone is allowed for a JSONL file whose rows contain the language.
+    """
     if not texts:
         raise UsageError("There are no articles; name them as in --articles en=help/en/ --articles de=help/de/.")
     if duplicates := sorted({text for text in texts if texts.count(text) > 1}):
@@ -61,8 +64,8 @@ def _find_existing_path(name: str) -> Path:
     try:
         if not path.exists():
             raise DataError(f"{name} does not exist; give a file or a folder of articles.")
-    except OSError as error:  # such as a circular link, or a name that is too long
+    except OSError as error:  # for example a circular link, or a name that is too long
         raise DataError(f"{name} cannot be read: {error.strerror}.") from error
-    if not path.is_dir() and not path.is_file():  # pipes and devices may never end
+    if not path.is_dir() and not path.is_file():  # reading a pipe or a device might never end
         raise DataError(f"{name} is neither a file nor a folder; give a file or a folder of articles.")
     return path

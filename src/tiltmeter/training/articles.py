@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-# The format of the content of an article; `articles_text.py` splits it into sentences.
+# The format of an article's content. It determines how `articles_text.py` splits the content into sentences.
 Markup = Literal["wrapped text", "lines", "html", "wikitext", "sentences"]
 
 
@@ -12,7 +12,8 @@ Markup = Literal["wrapped text", "lines", "html", "wikitext", "sentences"]
 class Article:
     """An article before it is split into sentences.
 
-    `group` is the same for all translations of an article; `location` is its place in messages.
+    `group` is equal for all translations of an article. `location` says in messages where the article is, for example a
+    file and row.
     """
 
     id: str
@@ -21,12 +22,12 @@ class Article:
     location: str
     markup: Markup
     content: tuple[str, ...]
-    # Only for wikitext: the prefixes of links that are not text, such as `File`.
+    # Used only for wikitext: the prefixes of links that are not text, such as `File`.
     prefixes: frozenset[str] = frozenset()
 
 
 class UnreadableArticleError(Exception):
-    """The markup of an article cannot be parsed; the article is omitted and counted."""
+    """The markup of an article cannot be parsed. The article is left out, and the summary counts it."""
 
 
 class ArticleSource(Protocol):
@@ -34,14 +35,14 @@ class ArticleSource(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the source on the command line."""
+        """The name of the source as given on the command line."""
 
     @property
     def language(self) -> str | None:
-        """The language of all articles; None if each article has its own."""
+        """The language of all articles; None if each article states its own language."""
 
     def count(self) -> int | None:
-        """Return the number of articles; None if it is unknown before they are read."""
+        """Return the number of articles; None if the number is unknown before the articles are read."""
 
     def read(self) -> Iterator[Article]:
         """Yield all articles."""

@@ -19,13 +19,13 @@ _MARKUP: dict[str, Markup] = {
     ".htm": "html",
     ".xhtml": "html",
 }
-# The maximum number of bytes per row: a file without line ends must not fill the memory.
+# Maximum number of bytes in a row, so that a file without line ends does not fill the memory.
 _LONGEST_ROW = 1 << 28
 
 
 @dataclass(frozen=True)
 class FolderArticles:
-    """The text and HTML files in a folder and its subfolders; the id of an article is its path without the suffix."""
+    """The text and HTML files in a folder and its subfolders; an article's id is its path without the suffix."""
 
     folder: Path
     language: str
@@ -36,11 +36,11 @@ class FolderArticles:
         return str(self.folder)
 
     def count(self) -> int:
-        """Return the number of files with a known suffix."""
+        """Return the number of files with a supported suffix."""
         return len(self._files())
 
     def read(self) -> Iterator[Article]:
-        """Yield the articles in the order of their paths."""
+        """Yield the articles, sorted by path."""
         files = self._files()
         if not files:
             raise DataError(f"{self.folder} has no files that end in {', '.join(_MARKUP)}; name another folder.")
@@ -55,7 +55,7 @@ class FolderArticles:
 
 @dataclass(frozen=True)
 class JsonlArticles:
-    """The rows of a JSONL file: `id`, `text` or `sentences`, and optionally `language` and `group`."""
+    """The rows of a JSONL file with the fields `id`, `text` or `sentences`, and optionally `language` and `group`."""
 
     path: Path
     language: str | None
@@ -66,11 +66,11 @@ class JsonlArticles:
         return str(self.path)
 
     def count(self) -> None:
-        """Return None: the number is unknown before the file is read."""
+        """Return None, because the number of articles is unknown before the file is read."""
         return
 
     def read(self) -> Iterator[Article]:
-        """Yield the articles in the order of their rows."""
+        """Yield the articles in the order of the rows."""
         rows = 0
         try:
             with self.path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The paragraphs and list items of an HTML page."""
+"""Extraction of the paragraphs and list items of an HTML page."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-# Blocks whose text is extracted.
+# Elements whose text is extracted.
 _TEXT = frozenset({"p", "li", "dd", "blockquote"})
-# Other elements that start and end a block.
+# Other elements that start and end a block of text.
 # fmt: off
 _BLOCKS = frozenset({
     "address", "article", "body", "caption", "center", "details", "div", "dl", "dt", "fieldset", "figcaption",
@@ -16,7 +16,7 @@ _BLOCKS = frozenset({
     "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 })
 # fmt: on
-# Elements that are omitted with their contents: scripts, navigation, forms, code, formulas.
+# Elements that are skipped with all their content: scripts, navigation, forms, code, formulas.
 # fmt: off
 _OMITTED = frozenset({
     "applet", "aside", "audio", "button", "canvas", "datalist", "dialog", "embed", "footer", "form", "head",
@@ -28,9 +28,10 @@ _SPACE = frozenset({"br", "img", "wbr"})
 
 
 def extract_html_blocks(html: str) -> list[str]:
-    """Return the texts of paragraphs and list items, in order.
+    """Return the texts of paragraphs and list items in the order of the page.
 
-    Of alternatives that are all hidden (tabs of a script), only the last one is extracted: it is the default.
+    If all alternatives of a text are hidden (for example tabs that a script shows), only the last alternative is
+    extracted, because it is the default.
 
     >>> extract_html_blocks("<nav><p>Home</p></nav><ul><li>One <b>list</b> item.<pre>x = 1</pre></ul><p>Text.")
     ['One list item.', 'Text.']
@@ -48,8 +49,9 @@ def extract_html_blocks(html: str) -> list[str]:
             blocks.append(text)
         pieces.clear()
 
-    # The open elements: remaining children, whether their text is extracted, whether they end a block. It is a stack
-    # because pages can be nested deeper than the recursion limit.
+    # A stack of the open elements. Each entry has the remaining children, whether the text of the element is extracted,
+    # and whether the element ends a block. A stack is used because pages can be nested deeper than Python's recursion
+    # limit.
     stack = [(_list_children(body), False, False)]
     while stack:
         children, is_text, ends_block = stack[-1]
@@ -75,7 +77,7 @@ def extract_html_blocks(html: str) -> list[str]:
 
 
 def _list_children(node: "LexborNode") -> "Iterator[LexborNode]":
-    """Return the texts and visible elements of an element."""
+    """Return the text nodes and visible child elements of an element."""
     children = [child for child in node.iter(include_text=True) if child.tag == "-text" or child.is_element_node]
     hidden = [child for child in children if child.is_element_node and "hidden" in child.attributes]
     if hidden and len(hidden) == sum(child.is_element_node for child in children):

@@ -1,4 +1,4 @@
-"""Articles from a streamed data set of the Hugging Face hub."""
+"""Articles from a data set of the Hugging Face hub, which is read as a stream."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from tiltmeter.training.articles import Article
 
 @dataclass(frozen=True)
 class HubArticles:
-    """The rows of a data set `hf:NAME:CONFIG:SPLIT` with a column `text`; the default split is `train`.
+    """The rows of a data set `hf:NAME:CONFIG:SPLIT` that has a column `text`; the default split is `train`.
 
-    The columns `id` and `group` are used if they exist. Without `group`, articles of different languages are treated as
-    different articles, because ids of Wikipedia are numbered within a language.
+    The columns `id` and `group` are used if they exist. Without `group`, rows of different languages with equal ids are
+    treated as different articles, because each Wikipedia has its own numbering of ids.
     """
 
     name: str
     language: str
 
     def count(self) -> None:
-        """Return None: the number is unknown before the data set is read."""
+        """Return None, because the number of articles is unknown before the data set is read."""
         return
 
     def read(self) -> Iterator[Article]:
@@ -47,7 +47,7 @@ class HubArticles:
 
         try:
             yield from load_dataset(name, config or None, split=split or "train", streaming=True)
-        # The library raises many types of errors for a missing data set or network.
+        # The library raises many classes of errors if the data set or the network is missing.
         except Exception as error:
             if hint := build_access_hint(error, name, folder="datasets/"):
                 raise DownloadError(hint) from error

@@ -1,4 +1,4 @@
-"""Preparation of articles: usable sentences with random numbers, in one or several processes."""
+"""Preparation of articles: usable sentences and their random numbers, computed in one or several processes."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -14,12 +14,12 @@ from tiltmeter.training.articles_text import split_article
 from tiltmeter.training.language_check import create_language_check
 from tiltmeter.training.sentences import MAX_CHARACTERS, compute_digest, get_base_language, select_usable_sentences
 
-# The number of articles per task of a process.
+# Number of articles that a worker process gets at a time.
 _BATCH_SIZE = 64
 
 
 class PreparedSentence(NamedTuple):
-    """A sentence for pairs; its random numbers depend only on seed, language, article and position."""
+    """A sentence that can be used in pairs; its random numbers depend only on seed, language, article and position."""
 
     position: int
     digest: int
@@ -31,7 +31,7 @@ class PreparedSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class PreparedArticle:
-    """The usable sentences of an article, and counts for the summary."""
+    """The usable sentences of an article, and the article's counts for the summary."""
 
     id: str
     language: str
@@ -48,14 +48,14 @@ class PreparedArticle:
 
 @dataclass(frozen=True)
 class ArticlePreparation:
-    """The settings of the preparation."""
+    """The settings of the preparation, and the methods that prepare articles."""
 
     seed: int
     languages: frozenset[str]
     check_language: bool = True
 
     def prepare(self, article: Article) -> PreparedArticle:
-        """Split an article into sentences and select the usable ones."""
+        """Split an article into sentences, and select the usable sentences."""
         check = create_language_check(article.language, self.languages) if self.check_language else None
         try:
             sentences, is_readable = [*split_article(article)], True
@@ -85,13 +85,13 @@ class ArticlePreparation:
         )
 
     def prepare_all(self, articles: Iterable[Article], processes: int = 1) -> Iterator[PreparedArticle]:
-        """Yield prepared articles in order; only a few batches are in memory at a time."""
+        """Yield the prepared articles in the order of `articles`; only a few batches are in memory at a time."""
         if processes == 1:
             yield from map(self.prepare, articles)
             return
         rest = iter(articles)
         pending: deque[Future[list[PreparedArticle]]] = deque()
-        # With `fork`, a process could inherit a lock that another thread holds.
+        # Processes are not forked, because a forked process could inherit a lock that another thread has.
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
             while True:
                 while len(pending) < 2 * processes and (batch := list(islice(rest, _BATCH_SIZE))):
@@ -105,7 +105,7 @@ class ArticlePreparation:
 
 
 def _draw_numbers(seed: int, *texts: str) -> tuple[int, int]:
-    """Return two signed 64-bit numbers that depend on the seed and on every text."""
+    """Return two signed 64-bit integers that are computed from the seed and all texts."""
     hashed = blake2b(digest_size=16, key=str(seed).encode()[:64])
     for text in texts:
         encoded = text.encode("utf-8", "surrogatepass")

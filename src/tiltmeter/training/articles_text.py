@@ -1,4 +1,4 @@
-"""Split articles of all formats into sentences."""
+"""Splitting of articles of all formats into sentences."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _BLANK_LINES = re.compile(r"\n\s*\n")
 
 
 def split_article(article: Article) -> Iterator[str]:
-    """Return all sentences of an article in order, including those that are too short for pairs."""
+    """Return all sentences of an article in order, including sentences that are too short for pairs."""
     match article.markup:
         case "sentences":
             return iter(article.content)

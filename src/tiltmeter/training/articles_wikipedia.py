@@ -1,4 +1,4 @@
-"""Articles from a Wikipedia dump (`*-pages-articles.xml.bz2`), and text extraction from wikitext."""
+"""Articles from a Wikipedia dump (`*-pages-articles.xml.bz2`), and extraction of text from wikitext."""
 
 import bz2
 import gzip
@@ -15,7 +15,7 @@ from tiltmeter.training.articles import Article, UnreadableArticleError
 if TYPE_CHECKING:
     from mwparserfromhell.wikicode import Wikicode
 
-# Tags that are omitted with their contents.
+# Tags that are skipped with all their content.
 # fmt: off
 _OMITTED_TAGS = frozenset({
     "ce", "chem", "code", "gallery", "graph", "hiero", "imagemap", "inputbox", "mapframe", "maplink", "math", "pre",
@@ -23,14 +23,14 @@ _OMITTED_TAGS = frozenset({
     "timeline",
 })
 # fmt: on
-# The keys of the namespaces of files and categories, which are the same in all languages.
+# The keys of the namespaces of files and categories. These keys are equal in all languages.
 _OMITTED_NAMESPACES = ("6", "14")
 _MAGIC_WORDS = re.compile(r"__[A-Z]+__")
 
 
 @dataclass(frozen=True)
 class DumpArticles:
-    """The articles of a dump: pages of the main namespace, except redirects."""
+    """The articles of a dump: the pages of the main namespace without redirects."""
 
     path: Path
     language: str
@@ -41,7 +41,7 @@ class DumpArticles:
         return str(self.path)
 
     def count(self) -> None:
-        """Return None: the number is unknown before the dump is read."""
+        """Return None, because the number of articles is unknown before the dump is read."""
         return
 
     def read(self) -> Iterator[Article]:
@@ -53,7 +53,8 @@ class DumpArticles:
                     pages += 1
                     id, title = page.findtext("{*}id") or "", page.findtext("{*}title") or ""
                     text = page.findtext("{*}revision/{*}text") or ""
-                    # The same page number is a different article in another language.
+                    # The language is part of the group, because a page number belongs to different articles in
+                    # different languages.
                     group, location = f"{self.language}/{id}", f"{self.path}, page {title!r}"
                     yield Article(id, self.language, group, location, "wikitext", (text,), prefixes)
         except (ElementTree.ParseError, EOFError, OSError) as error:

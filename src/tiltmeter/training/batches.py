@@ -1,4 +1,4 @@
-"""Batches of a training: the assignment of pairs to batches, and their tensors."""
+"""Batches of a training: the division of pairs into batches, and the tensors of each batch."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,16 +10,16 @@ from torch.utils.data import Dataset
 
 from tiltmeter.training.tokenised_pairs import TokenisedPairs
 
-# The number of batches whose pairs are sorted by length together: more give less padding, but less random batches. With
-# 50, padding is 1 to 4% of the tokens (docs/evidence/next-sentence.md).
+# Number of batches whose pairs are sorted by length together. A higher number gives less padding, but makes the batches
+# less random. With 50, padding is 1 to 4% of the tokens (docs/evidence/next-sentence.md).
 WINDOW = 50
 Rows = NDArray[np.int64]
 
 
 def plan_batches(lengths: NDArray[np.integer], size: int, seed: Sequence[int], *, by_length: bool) -> list[Rows]:
-    """Return the row numbers of each batch of an epoch, in random order; each pair is in one batch.
+    """Return the batches of an epoch in random order, each as an array of row indices; every pair is in one batch.
 
-    With `by_length`, pairs of similar length are in one batch: the pairs of `WINDOW` batches are sorted together.
+    With `by_length`, a batch has pairs of similar length, because the pairs of `WINDOW` batches are sorted together.
     """
     random = np.random.default_rng(list(seed))
     order = random.permutation(len(lengths))
@@ -34,7 +34,7 @@ def plan_batches(lengths: NDArray[np.integer], size: int, seed: Sequence[int], *
 
 
 class TrainingBatches(Dataset[dict[str, torch.Tensor]]):
-    """All batches of a training as tensors, epoch by epoch."""
+    """All batches of a training as tensors, one epoch after the other."""
 
     def __init__(self, passes: Sequence[TokenisedPairs], size: int, *, seed: int, by_length: bool) -> None:
         self._passes = passes
@@ -53,7 +53,7 @@ class TrainingBatches(Dataset[dict[str, torch.Tensor]]):
 
     @property
     def padding(self) -> float:
-        """The share of padding tokens in all batches."""
+        """The number of padding tokens in all batches, divided by the number of all tokens."""
         tokens = padded = 0
         for number, rows in self._planned:
             lengths = self._passes[number].lengths[rows]
@@ -67,12 +67,12 @@ class TrainingBatches(Dataset[dict[str, torch.Tensor]]):
         return self.count_tokens(len(self))
 
     def count_tokens(self, batches: int) -> int:
-        """Return the number of tokens in the first batches, without padding."""
+        """Return the number of tokens in the first `batches` batches, without padding."""
         return int(sum(self._passes[number].lengths[rows].sum() for number, rows in self._planned[:batches]))
 
 
 def build_tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]:
-    """Return the arguments of the forward call of a head: right-padded ids, lengths and labels."""
+    """Return the keyword arguments of a head's `forward`: token ids padded on the right, lengths, and labels."""
     lengths = tokens.lengths[rows].astype(np.int64)
     width = int(lengths.max())
     mask = np.arange(width) < lengths[:, None]
@@ -86,7 +86,7 @@ def build_tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]
 
 
 def get_first(batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """Return the only element, because each element of `TrainingBatches` is already a batch."""
+    """Return the only element of a list. It is already a batch, so the data loader has nothing to combine."""
     (batch,) = batches
     return batch
 

@@ -1,8 +1,8 @@
-"""Faster bfloat16 training on a GPU: hidden states in bfloat16, and fused RMS norms.
+"""Faster bfloat16 training on a GPU: hidden states are bfloat16, and RMS norms are fused kernels.
 
-With automatic mixed precision the states between layers are float32 like the token embeddings, and every linear layer
-converts its input. Most language models were trained with bfloat16 states, so they are used here for models with RMS
-norms. Other models are not changed, because their layer norms return float32 anyway.
+With automatic mixed precision, the hidden states between layers are float32 like the token embeddings, and every linear
+layer converts its input. Most language models were trained with bfloat16 states. Therefore models with RMS norms use
+bfloat16 states here. Models with layer norms are not changed, because layer norms return float32 anyway.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from tiltmeter.engine.speedups.norms import find_rms_norms
 
 @contextmanager
 def use_bf16_residual(core: nn.Module, precision: torch.dtype, device: torch.device) -> Iterator[bool]:
-    """Use bfloat16 states and fused RMS norms in the context, if applicable; yield whether they are used."""
+    """Use bfloat16 states and fused RMS norms within the context if the model has RMS norms; yield whether it has."""
     norms = find_rms_norms(core) if precision == torch.bfloat16 and device.type == "cuda" else []
     if not norms:
         yield False
@@ -32,7 +32,7 @@ def use_bf16_residual(core: nn.Module, precision: torch.dtype, device: torch.dev
     finally:
         hook.remove()
         for module, _ in norms:
-            del module.forward  # the attribute of the instance that hides the method of the class
+            del module.forward  # removes the instance attribute, so that the method of the class is used again
 
 
 def _fuse_norm(module: Any, epsilon: float) -> None:

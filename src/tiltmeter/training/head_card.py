@@ -70,14 +70,14 @@ def render_head_card(base: Any, head: HeadConfig, record: Mapping[str, Any]) -> 
 
 
 def _find_hub_id(base: Any) -> str | None:
-    """Return the hub id of a base model; None for local files, whose path is meaningless on other machines."""
+    """Return the hub id of a base model; None for a model in local files, whose path is useless on other machines."""
     checkpoint: Checkpoint = base.checkpoint
     is_on_hub = checkpoint.revision is not None and checkpoint.gguf is None
     return checkpoint.name.partition("@")[0] if is_on_hub else None
 
 
 def _render_front_matter(head: HeadConfig, base: Any) -> list[str]:
-    # Quoted, because the code of Norwegian (no) means false in YAML.
+    # The codes are quoted, because the code of Norwegian (no) means false in YAML.
     languages = [f"- {json.dumps(language)}" for language in head.languages]
     return [
         "---",

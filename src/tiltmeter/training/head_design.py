@@ -1,4 +1,4 @@
-"""The recommended and the published design of a head for a model."""
+"""The recommended and the published design of a next-sentence head for a model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,8 +8,8 @@ from tiltmeter.models.head_config import Design, HeadConfig
 from tiltmeter.models.next_sentence_model import find_decoder_start
 
 DESIGNS: tuple[Design, ...] = ("recommended", "published")
-# The text before the first sentence for an encoder-decoder. The released code uses one per language in training, always
-# the English one in evaluation, and none for mT5.
+# The text before the first sentence for an encoder-decoder. The released code of Öztürk et al. (2023) uses one text per
+# language in training, always the English text in evaluation, and no text for mT5.
 PREFIX = "binary classification: "
 PUBLISHED_PREFIXES = {
     "en": PREFIX,
@@ -17,14 +17,17 @@ PUBLISHED_PREFIXES = {
     "es": "clasificación binaria: ",
     "fr": "classification binaire: ",
 }
-# The output of an encoder-decoder: does not follow, follows.
+# The two outputs of an encoder-decoder: "0" means "does not follow", and "1" means "follows".
 LABELS = ("0", "1")
 
 
 def design_head(
     base: Any, design: str, *, name: str, languages: Sequence[str], max_length: int, lora: bool = False
 ) -> HeadConfig:
-    """Return the config of a head for a base model (a `CheckpointModel`), which it stores as `name`."""
+    """Return the config of a new head for the base model `base` (a `CheckpointModel`).
+
+    `design` is `recommended` or `published`. `name` is the base model's name in the config.
+    """
     if design not in DESIGNS:
         raise UsageError(f"--head {design} is not known; choose {' or '.join(DESIGNS)}.")
     if base.adapter is not None:
@@ -49,9 +52,10 @@ def design_head(
     if base.kind == "causal":
         if published:
             return HeadConfig(**common, reading="mean", joined=False, activations=False)
-        # A separator token gives 0.4 points more accuracy than a space (docs/evidence/next-sentence.md).
+        # A separator token gives an accuracy 0.4 percentage points higher than a space
+        # (docs/evidence/next-sentence.md).
         return HeadConfig(**common, reading="mean", separator=base.tokenizer.eos_token or " ")
-    find_decoder_start(base.tokenizer, base.config, base.name)  # fails before anything is written
+    find_decoder_start(base.tokenizer, base.config, base.name)  # raises an error before anything is written
     has_prefix = not (published and base.config.model_type == "mt5")
     return HeadConfig(
         **common,
@@ -69,7 +73,7 @@ def design_head(
 
 
 def _find_label_ids(base: Any) -> tuple[int, int]:
-    """Return the last token of each label; SentencePiece may add a token for the start of a word."""
+    """Return the last token of each label; SentencePiece may put a token for the word start before it."""
     first, second = (base.tokenizer.encode(label, add_special_tokens=False)[-1:] for label in LABELS)
     unknown = base.tokenizer.unk_token_id
     if not first or not second or first == second or unknown in (*first, *second):

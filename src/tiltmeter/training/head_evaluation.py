@@ -23,7 +23,7 @@ def evaluate_head(
     trust_remote_code: bool = False,
     watch: ShowProgress = hide_progress,
 ) -> list[Accuracy]:
-    """Return the accuracy of a head on the held-out pairs of a folder, by language."""
+    """Return the accuracy of a head on the held-out pairs in the folder `pairs`, for each language."""
     model = open_local_model(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
     if not isinstance(model, NextSentenceModel):
         raise UsageError(f"{name} is not a next-sentence head; train one with `tiltmeter train next-sentence`.")

@@ -21,13 +21,16 @@ CARD = "README.md"
 
 
 def save_head(module: nn.Module, base: Any, head: HeadConfig, out: Path, record: Mapping[str, Any]) -> None:
-    """Write weights, tokenizer, card, record and curves; the config, which makes the folder a model, comes last."""
+    """Write weights, tokenizer, model card, training record and curves.
+
+    The config is written last, because a folder with a config counts as a complete model.
+    """
     part = out / ".part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     core: Any = module.core
     config = base.config
-    # The weights of a GGUF file are no longer quantised.
+    # The weights of a GGUF file were dequantised when they were loaded, so the config must not name a quantisation.
     holder: Any
     for holder in (core, getattr(core, "base_model", None)):
         if getattr(holder, "hf_quantizer", None) is not None:
@@ -35,13 +38,15 @@ def save_head(module: nn.Module, base: Any, head: HeadConfig, out: Path, record:
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     if head.adapter:
-        # The vocabulary is unchanged; PEFT would search for the config of the base model to check that.
+        # The option is set because training does not change the vocabulary. Without the option, PEFT would search for
+        # the base model's config to check this.
         core.save_pretrained(str(part), save_embedding_layers=False)
         config.save_pretrained(str(part))
     else:
         core.save_pretrained(str(part))
     if getattr(base.tokenizer, "is_fast", False):
-        # Remove settings of tokenising, which a resumed training does not have.
+        # Truncation and padding were set when the pairs were tokenised. A resumed training does not tokenise again, so
+        # they are removed to make the saved tokenizer equal in both cases.
         base.tokenizer.backend_tokenizer.no_truncation()
         base.tokenizer.backend_tokenizer.no_padding()
     base.tokenizer.save_pretrained(str(part))

@@ -39,10 +39,11 @@ TRACKERS = ("tensorboard", "trackio")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Options of a training besides the model, the pairs and the recipe.
+    """The options of a training other than the model, the pairs and the recipe.
 
-    `lora`: train an adapter instead of all weights. `early_stop`: stop after this number of evaluations without a lower
-    validation loss, and use the best weights. `checkpoints`: the number of checkpoints and evaluations in a training.
+    `lora`: train an adapter instead of all weights. `early_stop`: stop if the validation loss was not lower in this
+    number of consecutive evaluations, and use the best weights. `checkpoints`: the number of checkpoints, and of
+    evaluations, in a training.
     """
 
     design: str = "recommended"
@@ -58,7 +59,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class TrainedHead:
-    """A trained head: folder, config, accuracy on held-out pairs, and the contents of `training.json`."""
+    """A trained head: its folder, its config, its accuracy on held-out pairs, and the content of `training.json`."""
 
     out: Path
     head: HeadConfig
@@ -79,10 +80,11 @@ def train_next_sentence(
     watch: ShowProgress = hide_progress,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> TrainedHead | None:
-    """Train a head for a model on sentence pairs, and save it in the folder `out`; continue an unfinished training.
+    """Train a head for a model on sentence pairs and save it in the folder `out`; continue an unfinished training.
 
-    `recipe` is `default`, `published` or a `TrainingRecipe`. `watch` shows the progress of each step, and `tell` prints
-    a note. With `accelerate launch`, the first process returns the head and the others return None.
+    `recipe` is `default`, `published` or a `TrainingRecipe`. `watch` shows the progress of each step. `tell` is called
+    with each note for the user. With `accelerate launch`, the first process returns the head, and the other processes
+    return None.
     """
     options = options or TrainingOptions()
     _validate_options(options)
@@ -156,7 +158,7 @@ def _train(
     cpu: bool,
     report: ReportProgress,
 ) -> tuple[nn.Module, list[dict[str, float]], int, float]:
-    """Train, and return the module, the log, the number of updates, and the seconds."""
+    """Train the head; return the module, the log entries, the number of weight updates, and the time in seconds."""
     set_seed(options.seed)
     is_frozen_in_bf16 = options.lora and precision == torch.bfloat16
     core = load_core(base, head, torch.bfloat16 if is_frozen_in_bf16 else torch.float32)
@@ -170,7 +172,8 @@ def _train(
     processes = PartialState().num_processes
     steps = -(-len(tokens.batches) // (recipe.accumulation * processes))
     every = max(1, steps // options.checkpoints)
-    # Checkpoints coincide with log entries, because a checkpoint does not contain the mean loss since the last entry.
+    # Each checkpoint is written together with a log entry, because a checkpoint does not contain the mean loss since
+    # the previous log entry.
     logging_steps = next(size for size in range(max(1, every // 10), every + 1) if every % size == 0)
     has_validation = len(tokens.set_aside) > 0
     if options.early_stop is not None and not has_validation:
@@ -225,7 +228,7 @@ def _train(
         if has_validation
         else None,
     )
-    # The main process deletes incomplete checkpoints before the others search.
+    # The main process deletes incomplete checkpoints before the other processes look for the last checkpoint.
     with PartialState().main_process_first():
         checkpoint = find_last_checkpoint(folder.checkpoints)
     try:
@@ -252,11 +255,11 @@ def _validate_options(options: TrainingOptions) -> None:
 
 
 def join_processes(*, cpu: bool) -> PartialState:
-    """Connect the processes of `accelerate launch`; the others wait up to a day while the first prepares the data."""
+    """Connect the processes of `accelerate launch`. While the first prepares the data, the others wait up to a day."""
     return PartialState(cpu=cpu, timeout=_TIMEOUT)
 
 
 def format_base_name(out: Path, model: str) -> str:
-    """Return the name of the base model in the config of a head: a path relative to its folder, or the hub id."""
+    """Return the base model's name for the config of a head: a hub id, or a path relative to the head's folder."""
     path = expand_home(model)
     return os.path.relpath(path.resolve(), out.resolve()) if path.exists() else model

@@ -7,12 +7,12 @@ from typing import Any
 
 from tiltmeter.training.sentences import get_base_language
 
-# The probability from which a sentence is assigned to another language than that of its article. In software help in
-# German, French, Spanish and Turkish, 84 to 99% of English sentences are detected (55% if only command strings are
-# English), and less than 0.1% of the other sentences are classified as English.
+# The probability from which a sentence counts as written in another language than its article. With this value, 84 to
+# 99% of the English sentences in German, French, Spanish and Turkish software help are detected (55% if only command
+# strings are English), and less than 0.1% of the other sentences are wrongly classified as English.
 CONFIDENCE = 0.9
-# The languages that are considered besides those of the articles. With more languages, short sentences would be
-# assigned to small related languages, such as Spanish to Aragonese.
+# The languages that the check considers in addition to the languages of the articles. With more languages, short
+# sentences would be assigned to small related languages, for example Spanish sentences to Aragonese.
 _CANDIDATES = ("ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "tr", "zh")
 
 
@@ -24,7 +24,7 @@ class LanguageCheck:
     identifier: Any
 
     def other_language(self, text: str) -> str | None:
-        """Return English or another language if the sentence is probably in it; otherwise None."""
+        """Return the language of the sentence if it is probably not the language of its article; otherwise None."""
         likelihood = dict(self.identifier.rank(text))
         own = likelihood.pop(self.language)
         if self.language != "en" and likelihood["en"] >= CONFIDENCE * (likelihood["en"] + own):
@@ -35,7 +35,7 @@ class LanguageCheck:
 
 @cache
 def create_language_check(language: str, languages: frozenset[str]) -> LanguageCheck | None:
-    """Return the check for articles in a language; None if the language is not supported.
+    """Return the check for articles in a language; None if the check does not support the language.
 
     >>> create_language_check("de", frozenset({"de", "en"})).other_language("This sentence has not been translated.")
     'en'
@@ -44,7 +44,7 @@ def create_language_check(language: str, languages: frozenset[str]) -> LanguageC
     known = set(_load_identifier().labels)
     if own not in known:
         return None
-    # Each copy has its own set of languages; the large tables are shared.
+    # Each check has its own copy, because the set of languages differs. The copies share the large tables.
     identifier = copy(_load_identifier())
     identifier.set_languages(known & {own, *map(get_base_language, languages), *_CANDIDATES})
     return LanguageCheck(own, identifier)

@@ -1,10 +1,10 @@
-"""Random pairs of sentences from different articles."""
+"""Negative pairs: random pairs of sentences from different articles."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-# The number of pairs that are kept for exchanges at the end.
+# Number of recent pairs that stay available for exchanges at the end.
 _BUFFER_SIZE = 1000
 
 
@@ -19,11 +19,12 @@ class StoredSentence(NamedTuple):
 def match_sentences(
     firsts: Iterable[StoredSentence], seconds: Iterable[StoredSentence]
 ) -> Iterator[tuple[StoredSentence, StoredSentence]]:
-    """Yield pairs of first and second sentences from different articles, each sentence once; both are in random order.
+    """Yield pairs of a first and a second sentence from different articles; each sentence is used once.
 
-    Each sentence is therefore in as many negative as positive pairs, so a single sentence does not reveal the label. If
-    both sentences of a pair are from one article, the second one is exchanged with that of a later pair, or at the end
-    of a recent one. Pairs that cannot be exchanged are omitted: one article has more than half of all sentences.
+    `firsts` and `seconds` are in random order. Each sentence is in as many negative pairs as positive pairs, so a
+    single sentence does not reveal the label. If both sentences of a pair are from one article, the pair exchanges its
+    second sentence with a later pair, or at the end with a recent pair. A pair without a possible exchange is left out;
+    this happens only if one article has more than half of all sentences.
 
     >>> one, two = StoredSentence(1, 10, 0), StoredSentence(2, 20, 0)
     >>> [(first.id, second.id) for first, second in match_sentences([one, two], [one, two])]

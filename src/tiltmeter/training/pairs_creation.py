@@ -26,7 +26,12 @@ Parts = Literal["equal", "all"]
 
 @dataclass(frozen=True)
 class PairOptions:
-    """Options of pairs: the share of held-out articles, equal parts per language, articles per source and others."""
+    """The options for making sentence pairs.
+
+    `held_out` is the share of held-out articles. With `parts` "equal", all languages have equally many training pairs.
+    `limit` is the maximum number of articles from each source. `check_language`: detect the language of each sentence,
+    and leave out English sentences in articles of other languages.
+    """
 
     held_out: float = 0.1
     parts: Parts = "equal"
@@ -43,7 +48,7 @@ def make_pairs(
     processes: int = 1,
     watch: ShowProgress = hide_progress,
 ) -> PairsSummary:
-    """Write sentence pairs to the folder `out`, which is created when all files are complete."""
+    """Write sentence pairs to the folder `out`; the folder appears only when all its files are complete."""
     if not 0 < options.held_out < 1:
         raise UsageError(f"--held-out {options.held_out} is not between 0 and 1; give a share such as 0.1.")
     with _create_folder(out) as folder:
@@ -116,7 +121,7 @@ def _count_article(counts: LanguageCounts, article: PreparedArticle) -> None:
 
 
 def _count_pairs(store: PairStore, summary: PairsSummary, options: PairOptions) -> int:
-    """Complete the counts of the summary, and return the number of training pairs per language and label."""
+    """Fill in the counts of the summary, and return the maximum number of training pairs per language and label."""
     distinct, dropped, shared = store.count_distinct(), store.count_dropped(), store.count_shared()
     train, held_out = store.count_pairs(held_out=False), store.count_pairs(held_out=True)
     articles = store.count_held_out()
@@ -150,7 +155,7 @@ def _explain_no_pairs(language: str, side: str, counts: LanguageCounts, held_out
 
 @contextmanager
 def _create_folder(out: Path) -> Iterator[Path]:
-    """Yield a temporary folder; rename it to `out` at the end, or delete it after an exception."""
+    """Yield a temporary folder; rename it to `out` at the end of the context, or delete it after an exception."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not empty; name another folder with --out, or delete it.")
     try:

@@ -1,4 +1,4 @@
-"""The files of sentence pairs: `train.parquet`, `held-out.parquet` and `summary.json`."""
+"""The files of a folder of sentence pairs: `train.parquet`, `held-out.parquet` and `summary.json`."""
 
 import json
 from collections.abc import Iterable
@@ -23,16 +23,16 @@ _COLUMNS = {
     "second": "string",
     "label": "int8",
 }
-# The number of rows that are in memory while a file is written.
+# Number of rows that are in memory while a file is written.
 _ROW_GROUP = 32_768
 
 
 @dataclass(frozen=True)
 class ArticlePairs:
-    """The pairs of a folder as Arrow data sets, which are read in batches.
+    """The sentence pairs in a folder as Arrow data sets, which are read in batches.
 
-    Columns: `language`, `article` (of the first sentence), `group` (the same number for all translations of the
-    article), `first`, `second`, `label` (1 if `second` is the next sentence, 0 if it is from another article).
+    Columns: `language`, `article` (of the first sentence), `group` (a number that is equal for all translations of the
+    article), `first`, `second`, `label` (1 if `second` is the next sentence, 0 if `second` is from another article).
     """
 
     folder: Path
@@ -43,7 +43,7 @@ class ArticlePairs:
 
 
 def read_pairs(folder: Path) -> ArticlePairs:
-    """Open a folder that `tiltmeter train pairs` wrote."""
+    """Open a folder of sentence pairs that `tiltmeter train pairs` wrote."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
@@ -68,7 +68,7 @@ def read_pairs(folder: Path) -> ArticlePairs:
 
 
 def write_pairs(path: Path, rows: "Iterable[PairRow]") -> int:
-    """Write pairs to a Parquet file, one row group at a time, and return their number."""
+    """Write sentence pairs to a Parquet file, one row group at a time, and return the number of pairs."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

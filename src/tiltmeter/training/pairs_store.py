@@ -1,4 +1,4 @@
-"""Sentences and pairs in a temporary SQLite file, so that memory does not grow with the number of articles."""
+"""Sentences and pairs in a temporary SQLite file, so that memory use does not grow with the number of articles."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from tiltmeter.training.articles_preparation import PreparedArticle
 from tiltmeter.training.negative_pairs import StoredSentence, match_sentences
 from tiltmeter.training.sentences import get_base_language
 
-# The file belongs to one process and is deleted at the end, so it needs neither a journal nor syncs.
+# Only one process uses the file, and it is deleted at the end. Therefore it needs neither a journal nor disk syncs.
 _SETTINGS = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = FILE;"
 _SCHEMA = """
 CREATE TABLE article (
@@ -63,7 +63,7 @@ WHERE chosen.held_out = ? AND chosen.rank < ? ORDER BY chosen.key, chosen.label
 
 
 class PairRow(NamedTuple):
-    """A row of the Parquet files."""
+    """One sentence pair, as a row of the Parquet files."""
 
     language: str
     article: str
@@ -74,12 +74,12 @@ class PairRow(NamedTuple):
 
 
 class PairStore:
-    """A temporary file of sentences and pairs."""
+    """A temporary file of sentences and sentence pairs."""
 
     def __init__(self, path: Path, *, held_out: float) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.executescript(_SETTINGS + _SCHEMA)
-        # This share of signed 64-bit numbers is below the limit.
+        # An article is held out if its random 64-bit number is below this limit.
         self._limit = int((held_out - 0.5) * 2**64)
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class PairStore:
         self._db.execute("COMMIT")
 
     def drop_sentences(self) -> None:
-        """Mark repeated sentences and, in other languages, English sentences."""
+        """Mark the sentences to leave out: repeated sentences, and English sentences in other languages."""
         self._db.execute("CREATE INDEX by_digest ON sentence (language, digest)")
         self._db.execute(_RECURRING)
         languages = [language for (language,) in self._db.execute("SELECT DISTINCT language FROM article")]
@@ -120,7 +120,11 @@ class PairStore:
         self._db.execute(_ENGLISH)
 
     def pair_sentences(self) -> None:
-        """Pair every sentence with the next one, and with one of another article on the same side of the split."""
+        """Make the positive and negative pairs of all sentences.
+
+        A positive pair is a sentence and the next sentence. The second sentence of a negative pair is from another
+        article of the same language and the same split (training or held-out).
+        """
         self._db.execute(_PAIRS)
         sides = self._db.execute("SELECT DISTINCT language, held_out FROM pair ORDER BY 1, 2").fetchall()
         for side in sides:
@@ -143,25 +147,25 @@ class PairStore:
         return map(StoredSentence._make, self._db.execute(query, side))
 
     def count_pairs(self, *, held_out: bool) -> dict[str, int]:
-        """Return the number of positive pairs by language; there are as many negative ones."""
+        """Return the number of positive pairs for each language; the number of negative pairs is equal."""
         query = "SELECT language, count(*) FROM pair JOIN negative ON pair = pair.id WHERE held_out = ? GROUP BY 1"
         return dict(self._db.execute(query, (held_out,)))
 
     def rows(self, *, held_out: bool, limit: int) -> Iterator[PairRow]:
-        """Return the pairs of all languages in random order, at most `limit` per language and label."""
+        """Return the pairs of all languages in random order, at most `limit` pairs for each language and label."""
         return map(PairRow._make, self._db.execute(_CHOSEN, (held_out, limit)))
 
     def count_distinct(self) -> dict[str, int]:
-        """Return the number of distinct sentences by language."""
+        """Return the number of distinct sentences for each language."""
         return dict(self._db.execute("SELECT language, count(DISTINCT digest) FROM sentence GROUP BY 1"))
 
     def count_dropped(self) -> dict[tuple[str, str], int]:
-        """Return the number of dropped sentences by language and reason."""
+        """Return the number of sentences that are not used, for each language and reason."""
         query = "SELECT language, reason, count(*) FROM dropped JOIN sentence USING (id) GROUP BY 1, 2"
         return {(language, reason): count for language, reason, count in self._db.execute(query)}
 
     def count_shared(self) -> dict[str, int]:
-        """Return the number of articles by language that also exist in another language."""
+        """Return for each language the number of articles that also exist in another language."""
         query = (
             "SELECT language, count(*) FROM article WHERE group_number IN (SELECT group_number FROM article GROUP BY 1 "
             "HAVING count(DISTINCT language) > 1) GROUP BY 1"
@@ -169,5 +173,5 @@ class PairStore:
         return dict(self._db.execute(query))
 
     def count_held_out(self) -> dict[str, int]:
-        """Return the number of held-out articles by language."""
+        """Return the number of held-out articles for each language."""
         return dict(self._db.execute("SELECT language, sum(held_out) FROM article GROUP BY 1"))

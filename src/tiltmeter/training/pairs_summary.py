@@ -1,4 +1,4 @@
-"""The summary of pairs: counts, settings, warnings and versions."""
+"""The summary of a folder of sentence pairs: counts, settings, warnings and versions."""
 
 import json
 from collections.abc import Iterable
@@ -10,18 +10,18 @@ from rich.table import Table
 
 import tiltmeter
 
-# Warn above this share of sentences in another language.
+# If a larger share of a language's sentences seems to be in another language, a warning is given.
 _MAX_OTHER_SHARE = 0.1
-# Warn above this share of English sentences in another language.
+# If a larger share of the sentences of a language other than English is English, a warning is given.
 _MAX_ENGLISH_SHARE = 0.01
-# Warn below this share of articles that also exist in another language.
+# If a smaller share of a language's articles also exists in another language, a warning is given.
 _MIN_SHARED = 0.5
 _PACKAGES = ("mwparserfromhell", "py3langid", "pyarrow", "selectolax", "sentencex")
 
 
 @dataclass
 class LanguageCounts:
-    """The counts of one language; `usable` sentences are long enough, and `kept` ones have passed all checks."""
+    """The counts of one language. `usable` sentences are long enough; `kept` sentences have passed all checks."""
 
     articles: int = 0
     held_out_articles: int = 0
@@ -44,13 +44,13 @@ class LanguageCounts:
 
     @property
     def english_share(self) -> float:
-        """The share of usable sentences that are English, by comparison or by the language check."""
+        """The share of usable sentences that are English: equal to an English sentence, or classified as English."""
         return (self.same_as_english + self.english) / self.usable if self.usable else 0.0
 
 
 @dataclass
 class PairsSummary:
-    """The contents of `summary.json`, which do not depend on time, machine or order of files."""
+    """The content of `summary.json`, which does not depend on the time, the machine or the order of files."""
 
     languages: dict[str, LanguageCounts]
     settings: dict[str, Any]
@@ -58,12 +58,12 @@ class PairsSummary:
     warnings: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
-        """Return the summary as JSON."""
+        """Return the summary as JSON text."""
         versions = {"tiltmeter": tiltmeter.__version__, **{name: version(name) for name in _PACKAGES}}
         return json.dumps({**asdict(self), "versions": versions}, ensure_ascii=False, indent=1) + "\n"
 
 
-# The rows of the table.
+# The fields of `LanguageCounts` in the table, and the label of each row.
 _ROWS = {
     "articles": "articles",
     "held_out_articles": "  held out",
@@ -84,7 +84,7 @@ _ROWS = {
 
 
 def build_summary_table(summary: PairsSummary) -> Table:
-    """Return the counts as a table with a column per language."""
+    """Return the counts as a table with one row for each count and one column for each language."""
     table = Table("", *summary.languages, box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
@@ -94,7 +94,7 @@ def build_summary_table(summary: PairsSummary) -> Table:
 
 
 def find_warnings(languages: dict[str, LanguageCounts]) -> Iterable[str]:
-    """Yield warnings about the data."""
+    """Yield warnings about languages with unusual counts."""
     for language, counts in languages.items():
         if counts.unreadable_articles:
             yield f"{language}: {counts.unreadable_articles:,} articles with invalid markup were omitted."

@@ -1,4 +1,4 @@
-"""The precision of matrix products in training; weights are float32."""
+"""The precision of matrix products in training; the weights are always float32."""
 
 import torch
 
@@ -7,9 +7,9 @@ from tiltmeter.training.training_recipe import TrainingRecipe
 
 
 def select_precision(recipe: TrainingRecipe, device: torch.device) -> torch.dtype:
-    """Return the precision of a recipe on a device.
+    """Return the precision of matrix products for a recipe on a device.
 
-    Without a GPU, the published recipe uses float32 instead of float16.
+    On a CPU, the published recipe uses float32 instead of float16.
     """
     if recipe.precision == "auto":
         has_bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported()

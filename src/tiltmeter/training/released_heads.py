@@ -1,7 +1,7 @@
-"""Convert the `.pth` files of the released code of Öztürk et al. (2023): next-sentence heads with their cores.
+"""Conversion of the `.pth` files of the code released by Öztürk et al. (2023): next-sentence heads with their cores.
 
-A file contains the state of a `DataParallel` module with a core (`core_model`) and linear layers (`nsp_head`), which an
-encoder-decoder does not use. Only tensors are read; code in the file is not run.
+A file contains the state of a `DataParallel` module with a core (`core_model`) and linear layers (`nsp_head`). If the
+core is an encoder-decoder, the linear layers are not used. Only tensors are read; code in the file is not run.
 """
 
 import re
@@ -26,17 +26,17 @@ from tiltmeter.training.head_training import format_base_name
 from tiltmeter.training.training_folder import TrainingFolder
 
 _PAD = "<PAD>"
-# Causal masks, which older versions of transformers stored as tensors.
+# Names of causal masks, which older versions of transformers stored as tensors.
 _MASKS = re.compile(r"\.attn\.(bias|masked_bias)$")
-# Errors of a damaged archive; the message of torch is more specific.
+# Errors that a damaged archive raises. They are ignored here, because torch will raise a more specific error.
 _UNREADABLE = (OSError, EOFError, NotImplementedError, RuntimeError)
-# The maximum input length in the training of the released code.
+# The maximum input length in tokens that the released code used in training.
 _MAX_LENGTH = 256
 
 
 @silence_transformers()
 def convert_released(path: Path, base_name: str, out: Path, *, force: bool = False) -> Path:
-    """Save the head and core of a released file as a head of a base model, and return the folder."""
+    """Convert a released file to a head of the base model `base_name`, save it in `out`, and return the folder."""
     state = _read_tensors(path)
     base = open_model(base_name, device="cpu", dtype="float32")
     if base.kind == "masked":
@@ -61,7 +61,7 @@ def convert_released(path: Path, base_name: str, out: Path, *, force: bool = Fal
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a released file by name, without the prefix `module.` of DataParallel."""
+    """Return the tensors of a released file as a dictionary; their names are without the prefix `module.`."""
     if not path.is_file():
         raise UsageError(f"{path} does not exist; check the path.")
     reject_oversized_pickles(path)
@@ -69,7 +69,7 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         with torch.serialization.safe_globals([torch.amp.GradScaler, torch.cuda.amp.GradScaler]):
             content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file may raise anything
+    except Exception as error:  # a damaged file may raise any class of error
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise UsageError(
             f"{path} is not a file of tensors, or contains code, which is not run ({lines[0].rstrip('.')})."
@@ -78,7 +78,7 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _collect_tensors(content: object, path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a core and its head by name."""
+    """Return the tensors of a core and its head as a dictionary; raise a UsageError for other content."""
     state = content.get("model_state_dict", content) if isinstance(content, Mapping) else content
     if not isinstance(state, Mapping):
         raise UsageError(
@@ -98,7 +98,7 @@ def _collect_tensors(content: object, path: Path) -> dict[str, Tensor]:
 
 
 def _reject_damaged(path: Path) -> None:
-    """Raise a UsageError if a checksum of the archive is wrong, which torch does not check."""
+    """Raise a UsageError if a checksum of the archive is wrong; torch does not check them."""
     if zipfile.is_zipfile(path):
         with suppress(zipfile.BadZipFile, zlib.error, *_UNREADABLE), zipfile.ZipFile(path) as archive:
             if (part := archive.testzip()) is not None:
@@ -106,7 +106,7 @@ def _reject_damaged(path: Path) -> None:
 
 
 def _validate_tensor(value: object, name: str, path: Path) -> Tensor:
-    """Return the value; raise a UsageError unless it is a dense tensor of finite floats."""
+    """Return the value if it is a dense tensor of finite floats or a causal mask; otherwise raise a UsageError."""
     if not isinstance(value, Tensor):
         raise UsageError(f"{path} is not a file of the released code: {name} is {_describe_type(value)}, not a tensor.")
     if _MASKS.search(name):
@@ -129,7 +129,7 @@ def _describe_type(value: object) -> str:
 
 
 def _fit_vocabulary(core: Any, base: CheckpointModel, state: Mapping[str, Tensor]) -> None:
-    """Add the padding token that the released code adds to the vocabulary of GPT-2."""
+    """Add a padding token if the released core has one more token than the base model, as for GPT-2."""
     known = core.get_input_embeddings().weight.shape[0]
     names = ("wte.weight", "shared.weight", "embed_tokens.weight")
     sizes = {tensor.shape[0] for name, tensor in state.items() if name.endswith(names) and tensor.dim() == 2}
@@ -152,7 +152,7 @@ def _load_tensors(module: torch.nn.Module, named: Mapping[str, Tensor], path: Pa
 
 
 def _find_shared_names(module: torch.nn.Module) -> dict[str, set[str]]:
-    """Return all names of each tensor, by each of its names."""
+    """Return for each tensor name all names of this tensor, because layers can share a tensor."""
     by_identity: dict[int, set[str]] = {}
     for name, tensor in module.state_dict(keep_vars=True).items():
         by_identity.setdefault(id(tensor), set()).add(name)

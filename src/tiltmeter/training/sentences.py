@@ -1,4 +1,4 @@
-"""Splitting, selection and comparison of sentences."""
+"""Splitting sentences from texts, selecting usable sentences, and comparing sentences."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,20 +7,20 @@ from functools import cache
 from hashlib import blake2b
 from unicodedata import normalize
 
-# Shorter sentences are not used: most of them are labels and menu commands.
+# Minimum number of words of a usable sentence. Most shorter sentences are labels and menu commands.
 MIN_WORDS = 4
-# Longer sentences are cut: two sentences of this length fill the 256 tokens of an input.
+# Maximum number of characters; longer sentences are cut. Two sentences of this length fill the 256 tokens of an input.
 MAX_CHARACTERS = 500
 
 _SPACES = re.compile(r"\s+")
 _NOT_LETTERS = re.compile(r"[!-@\[-`{-~]")
-# Scripts without spaces between words: two characters count as a word.
+# Characters of scripts without spaces between words; two of these characters count as one word.
 _NO_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and its position among all sentences of its article, including unused ones."""
+    """A sentence and its index among all sentences of its article, including sentences that are not used."""
 
     position: int
     text: str
@@ -36,7 +36,7 @@ def split_sentences(blocks: Iterable[str], language: str) -> Iterator[str]:
 
 
 def select_usable_sentences(texts: Iterable[str]) -> Iterator[Sentence]:
-    """Yield the sentences that are long enough and consist mostly of letters, cut to the maximum length."""
+    """Yield the sentences that have enough words and consist mostly of letters, cut to the maximum length."""
     for position, text in enumerate(texts):
         text = normalise_text(text)
         if count_words(text) >= MIN_WORDS and _is_mostly_letters(text):
@@ -44,7 +44,7 @@ def select_usable_sentences(texts: Iterable[str]) -> Iterator[Sentence]:
 
 
 def normalise_text(text: str) -> str:
-    """Return the text with single spaces in Unicode normal form C.
+    """Return the text in Unicode normal form C, with a single space in place of each sequence of white space.
 
     >>> normalise_text(" two\\u00a0 words\\n")
     'two words'
@@ -53,7 +53,7 @@ def normalise_text(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words with a letter or digit; in scripts without spaces, two characters count as a word.
+    """Return the number of words that contain a letter or digit; in scripts without spaces, two characters are a word.
 
     >>> count_words("Open - the new file."), count_words("他昨天去了北京。")
     (4, 3)
@@ -64,7 +64,7 @@ def count_words(text: str) -> int:
 
 
 def cut_text(text: str, limit: int = MAX_CHARACTERS) -> str:
-    """Return the text up to the last space within the limit, or up to the limit if there is no space.
+    """Return the text up to the last space within the limit, or exactly `limit` characters if there is no space.
 
     >>> cut_text("one two three", 9)
     'one two'
@@ -76,12 +76,12 @@ def cut_text(text: str, limit: int = MAX_CHARACTERS) -> str:
 
 
 def compute_digest(text: str) -> int:
-    """Return a signed 64-bit digest that ignores case and spaces."""
+    """Return a signed 64-bit hash of a text that ignores upper and lower case and differences of white space."""
     return int.from_bytes(blake2b(normalise_text(text).casefold().encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def get_base_language(language: str) -> str:
-    """Return the language of a code without region or script.
+    """Return the language of a language code, without region or script.
 
     >>> get_base_language("pt-BR")
     'pt'
@@ -90,8 +90,8 @@ def get_base_language(language: str) -> str:
 
 
 def _is_mostly_letters(text: str) -> bool:
-    """Return whether more than half of the characters are letters, unlike in formulas and rows of numbers."""
-    # All characters outside of ASCII count as letters, because vowel signs of Indic scripts are not letters in Unicode.
+    """Return whether more than half of the characters are letters, which is not the case in formulas."""
+    # All characters outside ASCII count as letters, because vowel signs of Indic scripts are not letters in Unicode.
     return 2 * len(_NOT_LETTERS.findall(text)) < len(text) - text.count(" ")
 
 

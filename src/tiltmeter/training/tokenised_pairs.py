@@ -1,4 +1,4 @@
-"""Sentence pairs as token ids in memory-mapped files, so that memory does not grow with the data."""
+"""Sentence pairs as token ids in memory-mapped files, so that memory use does not grow with the number of pairs."""
 
 import json
 import shutil
@@ -18,10 +18,10 @@ from tiltmeter.models.head_text import encode_pairs
 from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 
-# The number of pairs that are tokenised together; new negatives are drawn from the same chunk.
+# Number of pairs that are tokenised together. The second sentences of new negative pairs come from the same chunk.
 CHUNK = 50_000
 _DESCRIPTION = "tokens.json"
-# The flat arrays of a folder: ids and types of all tokens; length, label, language and article of each pair.
+# The arrays in a folder: the ids and types of all tokens, and the length, label, language and article of each pair.
 _ARRAYS = {
     "ids": np.int32,
     "segments": np.uint8,
@@ -34,14 +34,14 @@ _ARRAYS = {
 
 @dataclass(frozen=True)
 class TokenisedPairs:
-    """The pairs in a folder; the numbers in `languages` are indexes of `names`."""
+    """The tokenised pairs in a folder; each number in `languages` is an index into `names`, the language codes."""
 
     folder: Path
     names: tuple[str, ...]
 
     @classmethod
     def open(cls, folder: Path) -> "TokenisedPairs":
-        """Open the pairs that `tokenise_pairs` wrote."""
+        """Open a folder that `tokenise_pairs` wrote."""
         description = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
         return cls(folder, tuple(description["languages"]))
 
@@ -56,7 +56,7 @@ class TokenisedPairs:
 
     @cached_property
     def segments(self) -> NDArray[np.uint8] | None:
-        """The token types of all pairs, one after the other; None if the model has none."""
+        """The token types of all pairs, one after the other; None if the model has no token types."""
         array = self._map_array("segments")
         return array if len(array) else None
 
@@ -68,24 +68,24 @@ class TokenisedPairs:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """The index of the first token of each pair."""
+        """The index in `ids` of the first token of each pair."""
         return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
 
     @cached_property
     def labels(self) -> NDArray[np.int8]:
-        """1 if the second sentence follows the first."""
+        """The label of each pair: 1 if the second sentence follows the first, otherwise 0."""
         array: NDArray[np.int8] = self._map_array("labels")
         return array
 
     @cached_property
     def languages(self) -> NDArray[np.int16]:
-        """The number of the language of each pair."""
+        """The index of each pair's language in `names`."""
         array: NDArray[np.int16] = self._map_array("languages")
         return array
 
     @cached_property
     def articles(self) -> NDArray[np.int64]:
-        """The number of the article of each first sentence, the same for all its translations."""
+        """The number of the article of each pair's first sentence; all translations of an article have one number."""
         array: NDArray[np.int64] = self._map_array("articles")
         return array
 
@@ -104,9 +104,10 @@ def tokenise_pairs(
     total: int | None = None,
     report: ReportProgress = ignore_progress,
 ) -> TokenisedPairs:
-    """Write pairs as token ids; a complete folder is reused.
+    """Write pairs as token ids to a folder, and open it; if the folder is already complete, it is only opened.
 
-    `prefixes` are the texts before the first sentence by language; the default is that of the head.
+    `prefixes` maps languages to the text before the first sentence; the default is the prefix of the head. `total` is
+    the number of pairs, for the progress.
     """
     if (folder / _DESCRIPTION).is_file():
         return TokenisedPairs.open(folder)
@@ -144,10 +145,10 @@ def tokenise_pairs(
 def with_fresh_negatives(
     batches: Iterable[pa.RecordBatch], seed: int, number: int, only: Collection[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the pairs with new second sentences in negative pairs, of the same language and another article.
+    """Yield all pairs, with new second sentences in the negative pairs, from other articles in the same language.
 
-    The new sentences are second sentences of positive pairs, whose article is known. `only` are the sentences to
-    replace; the default is all.
+    The new second sentences are taken from positive pairs, because only their article is known. `number` is the index
+    of the epoch. If `only` is given, just the second sentences in `only` are replaced.
     """
     for index, batch in enumerate(batches):
         table = batch.to_pandas()

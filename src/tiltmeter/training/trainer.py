@@ -20,8 +20,8 @@ from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.training.batches import TrainingBatches, get_first
 from tiltmeter.training.training_recipe import TrainingRecipe
 
-# The last file of a checkpoint, with the seconds of training so far. A checkpoint without it is incomplete, because the
-# process ended while it was written.
+# The file that is written last in a checkpoint; it contains the seconds of training until then. A checkpoint without
+# this file is incomplete, because the process ended while the checkpoint was written.
 _COMPLETE = "complete"
 
 
@@ -48,23 +48,23 @@ class HeadTrainer(Trainer):
             eval_dataset=batches if self._validate else None,
             **more,
         )
-        # `ReportingCallback` reports progress.
+        # These callbacks print progress, which `ReportingCallback` already reports.
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
 
     def train_from(self, checkpoint: Path | None) -> None:
-        """Train, starting from a checkpoint if one is given."""
+        """Train from the beginning, or from a checkpoint if one is given."""
         seconds = float((checkpoint / _COMPLETE).read_text(encoding="utf-8") or 0) if checkpoint else 0.0
         self._began = time.monotonic() - seconds
         self.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
 
     @property
     def seconds(self) -> float:
-        """The seconds of training so far, including those before an interruption."""
+        """The number of seconds of training until now, including the time before an interruption."""
         return time.monotonic() - self._began
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Return a loader of the planned batches in order, divided between processes."""
+        """Return a loader of the planned batches in order; with several processes, each gets its own batches."""
         data: Any = self.train_dataset
         loader = DataLoader(
             data,
@@ -78,7 +78,7 @@ class HeadTrainer(Trainer):
         return prepared
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """Return AdamW with the two learning rates, without weight decay of biases and norms."""
+        """Return AdamW with two learning rates (core and head), and without weight decay for biases and norms."""
         if self.optimizer is None:
             module: Any = self.model if model is None else model
             groups: dict[tuple[float, float], list[nn.Parameter]] = {}
@@ -95,7 +95,7 @@ class HeadTrainer(Trainer):
         return self.optimizer
 
     def compute_loss(self, model: nn.Module, inputs: dict[str, Tensor], *_: Any, **__: Any) -> Tensor:
-        """Return the loss of a batch; correct decisions are counted on the device and read only for log entries."""
+        """Return the loss of a batch; the correct decisions are counted on the device until the next log entry."""
         outputs = model(**inputs)
         with torch.no_grad():
             correct = (outputs["logits"].argmax(dim=1) == inputs["labels"]).sum()
@@ -105,7 +105,7 @@ class HeadTrainer(Trainer):
         return loss
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Add the accuracy since the last entry; raise a ModelError if the loss is not finite."""
+        """Add the training accuracy since the last log entry; raise a ModelError if the loss is not finite."""
         if "loss" in logs:
             if not math.isfinite(logs["loss"]):
                 raise ModelError(
@@ -121,7 +121,7 @@ class HeadTrainer(Trainer):
         super().log(logs, start_time)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Return and log the validation metrics; each process computes all of them."""
+        """Return and log the validation metrics; each process computes them on all validation pairs."""
         assert self._validate is not None
         module: Any = self.model
         metrics = {f"eval_{name}": value for name, value in self._validate(module).items()}
@@ -131,7 +131,7 @@ class HeadTrainer(Trainer):
         return metrics
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:  # noqa: ARG002
-        """Write the weights of a checkpoint; shared tensors are written once."""
+        """Write the weights of a checkpoint; tensors with several names are written once."""
         folder = Path(output_dir or str(self.args.output_dir))
         folder.mkdir(parents=True, exist_ok=True)
         if self.args.should_save:
@@ -139,7 +139,8 @@ class HeadTrainer(Trainer):
             save_model(module, str(folder / "model.safetensors"))
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        # Without a checkpoint at an early stop, a resumed training stops again; with one, Trainer would continue.
+        # No checkpoint is written at an early stop. A resumed training then stops again at the same step; from a
+        # checkpoint at this step, Trainer would continue.
         if self.control.should_training_stop and self.state.global_step < self.state.max_steps:
             return
         super()._save_checkpoint(model, trial)
@@ -150,7 +151,7 @@ class HeadTrainer(Trainer):
 
 
 class ReportingCallback(TrainerCallback):
-    """A callback that reports progress after every update."""
+    """A callback that reports the progress after every weight update."""
 
     def __init__(self, report: ReportProgress, tokens: int) -> None:
         self._report = report
@@ -164,7 +165,7 @@ class ReportingCallback(TrainerCallback):
         self._report_progress(state)
 
     def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Store the last logged values."""
+        """Remember the last logged values, which are reported with the progress."""
         self._logged |= kwargs["logs"]
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
@@ -184,7 +185,7 @@ class ReportingCallback(TrainerCallback):
 
 
 def create_tensorboard_callback(folder: Path) -> TrainerCallback:
-    """Return a callback that logs to TensorBoard."""
+    """Return a callback that writes the log to TensorBoard files in a folder."""
     from torch.utils.tensorboard import SummaryWriter
     from transformers.integrations.integration_utils import TensorBoardCallback
 
@@ -193,7 +194,7 @@ def create_tensorboard_callback(folder: Path) -> TrainerCallback:
 
 
 def find_last_checkpoint(folder: Path) -> Path | None:
-    """Return the last complete checkpoint of a folder; delete incomplete ones."""
+    """Return the last complete checkpoint in a folder, and delete incomplete checkpoints; None if there is none."""
     complete = []
     for path in list(folder.glob("checkpoint-*")):
         if (path / _COMPLETE).is_file():

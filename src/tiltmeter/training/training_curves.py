@@ -1,4 +1,4 @@
-"""A figure of the loss, accuracy and learning rate of a training."""
+"""A figure of the loss, the accuracy and the learning rate during a training."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ import vl_convert
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.style import SERIES
 
-# The title of each panel, and the logged value and name of each line.
+# The title of each panel, and a dictionary from the logged values of the panel to the labels of their lines.
 _PANELS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("Loss", {"loss": "training", "eval_loss": "validation"}),
     ("Accuracy (%)", {"accuracy": "training", "eval_accuracy": "validation"}),
@@ -20,7 +20,7 @@ _HEIGHT = 150
 
 
 def render_curves(log: Sequence[Mapping[str, float]]) -> str:
-    """Return the curves as an SVG image."""
+    """Return the curves as an SVG image; `log` contains the log entries of the training."""
     panels = [Panel(title, _plot_chart(log, lines)) for title, lines in _PANELS]
     figure = Figure(slug="curves", title="Training", caption="", panels=tuple(panels))
     return str(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))

@@ -1,4 +1,4 @@
-"""The folder of a head, with the files of an unfinished training."""
+"""The folder of a head, which also contains the files of an unfinished training."""
 
 import hashlib
 import json
@@ -18,16 +18,16 @@ from tiltmeter.models.checkpoint import CONFIG
 from tiltmeter.models.head_config import KEY
 from tiltmeter.text_files import expand_home, read_json
 
-# The subfolder of an unfinished training.
+# The subfolder with the files of an unfinished training.
 _UNFINISHED = ".training"
 _OWN_PAIRS = "pairs"
 _SETTINGS = "settings.json"
 _LOCK = ".lock"
-# With less free disk space in bytes, the disk is full: a file of weights does not fit.
+# Number of bytes. If less disk space is free, the disk counts as full, because a file of weights does not fit.
 _NEARLY_FULL = 64 * 2**20
-# The subfolder of the files of TensorBoard.
+# The subfolder with the files of TensorBoard.
 TENSORBOARD = "tensorboard"
-# The files of a head besides its config: weights and tokenizer.
+# The files of a head other than its config: weights and tokenizer.
 # fmt: off
 _HEAD_FILES = (
     "*.safetensors", "*.safetensors.index.json", "adapter_config.json", "generation_config.json", "tokenizer*",
@@ -38,34 +38,34 @@ _HEAD_FILES = (
 
 @dataclass(frozen=True)
 class TrainingFolder:
-    """The folder of a head, and in it the folder of an unfinished training."""
+    """The folder `out` of a head, with a subfolder for an unfinished training."""
 
     out: Path
 
     @property
     def folder(self) -> Path:
-        """The folder of token ids and checkpoints."""
+        """The subfolder with the token ids and checkpoints of an unfinished training."""
         return self.out / _UNFINISHED
 
     @property
     def own_pairs(self) -> Path:
-        """The folder of pairs that were created for this training."""
+        """The subfolder with sentence pairs that were made for this training."""
         return self.out / _OWN_PAIRS
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of the checkpoints."""
+        """The subfolder with the checkpoints."""
         return self.folder / "checkpoints"
 
     @property
     def finished(self) -> bool:
-        """Whether the folder contains a finished head: its config is written last."""
+        """Whether the folder contains a finished head, that is, its config, which is written last."""
         return (self.out / CONFIG).is_file()
 
     def check(self, model: str, *, force: bool) -> None:
-        """Raise a UsageError if the folder cannot be used for a head of this model.
+        """Raise a UsageError if the folder cannot be used to train a head for this model.
 
-        `force` allows to replace a finished head or another training, but not another model or other files.
+        With `force`, a finished head or another training may be replaced, but not another model or other files.
         """
         if self.out.exists() and not self.out.is_dir():
             raise UsageError(f"{self.out} is a file; name a folder for the head with --out.")
@@ -84,9 +84,9 @@ class TrainingFolder:
             raise UsageError(f"{self.out} contains other files; name a new folder with --out.")
 
     def prepare(self, settings: Mapping[str, Any], *, force: bool) -> None:
-        """Create the folder, or raise a UsageError if it contains an unfinished training with other settings.
+        """Create the folder; raise a UsageError if it contains an unfinished training with other settings.
 
-        With `force`, an existing head or training is deleted.
+        With `force`, an existing head or unfinished training is deleted.
         """
         if force:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -108,7 +108,7 @@ class TrainingFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock the folder; raise a UsageError if another process uses it, or if the disk becomes full."""
+        """Lock the folder within the context; raise a UsageError if another process uses it or the disk is full."""
         create_folder(self.out)
         path = self.out / _LOCK
         try:
@@ -119,7 +119,7 @@ class TrainingFolder:
             raise UsageError(
                 f"{self.out} is used by another training; wait until it ends, or name another folder with --out."
             ) from error
-        # Errors of Python, torch and safetensors on a full disk.
+        # These classes are raised by Python, torch and safetensors if the disk is full.
         except (OSError, RuntimeError, SafetensorError) as error:
             if shutil.disk_usage(self.out).free > _NEARLY_FULL:
                 raise
@@ -132,14 +132,17 @@ class TrainingFolder:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _remove_leftovers(self) -> None:
-        """Delete the files of a training that was killed after its head was finished."""
+        """Delete remaining training files if the process was killed after the head was finished."""
         if self.folder.exists() or (self.out / _LOCK).exists():
             with suppress(Timeout, OSError), FileLock(self.out / _LOCK, timeout=0):
                 self.clear()
                 (self.out / _LOCK).unlink(missing_ok=True)
 
     def _remove_head(self) -> None:
-        """Delete the files of a head, because transformers would load them with the new ones; the config comes last."""
+        """Delete the files of an earlier head, because transformers would load them with the new files.
+
+        The config is deleted last.
+        """
         for pattern in _HEAD_FILES:
             for path in self.out.glob(pattern):
                 path.unlink()
@@ -165,7 +168,7 @@ class TrainingFolder:
 
 
 def compute_files_digest(files: list[Path]) -> str:
-    """Return the SHA-256 of the contents of files in this order."""
+    """Return the SHA-256 of the contents of files, in the order of the list."""
     digest = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:

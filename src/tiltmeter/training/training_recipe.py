@@ -1,4 +1,4 @@
-"""Recipes of training (hyperparameters): the published ones and the default."""
+"""Training recipes (sets of hyperparameters): the published recipes and the default recipe."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -14,10 +14,10 @@ PRECISIONS: tuple[str, ...] = get_args(Precision)
 class TrainingRecipe:
     """The hyperparameters of a training.
 
-    A weight update uses `batch` x `accumulation` pairs per device. `core_rate` and `head_rate` are the maximum learning
-    rates of the model and of the new layers. `by_length`: a batch has pairs of similar length. `fresh_negatives`: draw
-    new negative pairs from the second epoch (`passes`) on. `precision` `auto` is bfloat16 if the device supports it,
-    else float32.
+    A weight update uses `batch` x `accumulation` pairs on each device. `core_rate` is the maximum learning rate of the
+    core, and `head_rate` that of the new layers. `by_length`: each batch has pairs of similar length.
+    `fresh_negatives`: from the second epoch on, new negative pairs are drawn. `passes` is the number of epochs. The
+    `precision` `auto` means bfloat16 if the device supports it, and float32 otherwise.
     """
 
     name: str = "default"
@@ -26,7 +26,7 @@ class TrainingRecipe:
     core_rate: float = 1e-4
     head_rate: float = 1e-3
     schedule: Literal["cosine", "cosine_with_restarts"] = "cosine"
-    # The share of updates with an increasing learning rate; the number of updates is rounded down, plus 1.
+    # The share of weight updates in which the learning rate increases; see `count_warm_up_steps`.
     warm_up: float = 0.05
     clip: float = 1.0
     weight_decay: float = 0.01
@@ -48,7 +48,7 @@ class TrainingRecipe:
             raise UsageError(f"--max-length {self.max_length} is too short for two sentences; give 8 or more.")
 
     def count_warm_up_steps(self, steps: int) -> int:
-        """Return the number of updates with an increasing learning rate.
+        """Return the number of weight updates in which the learning rate increases, from the number of all updates.
 
         >>> PUBLISHED["gpt2"].count_warm_up_steps(15_625)
         157
@@ -56,7 +56,7 @@ class TrainingRecipe:
         return int(steps * self.warm_up) + 1
 
     def changed(self, **changes: Any) -> "TrainingRecipe":
-        """Return the recipe with the changes that are not None."""
+        """Return a copy of the recipe with these changes; a change to None is ignored."""
         values = {key: value for key, value in changes.items() if value is not None}
         return replace(self, **values)
 
@@ -70,20 +70,20 @@ _COMMON = TrainingRecipe(
     by_length=False,
     fresh_negatives=False,
 )
-# Öztürk et al. (2023), section 5.2, and the thesis of Öztürk (2022), sections 3.2.2 and 4.1. Schedule and warm-up are
-# from the released code.
+# The values are from Öztürk et al. (2023), section 5.2, and Öztürk's thesis (2022), sections 3.2.2 and 4.1. The
+# schedule and the warm-up are from the released code.
 PUBLISHED: dict[str, TrainingRecipe] = {
     "gpt2": replace(_COMMON, batch=4, accumulation=16, core_rate=5e-6, head_rate=1e-3, precision="float16"),
     "t5": replace(_COMMON, batch=24, accumulation=3, core_rate=5e-6, precision="float32"),
     "mt5": replace(_COMMON, batch=8, accumulation=8, core_rate=1e-4, precision="float32"),
 }
 RECIPES = ("default", "published")
-# The default learning rate of adapters.
+# The default learning rate for training an adapter (LoRA).
 LORA_RATE = 2e-4
 
 
 def find_recipe(name: str, kind: Kind, model_type: str, *, lora: bool = False) -> TrainingRecipe:
-    """Return the recipe of this name for a model; `model_type` is that of its config."""
+    """Return the recipe with this name for a model; `model_type` is the type in the model's config."""
     if name == "default":
         return TrainingRecipe(core_rate=LORA_RATE) if lora else TrainingRecipe()
     if name != "published":

@@ -1,4 +1,4 @@
-"""The pairs of a training as token ids: the pairs of each epoch, validation pairs and held-out pairs."""
+"""The pairs of a training as token ids: the training pairs of each epoch, validation pairs and held-out pairs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from tiltmeter.training.tokenised_pairs import (
 from tiltmeter.training.training_folder import TrainingFolder
 from tiltmeter.training.training_recipe import TrainingRecipe
 
-# One in this number of training articles is set aside for validation during training, with at most this many pairs.
+# One of this number of training articles is used for validation, with at most `_MAX_VALIDATION_PAIRS` pairs in total.
 SET_ASIDE = 100
 _MAX_VALIDATION_PAIRS = 2_000
 
 
 @dataclass(frozen=True)
 class TrainingTokens:
-    """The pairs of a training as token ids."""
+    """The pairs of a training as token ids: training pairs of each epoch, validation pairs and held-out pairs."""
 
     batches: TrainingBatches
     set_aside: TokenisedPairs
@@ -45,7 +45,7 @@ def tokenise_training(
     seed: int,
     watch: ShowProgress,
 ) -> TrainingTokens:
-    """Write the pairs of a training as token ids, or open existing files."""
+    """Write the pairs of a training as token ids, or open the files if they already exist."""
     text = TokenizerText(base.tokenizer, base.config, base.kind)
 
     def write(name: str, batches: Iterator[pa.RecordBatch], total: int, **more: Any) -> TokenisedPairs:
@@ -71,7 +71,7 @@ def tokenise_training(
 
 
 def _read_training_pairs(data: ArticlePairs, seed: int, number: int) -> Iterator[pa.RecordBatch]:
-    """Yield the pairs of an epoch, without the sentences of validation pairs."""
+    """Yield the training pairs of an epoch, without sentences of validation pairs; `number` is the epoch's index."""
     pairs = _filter_articles(data, set_aside=False)
     if number:
         yield from with_fresh_negatives(pairs, seed, number)
@@ -86,12 +86,12 @@ def _read_training_pairs(data: ArticlePairs, seed: int, number: int) -> Iterator
 
 
 def _read_validation_pairs(data: ArticlePairs, seed: int) -> Iterator[pa.RecordBatch]:
-    """Return the validation pairs; if there are several articles, without sentences of training articles."""
+    """Return the validation pairs; with several validation articles, no sentence is from a training article."""
     return with_fresh_negatives(_take_rows(_filter_articles(data, set_aside=True), _MAX_VALIDATION_PAIRS), seed, 0)
 
 
 def _filter_articles(data: ArticlePairs, *, set_aside: bool) -> Iterator[pa.RecordBatch]:
-    """Yield the pairs whose first sentence is from an article that is set aside, or from the others."""
+    """Yield the pairs whose first sentence is from a validation article (`set_aside`) or a training article."""
     for batch in data.train.to_batches(batch_size=CHUNK):
         selected = [(number % SET_ASIDE == 0) == set_aside for number in batch["group"].to_pylist()]
         yield batch.filter(pa.array(selected, pa.bool_()))

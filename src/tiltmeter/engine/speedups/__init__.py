@@ -1,12 +1,12 @@
-"""Speed-ups of local models, one file each: the same numbers in less time.
+"""Speed-ups of local models, one file for each: they give the same numbers in less time.
 
-Each one can be disabled, or all of them with `--plain`. Then every input has its own row, goes through the unchanged
-transformers model, and the requested numbers are selected from the logits of all positions. Deduplication, batches by
-length and the float32 normalisation are not speed-ups but part of the algorithm.
+Each speed-up can be disabled; `--plain` disables all of them. Without speed-ups, every input has its own row and goes
+through the unchanged transformers model, and the requested numbers are selected from the logits of all positions.
+Deduplication, batches by length and the float32 normalisation are not speed-ups; they are part of the algorithm.
 
 To delete a speed-up, delete its file and its name in the lists below.
 
-This module does not import torch, which runs of models on a server do not need.
+This module does not import torch, because runs with models on a server do not need torch.
 """
 
 import logging
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Speed-ups that change a model, in the order in which they are applied; each is checked together with earlier ones.
+# Speed-ups that change a model, in the order in which they are applied. Each is checked together with the earlier ones.
 MODEL_SPEEDUPS = (
     "activations",
     "norms",
@@ -37,31 +37,31 @@ MODEL_SPEEDUPS = (
     "packing",
     "prefixes",
 )
-# Speed-ups that change the process during a run.
+# Speed-ups that change the Python process during a run.
 PROCESS_SPEEDUPS = ("gc_pause",)
 NAMES = MODEL_SPEEDUPS + PROCESS_SPEEDUPS
-# For the argument `without`: disable all.
+# For the argument `without`: this set disables all speed-ups.
 ALL = frozenset(index_components("speedups", (Component(name, OWN_PACKAGE, name) for name in NAMES)))
 
 
 def validate_names(without: Collection[str]) -> frozenset[str]:
-    """Return the names of speed-ups to disable; raise a ValueError for an unknown name."""
+    """Return the names of the speed-ups to disable as a set; raise a ValueError for an unknown name."""
     if unknown := set(without) - ALL:
         raise ValueError(f"Unknown speed-up {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}.")
     return frozenset(without)
 
 
 def load_speedup(name: str) -> SpeedUp:
-    """Import and return the speed-up of this name."""
+    """Import and return the speed-up with this name."""
     speedup: SpeedUp = import_module(f"{__name__}.{name}").SPEEDUP
     return speedup
 
 
 def apply_speedups(answerer: Any, effects: "BatchEffects", without: Collection[str] = ()) -> tuple[str, ...]:
-    """Apply all speed-ups except those in `without` to an `Answerer`, and return the names of those in use.
+    """Apply all speed-ups except the ones in `without` to an `Answerer`; return the names of the speed-ups in use.
 
-    Each one is checked on a few synthetic inputs. If it changes their numbers, it is undone, and the reason is added to
-    `answerer.disabled`.
+    Each speed-up is checked with a few synthetic inputs. If it changes their numbers, it is undone, and the reason is
+    added to `answerer.disabled`.
     """
     from tiltmeter.engine.equivalence import EquivalenceCheck
 
@@ -73,7 +73,7 @@ def apply_speedups(answerer: Any, effects: "BatchEffects", without: Collection[s
 
 
 def _apply_checked(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck") -> Iterator[str]:
-    """Apply speed-ups, and yield the names of those that pass the check."""
+    """Apply speed-ups one after the other, and yield the names of the speed-ups that pass the check."""
     for speedup in chosen:
         try:
             if speedup.rows:
@@ -100,10 +100,11 @@ def _describe_difference(difference: float) -> str:
 
 @contextmanager
 def apply_process_speedups(without: Collection[str] = ()) -> Iterator[None]:
-    """Apply the speed-ups that change the process, and restore its state at the end of the context."""
+    """Apply the speed-ups that change the process, and restore the process's state at the end of the context."""
     excluded = validate_names(without)
     with ExitStack() as stack:
-        # On CPUs without bfloat16 instructions, torch permanently disables oneDNN when a bfloat16 product fails.
+        # The state of oneDNN is restored too: on CPUs without bfloat16 instructions, torch permanently disables oneDNN
+        # if a bfloat16 matrix product fails.
         stack.callback(_set_mkldnn, _has_mkldnn())
         for name in PROCESS_SPEEDUPS:
             if name not in excluded:

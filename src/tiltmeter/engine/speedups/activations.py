@@ -1,12 +1,12 @@
 """Compute GPT-2's GELU in fewer passes over the feed-forward states.
 
-Saves: transformers' `NewGELUActivation` needs eight element-wise operations on the widest states of a layer; here it
-is one fused kernel on a GPU and four in-place operations on a CPU.
-Relies on: `transformers.activations.NewGELUActivation` being the tanh approximation of GELU. Other activations are not
+Saves: transformers' `NewGELUActivation` needs eight element-wise operations on the widest states of a layer. The
+replacement needs one fused kernel on a GPU, and four in-place operations on a CPU.
+Relies on: `transformers.activations.NewGELUActivation` is the tanh approximation of GELU. Other activations are not
 changed.
-Check: the replacement must equal the original module on values from -60 to 60, and the model's answers must stay the
-same.
-If a check fails: the model's own activation is used. Slower, same numbers.
+Check: the replacement must equal the original module for values from -60 to 60, and the model's answers must not
+change.
+If a check fails: the model's own activation is used. This is slower and gives the same numbers.
 """
 
 import math
@@ -27,12 +27,12 @@ _CUBIC = _LINEAR * 0.044715
 class TanhGelu(nn.Module):
     """The tanh approximation of GELU.
 
-    On a CPU in float32 it is computed from a sigmoid, (1 + tanh(x)) / 2 = sigmoid(2x), which is faster than torch's
-    kernel.
+    On a CPU in float32, it is computed with a sigmoid, since (1 + tanh(x)) / 2 = sigmoid(2x). This is faster than
+    torch's kernel.
     """
 
     def forward(self, states: Tensor) -> Tensor:
-        """Return the activations."""
+        """Return the activations of the states."""
         if states.device.type != "cpu" or states.dtype != torch.float32:
             return gelu(states, approximate="tanh")
         factor = torch.addcmul(states.new_tensor(_LINEAR), states, states, value=_CUBIC)
@@ -40,7 +40,7 @@ class TanhGelu(nn.Module):
 
 
 def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]:
-    """Replace the activation in the whole model; return (parent, name, replaced module) for each place."""
+    """Replace the activations in the whole model; return (parent, name, replaced module) for each replacement."""
     parameter = next(model.parameters(), torch.empty(0))
     replaced: list[tuple[nn.Module, str, nn.Module]] = []
     for module in list(model.modules()):
@@ -53,7 +53,7 @@ def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]
 
 @torch.inference_mode()
 def _is_equivalent(plain: nn.Module, fused: nn.Module, like: Tensor) -> bool:
-    """Return whether both agree in the device and precision of `like`, for all values and for values near zero."""
+    """Return whether both modules agree, for large values and near zero, on the device and in the dtype of `like`."""
     values = torch.linspace(-60, 60, 4801, device=like.device).to(like.dtype)
     near_zero = values[(values.abs() < 6)]
     return is_close(plain(values), fused(values)) and is_close(plain(near_zero), fused(near_zero))

@@ -1,9 +1,9 @@
 """Pause the cyclic garbage collector during a run.
 
-Saves: a run creates hundreds of thousands of questions, rows and trials without reference cycles; the collector would
+Saves: a run creates hundreds of thousands of questions, rows and trials, without reference cycles. The collector would
 traverse all of them each time their number has grown by a quarter.
-Relies on: nothing in torch or transformers. Reference cycles are freed after the run instead of during it.
-Check: none, since no number depends on it. The collector is enabled again after the run, even after an error.
+Relies on: nothing in torch or transformers. Reference cycles are freed after the run instead of during the run.
+Check: none, because no number depends on the collector. It is enabled again after the run, even after an error.
 """
 
 import gc
@@ -15,7 +15,7 @@ from tiltmeter.engine.speedups.speedup import SpeedUp
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """Disable automatic collection within the context."""
+    """Disable the automatic garbage collection within the context."""
     was_on = gc.isenabled()
     gc.disable()
     try:

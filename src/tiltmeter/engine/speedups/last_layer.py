@@ -1,12 +1,13 @@
 """Compute a model's last layer only at the positions that are read.
 
-Saves: other positions use only the keys and values of the last layer's attention. Its feed-forward part (two thirds of
-the layer), and the queries and the output projection of its attention, are needed only at the positions that are read.
-Relies on: layers in an `nn.ModuleList`, and matrices that are `nn.Linear` or `Conv1D`, called once in a forward pass
-with the states of all positions. The feed-forward matrices are recognised by their shapes.
-Check: the layer returns NaN at other positions, which reveals whether they are used. The feed-forward part, and then
-each other matrix of the layer, is restricted only if the model's answers stay the same.
-If a check fails: the layer, or the matrix, is computed at all positions. Slower, same numbers.
+Saves: for a position that is not read, only the keys and values of the last layer's attention are needed. The other
+parts of the layer are needed only at the positions that are read: the feed-forward part (two thirds of the layer), and
+the queries and the output projection of the attention.
+Relies on: the layers are in an `nn.ModuleList`; the matrices are `nn.Linear` or `Conv1D` and are called once in a
+forward pass with the states of all positions. The feed-forward matrices are recognised by their shapes.
+Check: the layer returns NaN at the other positions, which shows whether these positions are used. First the
+feed-forward part, and then each other matrix of the layer, is restricted only if the model's answers do not change.
+If a check fails: the layer, or the matrix, is computed at all positions. This is slower and gives the same numbers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,15 +21,17 @@ from transformers.pytorch_utils import Conv1D
 from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, set_attributes
 from tiltmeter.engine.tensors import flatten_states
 
-# If a larger share of positions is read, gathering them takes longer than computing all. The value was not measured
-# separately; the whole speed-up gains a factor of 0.96 to 1.12 (`perf.speedups`, docs/evidence/performance.md).
-_MOST_READ = 0.75
+# Maximum share of positions that are read. Above this share, gathering the positions takes longer than computing all of
+# them. The value was not measured separately; the whole speed-up gains a factor of 0.96 to 1.12 (`perf.speedups`,
+# docs/evidence/performance.md).
+_MAX_READ_SHARE = 0.75
 
 
 class LastLayer:
-    """The matrices of a model's last layer, and which of them are restricted to the positions that are read.
+    """The matrices of a model's last layer; some of them are computed only at the positions that are read.
 
-    Initially these are the feed-forward matrices; `narrow_further` adds each other matrix that passes a check.
+    At first, only the feed-forward matrices are restricted; `narrow_further` adds each other matrix that passes a
+    check.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -39,16 +42,16 @@ class LastLayer:
 
     @property
     def found(self) -> bool:
-        """Whether any matrix is restricted."""
+        """Whether at least one matrix is restricted."""
         return self._narrowing is not None or bool(self._single)
 
     @property
     def single(self) -> tuple[nn.Module, ...]:
-        """The restricted matrices other than the feed-forward ones."""
+        """The restricted matrices other than the feed-forward matrices."""
         return tuple(self._single)
 
     def narrow_further(self, passes: Callable[[], bool]) -> None:
-        """Restrict each other matrix with which the check still passes."""
+        """Restrict each other matrix for which the check still passes."""
         others = [m for m, _, _ in self._matrices if m is not self._narrowing and m not in self._widening]
         for matrix in others:
             self._single.append(matrix)
@@ -57,7 +60,7 @@ class LastLayer:
 
     @contextmanager
     def restrict_to_positions(self, rows: Tensor) -> Iterator[None]:
-        """Compute the layer only at the positions with these flat indices within the context; others are NaN."""
+        """Within the context, compute the layer only at the positions with these flat indices; others become NaN."""
         shapes: list[torch.Size] = []
         positions: list[int] = []
 
@@ -66,10 +69,10 @@ class LastLayer:
 
         def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor] | None:
             # The keys and values of cross-attention have other states as input. An index out of their range would raise
-            # an exception on a CPU, but end the process on a GPU.
+            # an exception on a CPU, but on a GPU it would end the process.
             if [args[0].shape[:-1].numel()] != positions:
                 raise ValueError("the input of this matrix is not the layer's")
-            if len(rows) > _MOST_READ * positions[0]:
+            if len(rows) > _MAX_READ_SHARE * positions[0]:
                 return None
             shapes[:] = [args[0].shape]
             return (flatten_states(args[0])[rows],)
@@ -100,13 +103,13 @@ def _find_last_layer(model: nn.Module) -> nn.Module | None:
 
 
 def _list_matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
-    """Return the matrices of a layer, each with its input and output width."""
+    """Return the matrices of a layer, each with its input width and its output width."""
     return [(m, *_get_shape(m)) for m in layer.modules() if isinstance(m, nn.Linear | Conv1D)] if layer else []
 
 
 def _find_feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
-    """Return the feed-forward matrices: those that widen the hidden states, and the one that narrows them again."""
-    # Searched from the end, because attention may come before or after the feed-forward part.
+    """Return the feed-forward matrices: the ones that widen the hidden states, and the one that narrows them again."""
+    # The search starts at the end, because attention may come before or after the feed-forward part.
     for narrowing, inside, outside in reversed(matrices):
         widening = [m for m, width_in, width_out in matrices if (width_in, width_out) == (outside, inside)]
         if inside > outside and widening:

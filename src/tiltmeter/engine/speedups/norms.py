@@ -1,12 +1,12 @@
 """Compute RMS norms (T5, Llama) with fewer kernels.
 
-Saves: transformers implements an RMS norm with seven element-wise operations; here it is one fused kernel on a GPU, and
-three operations on a CPU, which has no such kernel.
-Relies on: a norm being a module without children, with one weight vector and an epsilon attribute under one of the
-usual names. Its output, not its class, determines whether it is an RMS norm.
-Check: the replacement must equal the original module on states of three magnitudes, in float32 and in the model's
-precision, and the model's answers must stay the same.
-If a check fails: the module's own `forward` is used. Slower, same numbers.
+Saves: transformers computes an RMS norm with seven element-wise operations. The replacement is one fused kernel on a
+GPU, and three operations on a CPU, which has no such kernel.
+Relies on: a norm is a module without children, with one weight vector and an epsilon attribute that has one of the
+usual names. The output of a module, not its class, determines whether it is an RMS norm.
+Check: the replacement must equal the original module for states of three magnitudes, in float32 and in the model's
+precision, and the model's answers must not change.
+If a check fails: the module's own `forward` is used. This is slower and gives the same numbers.
 """
 
 import copy
@@ -23,7 +23,7 @@ _EPSILONS = ("variance_epsilon", "eps", "epsilon")
 
 
 def fuse_norms(model: nn.Module) -> list[nn.Module]:
-    """Replace `forward` of each RMS norm of a model; return the changed modules."""
+    """Replace the `forward` of each RMS norm in a model; return the changed modules."""
     norms = find_rms_norms(model)
     for module, epsilon in norms:
         _fuse(module, epsilon)
@@ -44,7 +44,7 @@ def _apply(answerer: Any, _check: Any) -> Undo | None:
 
     def undo() -> None:
         for module in fused:
-            del module.forward  # the instance's attribute, which hides the method of the class
+            del module.forward  # removes the instance attribute, so that the method of the class is used again
 
     return undo if fused else None
 
@@ -53,7 +53,7 @@ SPEEDUP = SpeedUp(name="norms", apply=_apply)
 
 
 def _find_epsilon(module: nn.Module) -> float | None:
-    """Return the epsilon of a module without children whose only parameter is a weight vector; None for others."""
+    """Return the epsilon of a module without children whose only parameter is a weight vector; otherwise None."""
     if isinstance(module, nn.LayerNorm | nn.RMSNorm) or [*module.children()] or "forward" in vars(module):
         return None
     shapes = {name: parameter.dim() for name, parameter in module.named_parameters()}
@@ -63,10 +63,10 @@ def _find_epsilon(module: nn.Module) -> float | None:
 
 @torch.inference_mode()
 def _is_rms_norm(module: nn.Module, epsilon: float) -> bool:
-    """Return whether the module and our RMS norm agree on states of three magnitudes.
+    """Return whether the module and our RMS norm agree for states of three magnitudes.
 
-    They are compared in float32 with weights other than 1, which reveals other formulas, and in the module's own
-    precision, which reveals overflows of intermediate results.
+    They are compared in float32 with weights other than 1, which shows a different formula, and in the module's own
+    precision, which shows an overflow of intermediate results.
     """
     try:
         plain = copy.deepcopy(module).float()
@@ -81,7 +81,7 @@ def _is_rms_norm(module: nn.Module, epsilon: float) -> bool:
             narrow = (size * states).to(own.dtype)
             if not is_close(module(narrow), _normalise(narrow, own, epsilon)):
                 return False
-    except Exception:  # other modules may raise any class
+    except Exception:  # other modules may raise any class of error
         return False
     return True
 
@@ -90,7 +90,7 @@ def _fuse(module: Any, epsilon: float) -> None:
     original = module.forward
 
     def forward(states: Tensor, *more: Any, **named: Any) -> Any:
-        # The original handles further arguments (gates) and states of another precision.
+        # The original `forward` handles additional arguments (gates) and states of another precision.
         if more or named or states.dtype != module.weight.dtype:
             return original(states, *more, **named)
         return _normalise(states, module.weight, epsilon)

@@ -1,10 +1,10 @@
-"""Compute the common prefix of causal inputs once, by a prefix tree in one row.
+"""Compute the common prefix of causal inputs once, with a prefix tree in one row.
 
-Saves: the candidates of an item, and often several items, have a common prefix, which goes through the model once.
-Relies on: the same properties as `packing`. The trees are made in `engine/batch_plan.py`.
+Saves: the candidates of an item, and often several items, have a common prefix. It goes through the model only once.
+Relies on: the same properties of the model as `packing`. The trees are made in `engine/batch_plan.py`.
 Check: inputs with a common prefix, in trees as deep and as wide as possible, must get the same numbers in one row as in
 separate rows.
-If it fails: every input is computed from its beginning. Slower, same numbers.
+If it fails: every input is computed from its beginning. This is slower and gives the same numbers.
 """
 
 from dataclasses import replace

@@ -1,11 +1,11 @@
-"""Override T5's relative position bias, so that rows can contain several inputs.
+"""Override T5's relative position bias, so that a row can contain several inputs.
 
-Saves: nothing by itself, but it makes packing and shared prefixes possible for T5, which takes no position ids. The
+Saves: nothing by itself, but T5 accepts no position ids, so packing and shared prefixes need this speed-up. Also, the
 mask is added to the bias once for all layers instead of in each layer.
-Relies on: `compute_bias(query_length, key_length, ...)` of the attention modules, and on each layer getting the
+Relies on: the method `compute_bias(query_length, key_length, ...)` of the attention modules; and each layer gets the
 `position_bias` of the previous layer.
-Check: those of `packing` and `prefixes`, which are the first to use positions other than 0, 1, 2, …
-If a check fails: every input has its own row. Slower, same numbers.
+Check: the checks of `packing` and `prefixes`, which are the first to use positions other than 0, 1, 2, …
+If a check fails: every input has its own row. This is slower and gives the same numbers.
 """
 
 import inspect
@@ -28,12 +28,12 @@ class RelativePositions:
 
     @property
     def can_be_set(self) -> bool:
-        """Whether the stack has such a bias."""
+        """Whether the encoder or decoder has a relative position bias."""
         return bool(self._attentions)
 
     @contextmanager
     def at(self, depths: Tensor | None) -> Iterator[None]:
-        """Set the positions of tokens within the context; None means their indices in the row."""
+        """Set the positions of the tokens within the context; None means that a position is the index in the row."""
         if depths is None:
             yield
             return
@@ -53,14 +53,14 @@ class RelativePositions:
 def _compute_bias(
     depths: Tensor, plain: Callable[..., Tensor], queries: int, keys: int, *args: Any, **kwargs: Any
 ) -> Tensor:
-    """Return the bias of each head for all pairs of tokens of each row, according to the given positions."""
-    # A position is never larger than the index in the row, so the bias for the row's length covers it.
+    """Return each head's bias for all pairs of tokens of each row; `depths` are the positions of the tokens."""
+    # A position is never larger than the index in the row, so the bias for the row's length includes all positions.
     by_depth = plain(queries, keys, *args, **kwargs)[0]
     return by_depth[:, depths[:, :, None], depths[:, None]].transpose(0, 1)
 
 
 def _accepts_keywords(attention: nn.Module) -> bool:
-    """Return whether the module passes further keyword arguments such as `is_causal` on to the attention function."""
+    """Return whether the module passes additional keyword arguments, such as `is_causal`, to the attention function."""
     parameters = inspect.signature(attention.forward).parameters.values()
     return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
@@ -68,10 +68,10 @@ def _accepts_keywords(attention: nn.Module) -> bool:
 def _join_bias_and_mask(
     _attention: nn.Module, args: tuple[Any, ...], named: dict[str, Any], *, joined: list[Tensor]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Add the mask to the bias once instead of in each layer, since layers share the bias.
+    """Add the mask to the bias once instead of in each layer, because the layers share the bias.
 
-    The sum is as large as the attention weights of a batch. Computing it in each of 36 attention modules took a sixth
-    of the GPU's time for T5 within sentences (docs/evidence/performance.md).
+    The sum has as many elements as the attention weights of a batch. When each of T5's 36 attention modules computed
+    it, this took a sixth of the GPU's time within sentences (docs/evidence/performance.md).
     """
     bias, mask = named.get("position_bias"), named.get("mask")
     if bias is None or mask is None or not mask.is_floating_point():

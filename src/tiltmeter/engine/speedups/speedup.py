@@ -1,4 +1,4 @@
-"""The class of speed-ups, and helpers to apply them."""
+"""The class of speed-ups, and functions that help to apply them."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,15 +17,15 @@ def _skip(_answerer: Any, _check: "EquivalenceCheck") -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedUp:
-    """A change that gives the same numbers in less time. Its name is that of its module.
+    """A change that gives the same numbers in less time. Its name is the name of its module.
 
-    `apply` changes a loaded model (an `Answerer`) and returns a function that undoes the change, or None if it does not
-    apply to the model. It is called after all earlier speed-ups; afterwards the equivalence check is run, and if that
-    fails, the change is undone. `during` is a context around a whole run, for a speed-up that changes the process.
+    `apply` changes a loaded model (an `Answerer`). It returns a function that undoes the change, or None if the
+    speed-up does not apply to the model. It is called after all earlier speed-ups. If the equivalence check then fails,
+    the change is undone. `during` is a context around a whole run, for a speed-up that changes the process.
 
-    `rows` is set if the speed-up changes the layout of rows, so that its check needs long inputs. `rounds_logits_less`
-    is set if it keeps logits in float32 that a half-precision model would round, so that its check allows this
-    rounding.
+    `rows` is set if the speed-up changes the layout of rows, because its check then needs long inputs.
+    `rounds_logits_less` is set if the speed-up keeps logits in float32 that a half-precision model would round; its
+    check then allows differences of this size.
     """
 
     name: str
@@ -36,7 +36,7 @@ class SpeedUp:
 
 
 def set_attributes(answerer: Any, **values: Any) -> Undo:
-    """Set attributes, and return a function that restores the earlier values."""
+    """Set attributes of an answerer, and return a function that restores the earlier values."""
     before = {name: getattr(answerer, name) for name in values}
 
     def undo() -> None:
@@ -51,7 +51,7 @@ def set_attributes(answerer: Any, **values: Any) -> Undo:
 def try_mask_forms(answerer: Any, passes: Callable[[], bool], longest_row: int) -> None:
     """Set the first form of attention mask that passes a check, for rows of up to `longest_row` tokens.
 
-    A single possible form is not checked here, since the equivalence check follows.
+    If only one form is possible, it is not checked here, because the equivalence check follows.
     """
     forms = answerer.masks.forms(longest_row)
     for form in forms:

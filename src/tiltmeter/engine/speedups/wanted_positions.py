@@ -1,14 +1,15 @@
 """Compute the vocabulary projection only at the wanted positions.
 
-Saves: a model's own forward pass projects every position onto the vocabulary, which can take most of a small model's
-time, and keeps positions x vocabulary logits in memory. Here a hook takes the hidden states before the projection, and
-only those of the wanted positions are projected.
-Relies on: `get_output_embeddings()` being an `nn.Linear` whose output is the logits; and on `base_model` returning
-`last_hidden_state`, to restrict the layers between it and the projection as well.
-Check: on a small input, the projection must give the logits of the whole model within 1e-6 in any precision, which
-reveals models that scale or cap their logits; and the model's answers must stay the same. Selecting positions at the
-end of the base model is checked separately.
-If a check fails: the model computes logits at all positions. Slower and with more memory, same numbers.
+Saves: a model's own forward pass projects every position onto the vocabulary. This can take most of a small model's
+time, and keeps positions x vocabulary logits in memory. Here, a hook takes the hidden states before the projection, and
+only the states of the wanted positions are projected.
+Relies on: `get_output_embeddings()` is an `nn.Linear` whose output is the logits; and `base_model` returns
+`last_hidden_state`, so that the layers between the base model and the projection can be restricted too.
+Check: for a small input, the projection must give the logits of the whole model within 1e-6 in any precision, which is
+not the case for models that scale or cap their logits; and the model's answers must not change. The selection of
+positions after the base model is checked separately.
+If a check fails: the model computes logits at all positions. This is slower, needs more memory, and gives the same
+numbers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,23 +34,23 @@ class _ProjectionReached(Exception):  # noqa: N818 - not an error: it carries th
 
 
 class ProjectingHead(VocabularyHead):
-    """Takes the hidden states before a model's vocabulary projection, and projects only the wanted ones."""
+    """Takes the hidden states before a model's vocabulary projection, and projects only the wanted states."""
 
     projects_everywhere = False
 
     def __init__(self, model: nn.Module, projection: nn.Linear) -> None:
         super().__init__(model)
         self._projection = projection
-        # An encoder-decoder is its own base model, and has no layers between its decoder and the projection.
+        # An encoder-decoder is its own base model and has no layers between its decoder and the projection.
         backbone: nn.Module = model.base_model  # type: ignore[assignment]
         self._backbone = backbone if backbone is not model else None
 
     def matches_model(self, inputs: Mapping[str, Any]) -> bool:
-        """Return whether our projection gives the logits of the whole model for an input."""
+        """Return whether our projection gives the same logits as the whole model for an input."""
         whole = self._model(**inputs).logits.float()
         hidden = self._compute_hidden_states(inputs)
         ours = linear(hidden, self._projection.weight, self._projection.bias).float()
-        # Both are the same product of the same numbers, so any difference is more than rounding.
+        # Both compute the same matrix product of the same numbers, so any difference is more than rounding.
         if ours.shape != whole.shape or not torch.allclose(ours, whole, rtol=_TOLERANCE, atol=_TOLERANCE):
             return False
         rows = torch.arange(1, len(flatten_states(hidden)))
@@ -69,26 +70,26 @@ class ProjectingHead(VocabularyHead):
         return states if len(states) == len(rows) else states[rows]
 
     def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logit of each token at state `which`, in float32; no other logits are computed."""
+        """Return the logit of `tokens[i]` at state `which[i]` for each i, in float32; no other logits are computed."""
         logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=1)
         return logits if self._projection.bias is None else logits + self._projection.bias[tokens].float()
 
     def vocabulary(self, _states: Tensor) -> int:
-        """Return the number of logits of a state."""
+        """Return the number of logits of a state, which is the size of the vocabulary."""
         return self._projection.weight.shape[0]
 
     def slice(self, states: Tensor, start: int, end: int) -> Tensor:
-        """Return the logits of a part of the vocabulary."""
+        """Return the logits of the tokens from `start` to before `end`."""
         bias = self._projection.bias
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """Return the logits of half-precision states in float32; columns after the vocabulary are minus infinity."""
+        """Return all logits of half-precision states in float32; columns after the vocabulary are minus infinity."""
         size, bias = self._projection.out_features, self._projection.bias
         weight = self._aligned_weight
         try:
             logits = torch.mm(states, weight.T, out_dtype=torch.float32)
-        except (TypeError, NotImplementedError):  # before torch 2.8
+        except (TypeError, NotImplementedError):  # torch before version 2.8
             logits = linear(states, weight).float()
         if bias is not None:
             logits[:, :size] += bias
@@ -97,7 +98,7 @@ class ProjectingHead(VocabularyHead):
 
     @cached_property
     def _aligned_weight(self) -> Tensor:
-        """The projection's weight, padded with rows of zeros to a multiple of 8; other sizes are slower on GPUs."""
+        """The projection's weight with additional zero rows; a multiple of 8 rows is faster on GPUs."""
         return pad(self._projection.weight, (0, 0, 0, -self._projection.out_features % 8))
 
     @contextmanager
