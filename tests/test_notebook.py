@@ -88,7 +88,7 @@ def test_items_without_a_preference_are_not_listed(measured: tiltmeter.Result) -
     items = measured.items(top=1000)
     assert (items["preference"] > 0).all()
     tied = measured.scores.assign(score=1.0)
-    with raises_mentioning(tiltmeter.UsageError, "towards stereotypes"):
+    with raises_mentioning(tiltmeter.UsageError, "preference for the stereotype"):
         tiltmeter.Result(tied, measured.records, measured.manifest, measured.texts).items()
 
 

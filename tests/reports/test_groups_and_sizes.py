@@ -141,7 +141,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -
     assert len(list(figures.iterdir())) == 9
     for wrong, parts in (
         (("--figures", str(figures)), ["--figures", "--size"]),
-        (("--size", "--group", "big"), ["--by", "--group"]),
+        (("--size", "--group", "big"), ["--size", "--group"]),
         (("--group", "big", "--baseline", "a-1e+07"), ["--group", "--size"]),
         (("--group", "bigg", *options), ["did you mean big?"]),
         (("--group", "big", *options, "--all"), ["--all"]),
